@@ -1,0 +1,29 @@
+//! The one clock: raw nanoseconds of CLOCK_MONOTONIC, shared by all processes of a machine.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
+
+/// Now, in nanoseconds.
+#[must_use]
+pub fn now() -> u64 {
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// What one reading may be off by, in nanoseconds: the clock's resolution, and at least a microsecond for the reading itself.
+#[must_use]
+pub fn uncertainty() -> u64 {
+    nanos(clock_getres(ClockId::Monotonic)).max(1_000)
+}
+
+/// Waits until the clock shows `at`; returns at once if it does already.
+pub async fn sleep_until(at: u64) {
+    let now = now();
+    if at > now {
+        tokio::time::sleep(Duration::from_nanos(at - now)).await;
+    }
+}
+
+fn nanos(t: Timespec) -> u64 {
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

@@ -1,0 +1,3 @@
+//! Dispatch only.
+
+fn main() {}

@@ -1,0 +1,248 @@
+//! What the analysis of a record comes to: all that the reports show, and `summary.json`. Computed by
+//! `analysis`, rendered by `render`; nothing in here is measured anew. Times are nanoseconds unless the name says otherwise.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{CellInfo, FaultKind, Manifest, Nanos};
+use crate::verdict::Verdict;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub verdict: Verdict,
+    pub manifest: Manifest,
+    /// What the reader of the record had to drop or mend, and cells that are missing.
+    pub notes: Vec<String>,
+    pub cells: Vec<CellSummary>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    pub info: CellInfo,
+    pub verdict: Verdict,
+    /// True when something unsafe was seen that the scenario expects of this cell.
+    pub unsafe_as_expected: bool,
+    /// T: the negotiated session timeout, in milliseconds; None when no session was established.
+    pub timeout_ms: Option<u64>,
+    pub checks: Vec<CheckResult>,
+    pub handovers: Handovers,
+    /// Failover latency and its phases (DESIGN: detect, spread, decide, act), of planned handovers.
+    pub failover: Option<Distribution>,
+    pub detect: Option<Distribution>,
+    pub spread: Option<Distribution>,
+    pub decide: Option<Distribution>,
+    pub act: Option<Distribution>,
+    /// For sessions left to expire: detect minus the floor `T − age(last touch)`, from the nearest earlier side.
+    pub excess: Option<Excess>,
+    /// Deleted → notified → listed, over the same links, without any election.
+    pub floor: Option<Distribution>,
+    pub fan_out: FanOut,
+    pub split_brain: SplitBrain,
+    pub writes: Writes,
+    pub leaderless: Leaderless,
+    pub ownership: Ownership,
+    pub enrolment: Enrolment,
+    pub receipts: Vec<Receipt>,
+    /// The harness's own stalls that matter here.
+    pub stalls: Stalls,
+    /// The groups worth looking at, worst first, few.
+    pub timelines: Vec<Timeline>,
+}
+
+/// One checker's word on one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Name in the registry of checkers.
+    pub name: String,
+    pub verdict: Verdict,
+    /// One line: what was seen, with n and bounds.
+    pub headline: String,
+    /// What a person would look at next, most telling first, at most 20 lines.
+    pub details: Vec<String>,
+    pub unsafe_as_expected: bool,
+}
+
+/// A measured distribution with its shape, so that a plot needs no more than this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Completed samples.
+    pub n: u64,
+    /// Samples that had not ended when the run did; they count as longer than anything measured.
+    pub censored: u64,
+    pub min: Nanos,
+    /// Quantiles; None where censoring hides them (Kaplan–Meier).
+    pub p50: Option<Nanos>,
+    pub p90: Option<Nanos>,
+    pub p99: Option<Nanos>,
+    pub max: Nanos,
+    pub mean: Nanos,
+    /// Points of the empirical distribution function: (value, fraction of all samples that are no longer), rising.
+    /// At most 200.
+    pub curve: Vec<(Nanos, f64)>,
+}
+
+/// A count of events that were looked for, with what stands behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    pub seen: u64,
+    /// Opportunities (handovers, or writes) behind it.
+    pub n: u64,
+    /// 95 % upper bound of the rate (Clopper–Pearson; about 3/n at zero); None where n is 0.
+    pub upper_95: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Handovers {
+    /// Leader losses that a verified fault explains.
+    pub planned: u64,
+    pub completed: u64,
+    pub censored: u64,
+    /// False failovers: no injected fault explains them.
+    pub unplanned: u64,
+    /// Faults aimed at a leader that kept (or took back) the lead in the same incarnation.
+    pub survived: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Detect minus the floor's nearest end `T − age`; negative values are counted as `early` and set to 0 here.
+    pub over_floor: Distribution,
+    pub early: u64,
+    /// 1.5 tick + 500 ms: the window that theory and a busy machine leave.
+    pub window_ns: Nanos,
+    pub beyond_window: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FanOut {
+    /// Leader losses with a verified fault that were counted.
+    pub losses: u64,
+    /// Other candidates woken per loss: least, median, most.
+    pub woken: Option<(u64, u64, u64)>,
+    /// What the recipe promises, per loss: least and most expected, given who was alive.
+    pub promised: Option<(u64, u64)>,
+    /// Requests that those wake-ups caused, per loss: median and most.
+    pub requests: Option<(u64, u64)>,
+    /// First → last watcher.
+    pub spread: Option<Distribution>,
+    /// Deletion watches fired say the clients (least and most, given undeliverable ones), and say the servers.
+    pub clients_saw: Option<(u64, u64)>,
+    pub servers_say: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SplitBrain {
+    /// Definite overlaps while both processes ran, against handovers.
+    pub active: Rate,
+    pub active_total_ns: Nanos,
+    pub active_max_ns: Nanos,
+    /// Definite overlaps while one of the processes was stopped: a belief without acts.
+    pub latent: u64,
+    pub latent_max_ns: Nanos,
+    /// Overlaps that the brackets neither prove nor exclude.
+    pub possible: u64,
+    /// Lengths of the definite active overlaps.
+    pub lengths: Option<Distribution>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Writes {
+    pub total: u64,
+    /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered.
+    pub unfenced: Rate,
+    /// Writes that the fence rejected (not violations).
+    pub fenced_off: u64,
+    /// Stale writes that got past the fence.
+    pub past_fence: Rate,
+    /// Writes tried by a candidate between the waking of its process and its stepping down.
+    pub on_waking: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Leaderless {
+    /// Share of the measured group-time without any believer.
+    pub share: f64,
+    pub longest_ns: Nanos,
+    pub longest_group: Option<String>,
+    /// Groups without a leader when the drain ended: liveness demands none.
+    pub groups_at_end: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ownership {
+    /// Longest time that a candidate believed without owning, and that an owner did not believe.
+    pub zombie_max_ns: Nanos,
+    pub zombies: u64,
+    pub dead_owner_max_ns: Nanos,
+    pub dead_owners: u64,
+    /// Time in which the observer itself could not see.
+    pub blind_ns: Nanos,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Enrolment {
+    pub candidates: u64,
+    pub sessions: u64,
+    /// First connect → every group led.
+    pub all_led_ns: Option<Nanos>,
+    pub connect: Option<Distribution>,
+    /// Resident memory of all hosts together, and the candidates they carried, when every group was led.
+    pub rss_kb: Option<u64>,
+    pub hosts: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub fault: u32,
+    pub kind: FaultKind,
+    pub intended: Nanos,
+    pub injected: Option<(Nanos, Nanos)>,
+    pub healed: Option<(Nanos, Nanos)>,
+    pub verified: bool,
+    pub evidence: String,
+    /// Host names hit.
+    pub hosts: Vec<String>,
+    pub groups: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stalls {
+    pub count: u64,
+    pub longest_ns: Nanos,
+    /// Stalls longer than T/10, which make what they cover inconclusive.
+    pub over_limit: u64,
+}
+
+/// Beliefs of one group over time, for a picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    pub group: String,
+    /// Why it was chosen.
+    pub because: String,
+    pub from: Nanos,
+    pub to: Nanos,
+    pub terms: Vec<TermBar>,
+    /// Faults that hit candidates of this group.
+    pub faults: Vec<FaultBand>,
+    /// Times of stale writes: (t, host index, whether the fence stopped it).
+    pub stale_writes: Vec<(Nanos, u16, bool)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TermBar {
+    pub host: u16,
+    pub candidate: u32,
+    pub from: Nanos,
+    pub to: Nanos,
+    /// Parts in which the process was stopped.
+    pub latent: Vec<(Nanos, Nanos)>,
+    /// Parts that definitely overlap with another incarnation's term.
+    pub overlap: Vec<(Nanos, Nanos)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultBand {
+    pub kind: FaultKind,
+    pub host: Option<u16>,
+    pub from: Nanos,
+    pub to: Nanos,
+}

@@ -1,0 +1,150 @@
+//! The seam: all that a recipe sees of ZooKeeper. Recipes are written once, generic over [`Session`]; what stands
+//! behind it (a real ensemble, a model) is not theirs to know. A host is single-threaded, so nothing here is `Send`.
+
+/// How a znode is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreateMode {
+    /// Stays until it is deleted.
+    Persistent,
+    /// Deleted by the ensemble when the session that made it ends.
+    Ephemeral,
+    /// Ephemeral, with a number from the parent's counter appended to the name.
+    EphemeralSequential,
+    /// Stays, but may be removed by the ensemble once its last child is gone.
+    Container,
+}
+
+/// What an operation that did not succeed says about its effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpError {
+    /// The ensemble answered no: the operation had no effect.
+    #[error("refused: {0}")]
+    Refused(Refusal),
+    /// The connection went before the answer came: it may have happened, and it may happen yet.
+    #[error("unknown outcome: the connection was lost")]
+    Unknown,
+    /// The session is over. Its ephemerals are gone or about to go; an operation under way may have happened before.
+    #[error("the session has ended: {0:?}")]
+    Ended(SessionEnd),
+}
+
+/// Why the ensemble refused an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("no such znode")]
+    NoNode,
+    #[error("the znode exists")]
+    NodeExists,
+    #[error("another version")]
+    BadVersion,
+    #[error("the znode has children")]
+    NotEmpty,
+    #[error("{0}")]
+    Other(String),
+}
+
+/// How a session came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The ensemble expired it, or the client gave it up for expired.
+    Expired,
+    /// The client closed it.
+    Closed,
+    /// The ensemble refused its credentials.
+    AuthFailed,
+}
+
+/// The connection state of a session, as its client believes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionState {
+    Connected,
+    Disconnected,
+    Ended(SessionEnd),
+}
+
+/// What is known of a znode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// zxid of the transaction that created it: unique in the ensemble's life, and the ordering part of a fencing token.
+    pub czxid: i64,
+    /// Version of its data.
+    pub version: i32,
+    /// Session that owns it; 0 when it is not ephemeral.
+    pub ephemeral_owner: i64,
+}
+
+/// A znode that was created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Its full path, with the sequence number if it has one.
+    pub path: String,
+    pub czxid: i64,
+}
+
+/// What a one-shot watch reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchEvent {
+    Created,
+    Deleted,
+    DataChanged,
+    ChildrenChanged,
+    /// The session ended: the watch will never fire.
+    Ended(SessionEnd),
+}
+
+/// One step of an all-or-nothing transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    Check { path: String, version: i32 },
+    Create { path: String, data: Vec<u8>, mode: CreateMode },
+    Set { path: String, data: Vec<u8>, version: Option<i32> },
+    Delete { path: String, version: Option<i32> },
+}
+
+/// A one-shot watch that is armed. Dropping it disarms it.
+#[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
+pub trait Watch {
+    /// Waits until it fires or the session ends. A lost connection does not end it.
+    /// Cancel-safe: a future that is dropped before it is ready loses nothing.
+    async fn fired(&mut self) -> WatchEvent;
+}
+
+/// A subscription to the states of one session.
+#[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
+pub trait States {
+    /// The state now; what was not waited for is skipped.
+    fn now(&mut self) -> SessionState;
+    /// Waits for a state after the last one seen here. Never ends after an ended state was seen. Cancel-safe.
+    async fn changed(&mut self) -> SessionState;
+}
+
+/// One ZooKeeper session. A request is on its way when the method is called; its future waits for the answer.
+/// Operations of one session take effect in the order in which they were sent.
+#[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
+pub trait Session {
+    type Watch: Watch;
+    type States: States;
+
+    /// The session id, as `ephemeralOwner` shows it.
+    fn id(&self) -> i64;
+    /// The negotiated session timeout T, in milliseconds.
+    fn timeout_ms(&self) -> u64;
+    fn states(&self) -> Self::States;
+
+    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError>;
+    /// `version` `None` deletes whatever version there is.
+    async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError>;
+    /// Names (not paths) of the children, in no order.
+    async fn children(&self, path: &str) -> Result<Vec<String>, OpError>;
+    async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError>;
+    /// Leaves a watch behind even where there is no znode.
+    async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, Self::Watch), OpError>;
+    async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat), OpError>;
+    /// Leaves no watch behind where there is no znode (`NoNode`).
+    async fn get_and_watch(&self, path: &str) -> Result<(Vec<u8>, Stat, Self::Watch), OpError>;
+    async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat, OpError>;
+    /// All or nothing.
+    async fn multi(&self, ops: Vec<Op>) -> Result<(), OpError>;
+    /// Waits until the server this session is connected to has caught up with the ensemble's leader.
+    async fn sync(&self, path: &str) -> Result<(), OpError>;
+}
