@@ -1,3 +1,7 @@
 //! Dispatch only.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hustings::cmd::main().into()
+}

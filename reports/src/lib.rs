@@ -1,5 +1,10 @@
 //! What did happen: the record, its checkers, statistics and reports. Pure functions of a record.
 
+pub mod analysis;
+pub mod check;
+pub mod index;
 pub mod record;
+pub mod render;
+pub mod stats;
 pub mod summary;
 pub mod verdict;

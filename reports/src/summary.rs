@@ -10,6 +10,9 @@ use crate::verdict::Verdict;
 pub struct Summary {
     pub verdict: Verdict,
     pub manifest: Manifest,
+    /// From the first event of the first cell to the last of the last one.
+    #[serde(default)]
+    pub recorded_ns: Option<Nanos>,
     /// What the reader of the record had to drop or mend, and cells that are missing.
     pub notes: Vec<String>,
     pub cells: Vec<CellSummary>,
@@ -41,6 +44,8 @@ pub struct CellSummary {
     pub leaderless: Leaderless,
     pub ownership: Ownership,
     pub enrolment: Enrolment,
+    #[serde(default)]
+    pub faults: Faults,
     pub receipts: Vec<Receipt>,
     /// The harness's own stalls that matter here.
     pub stalls: Stalls,
@@ -188,6 +193,16 @@ pub struct Enrolment {
     /// Resident memory of all hosts together, and the candidates they carried, when every group was led.
     pub rss_kb: Option<u64>,
     pub hosts: u64,
+}
+
+/// What became of the faults that were ordered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Faults {
+    /// Proven to have taken effect, and to have ended where they last.
+    pub verified: u64,
+    pub unverified: u64,
+    /// From the time that the plan intends to the order.
+    pub lateness: Option<Distribution>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

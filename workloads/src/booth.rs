@@ -44,7 +44,7 @@ pub enum Report<'a> {
     Revoke { from: Nanos, to: Nanos, term: u32, reason: RevokeReason },
     /// A watch fired. `node` is the name (not the path) of the watched znode.
     Notified { at: Nanos, node: &'a str, event: WatchEvent },
-    /// All that the notification caused is done: it waits again, or leads.
+    /// All that the notification, or joining, caused is done: its watch is armed and it waits, or it leads.
     Settled,
     /// Something worth knowing that is not an event of the protocol (an unknown create, a zombie found and deleted …).
     Note { text: &'a str },

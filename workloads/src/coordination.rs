@@ -118,8 +118,8 @@ pub trait States {
     async fn changed(&mut self) -> SessionState;
 }
 
-/// One ZooKeeper session. A request is on its way when the method is called; its future waits for the answer.
-/// Operations of one session take effect in the order in which they were sent.
+/// One ZooKeeper session. A request is on its way once its future was polled; the future waits for the answer, and dropping
+/// it then takes nothing back. Operations of one session take effect in the order in which they were sent.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Session {
     type Watch: Watch;

@@ -1,4 +1,8 @@
-//! What should happen: election recipes, scenarios and fault plans. Pure: no network, no clock, no processes.
-
 pub mod booth;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod coordination;
+pub mod plan;
+pub mod recipes;
+pub mod scenario;
+pub mod seed;

@@ -101,7 +101,8 @@ pub enum Event {
         node: String,
         kind: NotifiedKind,
     },
-    /// The requests that the candidate sent because of its last notification, now that it is done with it.
+    /// The requests that the candidate sent since it joined or was last notified, now that it is done with it: it waits with its
+    /// watch armed, or leads.
     Settled {
         t: Nanos,
         cand: u32,
@@ -203,6 +204,8 @@ pub enum Event {
     Servers {
         t: Nanos,
         at: String,
+        /// By the server's id.
+        #[serde(deserialize_with = "by_server")]
         metrics: BTreeMap<u32, ServerMetrics>,
     },
     /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read.
@@ -227,6 +230,11 @@ pub enum Event {
         t: Nanos,
         connected: bool,
     },
+    /// How often the servers' counters count one deletion that only the observer watches, as measured before enrolment.
+    ObserverWeight {
+        t: Nanos,
+        per_deletion: f64,
+    },
     /// Deletion notifications that the observer itself got in this cell so far: they are in the servers' counters too.
     ObserverCount {
         t: Nanos,
@@ -236,6 +244,13 @@ pub enum Event {
 
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;
+
+/// Keys of a JSON object are text, and inside a tagged enum serde does not make numbers of them.
+fn by_server<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, ServerMetrics>, D::Error> {
+    let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
+    let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
+    by_text.into_iter().map(|(text, metrics)| Ok((number(text)?, metrics))).collect()
+}
 
 /// The last time that bytes of a session went up its link before a fault: the start of its expiry clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

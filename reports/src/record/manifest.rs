@@ -23,6 +23,12 @@ pub struct Manifest {
     pub seed: u64,
     /// When it began, for people only: RFC 3339, UTC.
     pub started_utc: String,
+    /// When it ended, for people only; None while it runs, and in records of versions that did not note it.
+    #[serde(default)]
+    pub ended_utc: Option<String>,
+    /// The record's folder as it was named when the run began; records can be moved.
+    #[serde(default)]
+    pub folder: String,
     /// What is to be typed to do it again.
     pub command: String,
     /// `local`, `external`, …, and why that one.

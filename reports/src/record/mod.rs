@@ -14,4 +14,4 @@ pub use event::{
 };
 pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry};
 pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
-pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentWriter, TornTail, read_segment, seal_segment};
+pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};

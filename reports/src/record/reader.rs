@@ -75,6 +75,10 @@ impl Record {
             if let Some((bytes, crc)) = segment.sealed {
                 check_sealed(&path, &file, bytes, crc)?;
             }
+            if !path.exists() && !entry.complete {
+                self.notes.push(format!("{file}: its writer never came to begin it"));
+                continue;
+            }
             if !path.exists() {
                 return Err(RecordError::Mismatch { file, what: "it is not there".into() });
             }

@@ -152,8 +152,10 @@ fn split_block(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     }
 }
 
-/// Compresses a finished segment beside itself and removes the plain one. Gives the sealed path, its bytes and CRC-32.
-/// A torn tail is cut off first: what is sealed is whole blocks.
+/// Compresses a finished segment beside itself. Gives the sealed path, its bytes and CRC-32. A torn tail is cut off first:
+/// what is sealed is whole blocks.
+///
+/// The plain one stays, for the caller to remove once the manifest names the sealed one: until then it is the evidence.
 pub fn seal_segment(path: &Path) -> io::Result<(PathBuf, u64, u32)> {
     let mut plain = Vec::new();
     File::open(path)?.read_to_end(&mut plain)?;
@@ -164,11 +166,16 @@ pub fn seal_segment(path: &Path) -> io::Result<(PathBuf, u64, u32)> {
     let sealed = encoder.finish()?;
     let target = path.with_extension(SEALED_ENDING);
     let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
-    file.write_all(&sealed)?;
-    file.sync_all()?;
-    std::fs::rename(&part, &target)?;
-    std::fs::remove_file(path)?;
+    let written = File::create(&part).and_then(|mut file| {
+        file.write_all(&sealed)?;
+        file.sync_all()?;
+        std::fs::rename(&part, &target)
+    });
+    if let Err(error) = written {
+        // A full disk may take no more, but it gives.
+        let _ = std::fs::remove_file(&part);
+        return Err(error);
+    }
     Ok((target, sealed.len() as u64, crc32fast::hash(&sealed)))
 }
 

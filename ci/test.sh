@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Everything that must hold: format, lints, all tests, doc tests. The last line is "<n> passed, <n> failed", counted from
+# what the test runners say. Exits with 0 only if every step succeeded and tests were run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+ci/setup.sh --tests
+
+export CARGO_TERM_COLOR=never NO_COLOR=1
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+broken=()
+passed=0
+failed=0
+
+# Runs a step with its output in $log too, and goes on when it fails.
+step() {
+  local name=$1
+  shift
+  echo "== $name" >&2
+  "$@" 2>&1 | tee "$log" || broken+=("$name")
+}
+
+# "Summary [ 9.1s] 40 tests run: 38 passed (1 slow), 1 failed, 1 timed out, 2 skipped", or "30/40 tests run" when cut off:
+# all that ran and did not pass failed.
+count_nextest() {
+  awk '
+    $1 == "Summary" && match($0, /[0-9]+(\/[0-9]+)? tests? run: /) {
+      split(substr($0, RSTART, RLENGTH), run, /[\/ ]/)
+      good = match($0, /[0-9]+ passed/) ? substr($0, RSTART, RLENGTH) + 0 : 0
+      bad = run[1] - good
+    }
+    END { print good + 0, bad + 0 }
+  ' "$log"
+}
+
+# "test result: ok. 3 passed; 0 failed; 1 ignored; …", once a test program.
+count_libtest() {
+  awk '
+    /^test result: .* filtered out/ {
+      if (match($0, /[0-9]+ passed/)) good += substr($0, RSTART, RLENGTH)
+      if (match($0, /[0-9]+ failed/)) bad += substr($0, RSTART, RLENGTH)
+    }
+    END { print good + 0, bad + 0 }
+  ' "$log"
+}
+
+add() {
+  passed=$((passed + $1))
+  failed=$((failed + $2))
+}
+
+step "format" cargo fmt --all --check -- --color never
+step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+if cargo nextest --version >/dev/null 2>&1; then
+  step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never
+  # shellcheck disable=SC2046
+  add $(count_nextest)
+else
+  # One at a time: some start ensembles of real servers, and a small machine has room for one.
+  step "tests" cargo test --workspace --locked --no-fail-fast --lib --bins --tests -- --test-threads=1
+  # shellcheck disable=SC2046
+  add $(count_libtest)
+fi
+step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
+# shellcheck disable=SC2046
+add $(count_libtest)
+
+[ "${#broken[@]}" -eq 0 ] || printf 'failed step: %s\n' "${broken[@]}"
+[ "$passed" -gt 0 ] || echo "no tests were run"
+echo "$passed passed, $failed failed"
+[ "${#broken[@]}" -eq 0 ] && [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]

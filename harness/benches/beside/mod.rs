@@ -1,0 +1,36 @@
+//! Two ways to do a thing, measured in turn: whatever else the machine does hits both.
+
+use std::time::Duration;
+
+pub(crate) struct Beside {
+    what: &'static str,
+    direct: Vec<Duration>,
+    linked: Vec<Duration>,
+}
+
+impl Beside {
+    pub(crate) fn new(what: &'static str) -> Self {
+        Self { what, direct: Vec::new(), linked: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, direct: Duration, linked: Duration) {
+        self.direct.push(direct);
+        self.linked.push(linked);
+    }
+
+    /// Prints both medians and their ratio.
+    pub(crate) fn tell(mut self) {
+        let (direct, linked) = (middle(&mut self.direct), middle(&mut self.linked));
+        let ratio = linked.as_secs_f64() / direct.as_secs_f64();
+        let pairs = self.direct.len();
+        println!(
+            "{}, {pairs} in turn: direct p50 {direct:?}, through a link {linked:?}, ratio {ratio:.2}\n",
+            self.what
+        );
+    }
+}
+
+fn middle(samples: &mut [Duration]) -> Duration {
+    samples.sort_unstable();
+    samples.get(samples.len() / 2).copied().unwrap_or_default()
+}

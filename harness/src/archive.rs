@@ -1,0 +1,144 @@
+//! The record's folder while a run writes to it: the manifest, always whole, and the segments it names.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use hustings_reports::record::{CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SegmentEntry, seal_segment};
+use rustix::fs::Access;
+
+/// A record being written.
+pub struct Archive {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl Archive {
+    /// Whether a record can be begun in this folder, looked at before anything is started. Changes nothing.
+    ///
+    /// # Errors
+    /// It holds a record already, it is not a folder, or it cannot be made or written to.
+    pub fn check(folder: &Path) -> anyhow::Result<()> {
+        let remedy = "choose another --out";
+        if folder.join(MANIFEST_FILE).exists() {
+            anyhow::bail!("{} holds a record already; {remedy}", folder.display());
+        }
+        // A relative path without a folder in it lies in the current one.
+        let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        let Some(there) = there.into_iter().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };
+        if !there.is_dir() {
+            anyhow::bail!(
+                "{} is not a folder, so that no record can be kept in {}; {remedy}",
+                there.display(),
+                folder.display()
+            );
+        }
+        rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
+            .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
+    }
+
+    /// Makes the folder and writes the first manifest and the scenario. The folder must not hold a record already.
+    pub fn create(
+        folder: &Path,
+        manifest: Manifest,
+        scenario_verbatim: &str,
+        scenario_resolved: &str,
+    ) -> anyhow::Result<Self> {
+        let what = || format!("the record's folder {}", folder.display());
+        Self::check(folder)?;
+        std::fs::create_dir_all(folder.join("events")).with_context(what)?;
+        let scenario =
+            format!("{scenario_verbatim}\n# ---- resolved, with --set and --seed\n{}", commented(scenario_resolved));
+        std::fs::write(folder.join("scenario.toml"), scenario).with_context(what)?;
+        let archive = Self { folder: folder.to_owned(), manifest };
+        save(folder, &archive.manifest)?;
+        Ok(archive)
+    }
+
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Changes the manifest and writes it anew.
+    pub fn update(&mut self, change: impl FnOnce(&mut Manifest)) -> anyhow::Result<()> {
+        change(&mut self.manifest);
+        save(&self.folder, &self.manifest)
+    }
+
+    /// Begins a cell: its folder, and its place in the manifest.
+    pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
+        let folder = self.folder.join("events").join(name);
+        std::fs::create_dir_all(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
+        let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
+        self.update(|manifest| manifest.cells.push(entry))
+    }
+
+    /// Names a segment of the cell under way in the manifest, before its writer begins it, and gives its path.
+    pub fn add_segment(&mut self, writer: &str) -> anyhow::Result<PathBuf> {
+        let cell = self.manifest.cells.last_mut().context("no cell is under way")?;
+        let file = format!("{}/{writer}.{SEGMENT_ENDING}", cell.name);
+        let path = self.folder.join("events").join(&file);
+        cell.segments.push(SegmentEntry { file, sealed: None });
+        save(&self.folder, &self.manifest)?;
+        Ok(path)
+    }
+
+    /// Seals all segments of the cell under way, and says whether it ended in order.
+    pub fn end_cell(&mut self, complete: bool) -> anyhow::Result<()> {
+        let events = self.folder.join("events");
+        let mut manifest = self.manifest.clone();
+        let cell = manifest.cells.last_mut().context("no cell is under way")?;
+        let mut plain = Vec::new();
+        for segment in &mut cell.segments {
+            let path = events.join(&segment.file);
+            if !path.exists() {
+                continue;
+            }
+            let (sealed, bytes, crc) = seal_segment(&path).with_context(|| format!("sealing {}", path.display()))?;
+            let name = sealed.strip_prefix(&events).context("a segment outside of its record")?;
+            segment.file = name.to_string_lossy().into_owned();
+            segment.sealed = Some((bytes, crc));
+            plain.push(path);
+        }
+        cell.complete = complete;
+        // In this order a kill at any moment leaves a manifest whose segments are all there.
+        save(&self.folder, &manifest)?;
+        self.manifest = manifest;
+        plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
+    }
+
+    /// Writes a file that can be rebuilt, beside the manifest.
+    pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder.join(name);
+        replace(&path, content.as_bytes()).with_context(|| path.display().to_string())?;
+        Ok(path)
+    }
+}
+
+fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {
+    let path = folder.join(MANIFEST_FILE);
+    let text = serde_json::to_vec_pretty(manifest)?;
+    replace(&path, &text).with_context(|| path.display().to_string())
+}
+
+/// Replaces a file whole: a reader sees the old or the new content, whatever happens meanwhile.
+pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let part = path.with_extension("part");
+    let written = (|| {
+        let mut file = File::create(&part)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        std::fs::rename(&part, path)
+    })();
+    if written.is_err() {
+        // A full disk may take no more, but it gives.
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
+fn commented(text: &str) -> String {
+    text.lines().map(|line| format!("# {line}\n")).collect()
+}

@@ -1,0 +1,231 @@
+//! Whether the asked number of sessions fits the limits of this machine, counted before anything is started: at the
+//! descriptor limit connections hang instead of failing.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+/// Descriptors that every process of ours needs besides sessions: standard streams, runtime, record, control connections.
+pub const PROCESS_DESCRIPTORS: u64 = 64;
+/// The same of a ZooKeeper server: jars, logs, quorum connections, the JVM itself.
+pub const SERVER_DESCRIPTORS: u64 = 256;
+
+/// What a run asks for. Sessions are taken to be spread evenly over hosts and servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// One a candidate, or one a host when sessions are shared.
+    pub sessions: u32,
+    pub hosts: u32,
+    pub servers: u32,
+    /// Whether the servers run on this machine, under its limits.
+    pub local_servers: bool,
+    /// Whether sessions go over links.
+    pub links: bool,
+}
+
+/// What one process of this machine may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Open descriptors: the hard limit, to which every process of ours raises its soft one, as JVMs do.
+    pub descriptors: u64,
+    /// Ports for outgoing connections to one destination.
+    pub ports: u64,
+}
+
+/// What does not fit, with the arithmetic and the remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CapacityError {
+    #[error(
+        "a host process would need {needed} descriptors ({sessions} sessions / {hosts} hosts = {share}, + {PROCESS_DESCRIPTORS}), \
+         and a process may have {limit}; use at least {enough} hosts, fewer candidates, or {RAISE}"
+    )]
+    Host { sessions: u32, hosts: u32, share: u64, needed: u64, limit: u64, enough: u64 },
+    #[error(
+        "the proxy of one host's links would need {needed} descriptors (2 x {share} sessions of a host + {servers} ports \
+         + {PROCESS_DESCRIPTORS}), and a process may have {limit}; use at least {enough} hosts, fewer candidates, a \
+         fault that needs no links, or {RAISE}"
+    )]
+    Proxy { share: u64, servers: u32, needed: u64, limit: u64, enough: u64 },
+    #[error(
+        "a server would need {needed} descriptors ({sessions} sessions / {servers} servers = {share}, + \
+         {SERVER_DESCRIPTORS}), and a process may have {limit}; use more servers, fewer candidates, or {RAISE}"
+    )]
+    Server { sessions: u32, servers: u32, share: u64, needed: u64, limit: u64 },
+    #[error(
+        "a server's port would get {share} connections ({sessions} sessions / {servers} servers), and this machine has \
+         {limit} ports for connections to one destination; use more servers, fewer candidates, or widen the range \
+         (sysctl net.ipv4.ip_local_port_range)"
+    )]
+    Ports { sessions: u32, servers: u32, share: u64, limit: u64 },
+    #[error("sessions need at least one host and one server")]
+    Nobody,
+}
+
+const RAISE: &str = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
+
+/// Whether `demand` fits this machine; the first thing that does not is the error.
+///
+/// # Errors
+/// [`CapacityError`] shows the arithmetic and the remedy.
+pub fn check_capacity(demand: Demand) -> Result<(), CapacityError> {
+    demand.check(Limits::of_this_machine())
+}
+
+impl Limits {
+    /// As the kernel says of this process, whose children inherit it.
+    #[must_use]
+    pub fn of_this_machine() -> Self {
+        let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+        let mut ends = range.split_whitespace().filter_map(|end| end.parse::<u64>().ok());
+        let (low, high) = (ends.next().unwrap_or(32_768), ends.next().unwrap_or(60_999));
+        let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        Self { descriptors, ports: (high + 1).saturating_sub(low) }
+    }
+}
+
+impl Demand {
+    /// As [`check_capacity`], against limits that are given.
+    ///
+    /// # Errors
+    /// As for [`check_capacity`].
+    pub fn check(self, limits: Limits) -> Result<(), CapacityError> {
+        let Self { sessions, hosts, servers, .. } = self;
+        if hosts == 0 || servers == 0 {
+            return Err(CapacityError::Nobody);
+        }
+        let limit = limits.descriptors;
+        let share = self.sessions_per_host();
+        let needed = share + PROCESS_DESCRIPTORS;
+        if needed > limit {
+            let enough = hosts_enough(sessions, limit.saturating_sub(PROCESS_DESCRIPTORS));
+            return Err(CapacityError::Host { sessions, hosts, share, needed, limit, enough });
+        }
+        let needed = self.proxy_descriptors(1);
+        if self.links && needed > limit {
+            let room = limit.saturating_sub(PROCESS_DESCRIPTORS + u64::from(servers)) / 2;
+            let enough = hosts_enough(sessions, room);
+            return Err(CapacityError::Proxy { share, servers, needed, limit, enough });
+        }
+        let share = u64::from(sessions).div_ceil(servers.into());
+        let needed = share + SERVER_DESCRIPTORS;
+        if self.local_servers && needed > limit {
+            return Err(CapacityError::Server { sessions, servers, share, needed, limit });
+        }
+        if share > limits.ports {
+            return Err(CapacityError::Ports { sessions, servers, share, limit: limits.ports });
+        }
+        Ok(())
+    }
+
+    /// How many hosts' links one proxy process can carry, at least one: two descriptors a session, and a listening
+    /// port a server and host.
+    #[must_use]
+    pub fn hosts_per_proxy(self, limits: Limits) -> u32 {
+        let of_one = self.proxy_descriptors(1) - PROCESS_DESCRIPTORS;
+        let fit = limits.descriptors.saturating_sub(PROCESS_DESCRIPTORS) / of_one.max(1);
+        u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.hosts.max(1))
+    }
+
+    /// The most sessions that fit, all else as in this demand.
+    #[must_use]
+    pub fn sessions_max(self, limits: Limits) -> u32 {
+        // What fits is an interval that begins at 0: halve it.
+        let (mut fits, mut too_many) = (0, u64::from(u32::MAX));
+        while too_many - fits > 1 {
+            let middle = (fits + too_many) / 2;
+            let sessions = u32::try_from(middle).unwrap_or(u32::MAX);
+            if (Self { sessions, ..self }).check(limits).is_ok() { fits = middle } else { too_many = middle }
+        }
+        u32::try_from(fits).unwrap_or(u32::MAX)
+    }
+
+    fn sessions_per_host(self) -> u64 {
+        u64::from(self.sessions).div_ceil(self.hosts.max(1).into())
+    }
+
+    fn proxy_descriptors(self, hosts: u64) -> u64 {
+        hosts * (2 * self.sessions_per_host() + u64::from(self.servers)) + PROCESS_DESCRIPTORS
+    }
+}
+
+/// Hosts that are enough when each has room for so many sessions; no number is when there is no room.
+fn hosts_enough(sessions: u32, room: u64) -> u64 {
+    u64::from(sessions).checked_div(room).map_or(u64::MAX, |_| u64::from(sessions).div_ceil(room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CapacityError, Demand, Limits};
+
+    const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
+
+    fn demand(sessions: u32, hosts: u32, links: bool) -> Demand {
+        Demand { sessions, hosts, servers: 3, local_servers: true, links }
+    }
+
+    #[test]
+    fn each_limit_is_met_exactly_and_exceeded_by_one() {
+        let wide = Limits { descriptors: 1_000, ports: 10_000 };
+        let external = |d: Demand| Demand { local_servers: false, ..d };
+        assert_eq!(external(demand(936, 1, false)).check(wide), Ok(()));
+        assert!(matches!(
+            external(demand(937, 1, false)).check(wide),
+            Err(CapacityError::Host { needed: 1_001, enough: 2, .. })
+        ));
+        assert_eq!(external(demand(466, 1, true)).check(wide), Ok(()));
+        assert!(matches!(
+            external(demand(467, 1, true)).check(wide),
+            Err(CapacityError::Proxy { needed: 1_001, enough: 2, .. })
+        ));
+        assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));
+        assert!(matches!(demand(2_233, 9, false).check(wide), Err(CapacityError::Server { needed: 1_001, .. })));
+        assert_eq!(demand(1_500, 9, false).check(LIMITS), Ok(()));
+        assert!(matches!(demand(1_501, 9, false).check(LIMITS), Err(CapacityError::Ports { share: 501, .. })));
+        assert_eq!(demand(1, 0, false).check(LIMITS), Err(CapacityError::Nobody));
+    }
+
+    #[test]
+    fn the_remedy_is_one() {
+        for links in [false, true] {
+            let asked = Demand { local_servers: false, servers: 1_000, ..demand(100_000, 2, links) };
+            let limits = Limits { descriptors: 3_000, ports: 500 };
+            let enough = match asked.check(limits) {
+                Err(CapacityError::Host { enough, .. } | CapacityError::Proxy { enough, .. }) => enough,
+                other => panic!("{other:?}"),
+            };
+            let hosts = u32::try_from(enough).expect("a number");
+            assert!(!matches!(
+                (Demand { hosts, links: false, ..asked }).check(limits),
+                Err(CapacityError::Host { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn the_most_that_fits_fits_and_one_more_does_not() {
+        for (hosts, links) in [(1, false), (5, false), (1, true), (5, true)] {
+            let most = demand(0, hosts, links).sessions_max(LIMITS);
+            assert_eq!(demand(most, hosts, links).check(LIMITS), Ok(()));
+            assert!(demand(most + 1, hosts, links).check(LIMITS).is_err());
+        }
+        let none = Limits { descriptors: 10, ports: 10 };
+        assert_eq!(demand(0, 1, false).sessions_max(none), 0);
+    }
+
+    #[test]
+    fn a_proxy_carries_as_many_hosts_as_fit() {
+        // 2 x 100 + 3 = 203 a host, 936 descriptors to give.
+        assert_eq!(demand(1_000, 10, true).hosts_per_proxy(LIMITS), 4);
+        assert_eq!(demand(30, 3, true).hosts_per_proxy(LIMITS), 3);
+        assert_eq!(demand(100_000, 10, true).hosts_per_proxy(LIMITS), 1);
+    }
+
+    #[test]
+    fn the_error_shows_the_arithmetic_and_the_remedy() {
+        let told = demand(50_000, 4, false)
+            .check(Limits { descriptors: 4_096, ports: 28_232 })
+            .expect_err("too many")
+            .to_string();
+        insta::assert_snapshot!(told);
+    }
+}

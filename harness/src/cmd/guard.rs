@@ -1,0 +1,31 @@
+//! `hustings guard`: becomes another program that dies with the process that started it, even when that one is killed.
+//! So a JVM is tied to the harness's life without any unsafe code between fork and exec.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::child;
+use anyhow::Context;
+
+/// Become PROGRAM, and die with the parent
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Pid of the process that starts this one.
+    ///
+    /// The kernel ties the life of a child to the parent *thread* that started it: start guarded programs from the main
+    /// thread (the harness's runtime is a current-thread one), or from a thread that lives as long as the process.
+    #[arg(long)]
+    parent: u32,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    program: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Infallible> {
+    child::die_with_parent(args.parent).context("cannot tie this process to its parent's life")?;
+    let (program, arguments) = args.program.split_first().context("no program was given")?;
+    let error = Command::new(program).args(arguments).exec();
+    Err(error).with_context(|| format!("cannot start {}", program.display()))
+}

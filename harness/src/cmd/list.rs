@@ -1,0 +1,37 @@
+//! `hustings list`: the scenarios, recipes and faults there are.
+
+use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario::{FaultKind, SHIPPED};
+
+use crate::exit::Exit;
+
+/// List the scenarios that come with the program, and the recipes and faults they can use.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  hustings list
+  hustings list --json | jq -r '.scenarios[].name'")]
+pub(super) struct ListArgs {
+    /// Print JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the list.
+pub(super) fn run(args: &ListArgs) -> Exit {
+    let recipes: Vec<String> = RecipeKind::all().filter(|r| !r.is_broken()).map(|r| r.to_string()).collect();
+    let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
+    let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
+    let scenarios: Vec<(String, String)> = parsed.map(|s| (s.name, s.summary)).collect();
+    if args.json {
+        let scenarios: Vec<_> =
+            scenarios.iter().map(|(name, summary)| serde_json::json!({ "name": name, "summary": summary })).collect();
+        println!("{}", serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults }));
+    } else {
+        println!("scenarios:");
+        for (name, summary) in scenarios {
+            println!("  {name:<12} {summary}");
+        }
+        println!("recipes:\n  {}\nfaults:\n  {}", recipes.join(", "), faults.join(", "));
+    }
+    Exit::Pass
+}

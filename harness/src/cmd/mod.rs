@@ -1,0 +1,117 @@
+//! The command line: one file a subcommand.
+
+mod clean;
+mod doctor;
+mod guard;
+mod list;
+mod proxy;
+mod report;
+mod run;
+
+use clap::{Parser, Subcommand};
+use tokio::runtime::Builder;
+use tokio::task::LocalSet;
+use tracing_subscriber::EnvFilter;
+
+use crate::exit::{Exit, Failure};
+use crate::host;
+
+/// Benchmark ZooKeeper leader elections, and break them on purpose
+///
+/// Puts thousands of candidates on many elections of a real ensemble, injects faults, and tells how long a failover takes,
+/// how many clients a leader's death wakes up, and whether two candidates ever led at once.
+///
+/// Without a subcommand: `hustings run quick`.
+#[derive(Debug, Parser)]
+#[command(name = "hustings", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(Box<run::RunArgs>),
+    List(list::ListArgs),
+    Check(report::CheckArgs),
+    Report(report::ReportArgs),
+    Proxy(proxy::Args),
+    Doctor(doctor::Args),
+    Clean(clean::Args),
+    #[command(hide = true)]
+    Guard(guard::Args),
+    /// One host of candidates; started by `run`
+    #[command(hide = true)]
+    Host(host::HostArgs),
+}
+
+/// Parses the command line, does what it says, and tells what went wrong.
+#[must_use]
+pub fn main() -> Exit {
+    let cli = Cli::parse();
+    log_if_asked();
+    let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
+    match dispatch(command) {
+        Ok(exit) => exit,
+        Err(Failure { exit, error }) => {
+            eprintln!("error: {}", in_full(&error));
+            exit
+        }
+    }
+}
+
+/// An error with its causes, but for those that it has told already.
+fn in_full(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
+        if told.is_empty() {
+            cause
+        } else if told.contains(&cause) {
+            told
+        } else {
+            format!("{told}: {cause}")
+        }
+    })
+}
+
+fn dispatch(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => block_on(run::run(*args, typed())),
+        Command::Host(args) => {
+            let in_order = block_on(async { host::run(args).await.map_err(Failure::infrastructure) })?;
+            Ok(if in_order { Exit::Pass } else { Exit::Infrastructure })
+        }
+        Command::List(args) => Ok(list::run(&args)),
+        Command::Check(args) => report::check(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
+        Command::Doctor(args) => Ok(doctor::run(&args)),
+        Command::Clean(args) => clean::run(&args),
+        Command::Guard(args) => match guard::run(&args).map_err(Failure::infrastructure)? {},
+    }
+}
+
+/// Diagnostics for developers, on standard error: `HUSTINGS_LOG=debug`, or finer as tracing's filters go. Hosts inherit it.
+fn log_if_asked() {
+    if let Ok(filter) = EnvFilter::try_from_env("HUSTINGS_LOG") {
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    }
+}
+
+/// Runs a future on this very thread: children are tied to the thread that starts them, and the main one lives longest.
+fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::infrastructure)?;
+    let done = LocalSet::new().block_on(&runtime, future);
+    // Blocking calls that are under way must not hold the program up.
+    runtime.shutdown_background();
+    done
+}
+
+/// The command line as it was typed, for the record.
+fn typed() -> String {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let quoted = words.iter().map(|word| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,%+".contains(c)) && !word.is_empty();
+        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    });
+    std::iter::once("hustings".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}

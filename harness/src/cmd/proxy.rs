@@ -1,0 +1,60 @@
+//! `hustings proxy`: the embedded link proxy alone.
+
+use std::net::SocketAddr;
+
+use crate::proxy::{Options, Server};
+use crate::{child, limits};
+use anyhow::Context as _;
+use serde_json::json;
+
+/// Serve faulty links: a proxy that speaks Toxiproxy's HTTP API
+///
+/// Prints one line of JSON, {"api":"ADDRESS"}, once the API answers, and serves until it is stopped. Beyond Toxiproxy's
+/// toxics there is `hold`, which holds all data up and loses none.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:
+  Serve the API where Toxiproxy's clients look for it:
+    hustings proxy
+  Put a link in front of a server, hold up what the server says, and let it go again:
+    curl -d '{\"name\":\"zk\",\"listen\":\"127.0.0.1:22181\",\"upstream\":\"127.0.0.1:2181\"}' localhost:8474/proxies
+    curl -d '{\"type\":\"hold\",\"stream\":\"downstream\"}' localhost:8474/proxies/zk/toxics
+    curl -X DELETE localhost:8474/proxies/zk/toxics/hold_downstream
+  See what went through, reset all connections:
+    curl localhost:8474/proxies/zk/stats
+    curl -X POST localhost:8474/proxies/zk/disconnect")]
+pub(crate) struct Args {
+    /// Where the API listens; it has no authentication, so keep it local. Port 0 takes any free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8474")]
+    listen: SocketAddr,
+    /// End when the process with this pid, which must be the parent, ends
+    #[arg(long, value_name = "PID")]
+    die_with_parent: Option<u32>,
+    /// Seed of jitter, sizes of slices, and of which connections a toxic hits
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Accept toxics and ignore them: to test that users of the proxy notice
+    #[arg(long, hide = true)]
+    lie: bool,
+    /// Do not tell of what goes beyond Toxiproxy: to test how users get along with a real one
+    #[arg(long, hide = true)]
+    plain: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(parent) = args.die_with_parent {
+        child::die_with_parent(parent).context("cannot be tied to the parent process")?;
+    }
+    limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no async runtime")?;
+    let options = Options { listen: args.listen, lie: args.lie, plain: args.plain, seed: args.seed };
+    runtime.block_on(async {
+        let server = Server::bind(options).with_context(|| {
+            format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
+        })?;
+        println!("{}", json!({ "api": server.address()?.to_string() }));
+        tokio::select! {
+            served = server.serve() => served.context("the API ended"),
+            interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
+        }
+    })
+}

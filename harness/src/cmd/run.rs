@@ -1,0 +1,152 @@
+//! `hustings run`: a scenario, on a real ensemble, to a record and a report.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Parser as _, ValueEnum};
+use hustings_reports::record::RunState;
+use hustings_workloads::scenario::{SHIPPED, Scenario, Shipped, explain};
+
+use crate::archive::Archive;
+use crate::cmd::in_full;
+use crate::cmd::report::{self, Told};
+use crate::coordinator::{RunOptions, default_folder, run as perform};
+use crate::exit::{Exit, Failure};
+
+/// Seed of runs that name none.
+const DEFAULT_SEED: u64 = 1;
+
+/// Run a scenario: start an ensemble, enrol candidates, break things, and report.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  hustings run                                    the quick scenario, on servers started for it
+  hustings run split-brain --seed 7               another one, with another choice of victims
+  hustings run quick --set election.groups=50     with a parameter changed
+  hustings run my.toml --dry-run                  what a scenario of your own would do
+  hustings run quick --json > summary.json        the summary for machines
+
+Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure, 130 interrupted")]
+pub(super) struct RunArgs {
+    /// Name of a scenario (see `hustings list`) or path of a TOML file
+    #[arg(default_value = "quick")]
+    pub(super) scenario: String,
+    /// What runs the servers
+    #[arg(long, value_enum, default_value_t = EnsembleChoice::Auto)]
+    pub(super) ensemble: EnsembleChoice,
+    /// Change a parameter, as `election.groups=50`; may be given many times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    /// Seed of every random choice of victims, times and placement [default: the scenario's]
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
+    /// Folder for the record [default: runs/<time>-<scenario>]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Show the plan and end
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// No progress, only the result
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    /// Unpacked ZooKeeper release to use instead of the installed packages
+    #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME")]
+    pub(super) zookeeper_home: Option<PathBuf>,
+    /// First port of the servers; without it, any free ports
+    #[arg(long, value_name = "PORT")]
+    pub(super) base_port: Option<u16>,
+    /// Toxiproxy to use for the links instead of the embedded proxy, as `127.0.0.1:8474`
+    #[arg(long, value_name = "URL")]
+    pub(super) toxiproxy: Option<String>,
+    /// The embedded proxy accepts faults and does nothing: for tests of the harness
+    #[arg(long, hide = true)]
+    pub(super) lying_proxy: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum EnsembleChoice {
+    /// The best that this machine has: local servers
+    Auto,
+    /// Real servers as child processes, from Debian's packages or a release
+    Local,
+}
+
+/// A shipped scenario by its name, else a file.
+fn text(name: &str) -> Result<String, Failure> {
+    if let Some(shipped) = Shipped::find(name) {
+        return Ok(shipped.text.to_owned());
+    }
+    std::fs::read_to_string(name).map_err(|error| {
+        let known = SHIPPED.map(|shipped| shipped.name).join(", ");
+        let meant = Shipped::nearest(name).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let what =
+            format!("{name} is neither a scenario that ships ({known}) nor a file that can be read ({error}){meant}");
+        Failure::usage(anyhow::anyhow!(what))
+    })
+}
+
+fn why(choice: EnsembleChoice) -> &'static str {
+    match choice {
+        EnsembleChoice::Local => "it was asked for",
+        EnsembleChoice::Auto => "real servers on this machine are the best ensemble that this version can run",
+    }
+}
+
+impl RunArgs {
+    /// What `hustings` without arguments runs.
+    #[must_use]
+    pub(super) fn of_quick() -> Self {
+        Alone::parse_from(["hustings"]).run
+    }
+}
+
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// Runs it. The result is the exit code of the verdict.
+pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
+    let verbatim = text(&args.scenario)?;
+    let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
+    let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
+    if args.dry_run {
+        println!("{}", explain(&scenario, seed));
+        return Ok(Exit::Pass);
+    }
+    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
+    Archive::check(&out).map_err(Failure::usage)?;
+    let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
+    let options = RunOptions {
+        scenario,
+        verbatim,
+        resolved,
+        seed,
+        out,
+        zookeeper_home: args.zookeeper_home,
+        why: why(args.ensemble).to_owned(),
+        base_port: args.base_port,
+        toxiproxy: args.toxiproxy,
+        lying_proxy: args.lying_proxy,
+        exe,
+        command,
+        terminal: std::io::stderr().is_terminal(),
+        quiet: args.quiet,
+    };
+    let outcome = perform(&options).await?;
+    let told = Told { json: args.json, quiet: args.quiet };
+    let made = report::make(&outcome.folder, &told);
+    if let Some(why) = outcome.trouble {
+        let unreported = made.err().map(|failure| format!("; no report was made: {}", in_full(&failure.error)));
+        let record = outcome.folder.display();
+        let why = format!("{why}; what was recorded until then is in {record}{}", unreported.unwrap_or_default());
+        return Err(Failure::infrastructure(anyhow::anyhow!(why)));
+    }
+    let verdict = made?.verdict;
+    Ok(if outcome.state == RunState::Interrupted { Exit::Interrupted } else { verdict.into() })
+}

@@ -1,0 +1,53 @@
+//! How often the servers count one deletion that only the observer watches. ZooKeeper 3.8 keeps a recursive watch in two
+//! tables and counts it in both where it fires once; other versions may not. So it is measured, not assumed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_reports::record::{Event, ServerMetrics};
+use zookeeper_client as zk;
+
+use crate::clock;
+use crate::coordinator::set_up::{Ground, connect_string};
+use crate::ensemble::Ensemble;
+use crate::journal::Journal;
+
+/// The counter that the measured window is reconciled with.
+const COUNTER: &str = "sum_node_deleted_watch_count";
+const DELETIONS: u32 = 4;
+/// Long enough for followers to have applied a deletion that their leader has answered.
+const APPLIED: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Measures it, with the observer's watch armed and nobody else there. What cannot be measured is told in the record.
+pub(super) async fn observer(ground: &Ground, ensemble: &dyn Ensemble, journal: &Journal) {
+    let event = match measure(ground, ensemble).await {
+        Ok(per_deletion) => Event::ObserverWeight { t: clock::now(), per_deletion },
+        Err(error) => Event::Note {
+            t: clock::now(),
+            cand: None,
+            text: format!("how the servers count the observer's watch could not be measured: {error:#}"),
+        },
+    };
+    journal.push(&event);
+}
+
+async fn measure(ground: &Ground, ensemble: &dyn Ensemble) -> anyhow::Result<f64> {
+    let cluster = connect_string(&ground.servers, &ground.chroot);
+    let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&cluster).await?;
+    let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
+    let before = fired(&ensemble.metrics().await?)?;
+    for number in 0..DELETIONS {
+        let path = format!("/election/.calibration-{number}");
+        client.create(&path, &[], &options).await?;
+        client.delete(&path, None).await?;
+    }
+    tokio::time::sleep(APPLIED).await;
+    Ok((fired(&ensemble.metrics().await?)? - before) / f64::from(DELETIONS))
+}
+
+fn fired(metrics: &BTreeMap<u32, ServerMetrics>) -> anyhow::Result<f64> {
+    let of_server = |server: &ServerMetrics| server.get(COUNTER).copied();
+    metrics.values().map(of_server).sum::<Option<f64>>().with_context(|| format!("a server does not tell {COUNTER}"))
+}

@@ -1,0 +1,230 @@
+//! Host processes as the coordinator sees them: started, spoken to, stopped and buried.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::spawn_local;
+use tokio::time::Instant;
+
+use crate::host::SECRET_VARIABLE;
+use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
+
+/// A host that has not said hello by then never will.
+const HELLO_AT_MOST: Duration = Duration::from_secs(20);
+const INBOX_MAX: usize = 1 << 18;
+
+/// Where hosts report to, and what they are started from.
+pub(super) struct HostFactory {
+    exe: PathBuf,
+    listener: TcpListener,
+    address: SocketAddr,
+    secret: String,
+    /// One start at a time: whoever accepts gets every host that reports, its own or not.
+    starting: Mutex<()>,
+}
+
+/// A message, and who it is from. None: the connection has ended.
+pub(super) struct Inbound {
+    pub(super) host: u16,
+    pub(super) life: u32,
+    pub(super) message: Option<FromHost>,
+}
+
+/// One running host process.
+pub(super) struct HostProcess {
+    pub(super) host: u16,
+    pub(super) life: u32,
+    pub(super) pid: u32,
+    child: Child,
+    outgoing: mpsc::Sender<ToHost>,
+}
+
+/// The receiving end of all hosts of a cell.
+pub(super) struct Inbox {
+    pub(super) sender: mpsc::Sender<Inbound>,
+    pub(super) receiver: mpsc::Receiver<Inbound>,
+}
+
+impl Inbox {
+    #[must_use]
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = mpsc::channel(INBOX_MAX);
+        Self { sender, receiver }
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HostFactory {
+    /// Listens for hosts on this machine's loopback.
+    pub(super) async fn new(exe: &Path, secret: String) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the hosts to report to")?;
+        let address = listener.local_addr()?;
+        Ok(Self { exe: exe.to_owned(), listener, address, secret, starting: Mutex::new(()) })
+    }
+
+    /// Starts hosts (number, how many processes were it before, set-up) and waits until each has its set-up.
+    pub(super) async fn start(
+        &self,
+        wanted: Vec<(u16, u32, HostSetUp)>,
+        inbox: &mpsc::Sender<Inbound>,
+    ) -> anyhow::Result<Vec<HostProcess>> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _turn = self.starting.lock().await;
+        let mut starting = BTreeMap::new();
+        for (host, life, set_up) in wanted {
+            let child = self.spawn(host, life)?;
+            starting.insert((host, life), (child, set_up));
+        }
+        let mut started = Vec::new();
+        // For all of them: strangers that connect must not make it longer.
+        let until = Instant::now() + HELLO_AT_MOST;
+        while !starting.is_empty() {
+            let hello = match tokio::time::timeout_at(until, self.accept_one()).await {
+                Ok(hello) => hello?,
+                Err(_) => bail!("{} host processes did not report within {HELLO_AT_MOST:?}", starting.len()),
+            };
+            let Some((host, life, sender, receiver)) = hello else { continue };
+            let Some((child, set_up)) = starting.remove(&(host, life)) else { continue };
+            started.push(introduce(host, life, child, set_up, sender, receiver, inbox.clone())?);
+        }
+        started.sort_by_key(|process: &HostProcess| process.host);
+        Ok(started)
+    }
+
+    // The kernel ties a child's death to the thread that started it. This runtime is single-threaded and on the main
+    // thread, which lives as long as the process.
+    fn spawn(&self, host: u16, life: u32) -> anyhow::Result<Child> {
+        let mut command = Command::new(&self.exe);
+        command
+            .args(["host", "--coordinator", &self.address.to_string()])
+            .args(["--host", &host.to_string(), "--life", &life.to_string()])
+            .args(["--parent", &std::process::id().to_string()])
+            .env(SECRET_VARIABLE, &self.secret)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            // Ctrl-C on the terminal is for the coordinator, which stops hosts in order.
+            .process_group(0);
+        command.spawn().with_context(|| format!("a host process cannot be started from {}", self.exe.display()))
+    }
+
+    /// One connection that knows the secret; None for any other.
+    async fn accept_one(&self) -> anyhow::Result<Option<(u16, u32, Sender, Receiver)>> {
+        let (stream, _) = self.listener.accept().await?;
+        let (sender, mut receiver) = split(stream)?;
+        let hello = tokio::time::timeout(Duration::from_secs(2), receiver.next()).await;
+        match hello {
+            Ok(Ok(Some(FromHost::Hello { secret, host, life, .. }))) if secret == self.secret => {
+                Ok(Some((host, life, sender, receiver)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn introduce(
+    host: u16,
+    life: u32,
+    child: Child,
+    set_up: HostSetUp,
+    mut sender: Sender,
+    mut receiver: Receiver,
+    inbox: mpsc::Sender<Inbound>,
+) -> anyhow::Result<HostProcess> {
+    let pid = child.id().context("the host process ended before its set-up")?;
+    let (outgoing, mut queue) = mpsc::channel(INBOX_MAX);
+    let (farewell, said) = oneshot::channel::<()>();
+    spawn_local(async move {
+        let speak = async {
+            let mut sent = sender.send(&ToHost::SetUp(Box::new(set_up))).await;
+            while sent.is_ok() {
+                let Some(message) = queue.recv().await else { return };
+                sent = sender.send(&message).await;
+            }
+        };
+        // A host that has said farewell ends when it is hung up on: it must not wait for its own end.
+        tokio::select! {
+            () = speak => {}
+            _ = said => {}
+        }
+    });
+    spawn_local(async move {
+        // Kept until the connection ends: dropping it hangs up.
+        let mut farewell = Some(farewell);
+        loop {
+            let message = receiver.next().await.unwrap_or_else(|error| {
+                tracing::warn!(host, life, %error, "a host said what cannot be read");
+                None
+            });
+            let over = message.is_none();
+            if matches!(message, Some(FromHost::Bye { .. })) {
+                farewell.take();
+            }
+            if inbox.send(Inbound { host, life, message }).await.is_err() || over {
+                return;
+            }
+        }
+    });
+    Ok(HostProcess { host, life, pid, child, outgoing })
+}
+
+impl HostProcess {
+    /// Queues a message. A stopped or dead host may never read it.
+    pub(super) fn tell(&self, message: ToHost) {
+        if self.outgoing.try_send(message).is_err() {
+            tracing::debug!(host = self.host, "a message to a host was not taken");
+        }
+    }
+
+    pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
+    }
+
+    /// Kills the process and waits until the kernel says that it is gone.
+    pub(super) async fn kill(&mut self) -> std::io::Result<ExitStatus> {
+        self.child.start_kill()?;
+        self.child.wait().await
+    }
+
+    /// Waits for the process to end by itself; kills it when it has not by then.
+    pub(super) async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
+        match tokio::time::timeout(at_most, self.child.wait()).await {
+            Ok(status) => Ok((status?, false)),
+            Err(_) => Ok((self.kill().await?, true)),
+        }
+    }
+}
+
+/// State letter of a process (`T`: stopped) as the kernel tells it.
+#[must_use]
+pub fn process_state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// Resident memory and its peak in KiB.
+#[must_use]
+pub(super) fn process_memory(pid: u32) -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    Some((field("VmRSS:")?, field("VmHWM:")?))
+}

@@ -1,0 +1,140 @@
+//! The fenced resource: what leaders write to. It takes every write in one order and keeps two ledgers of it at once. The
+//! unfenced one accepts everything and notes what a real resource without a fence would have suffered; the fenced one
+//! rejects a token lower than the highest it has seen. All that it compares is the number in the token.
+
+use std::collections::BTreeSet;
+
+use hustings_workloads::booth::Token;
+
+/// Both ledgers of all groups of one cell.
+pub struct Resource {
+    groups: Vec<Ledgers>,
+    taken: u64,
+}
+
+#[derive(Clone, Default)]
+struct Ledgers {
+    unfenced: Accepted,
+    fenced: Accepted,
+    /// Tokens below this are refused: a higher one was seen, or an old active was fenced off.
+    fence: i64,
+}
+
+/// What one ledger has accepted.
+#[derive(Clone, Default)]
+struct Accepted {
+    highest: Option<Token>,
+    /// Session and candidate of all that wrote with the highest number.
+    incarnations: BTreeSet<(i64, u32)>,
+}
+
+/// What the ledgers made of one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Place in the resource's order, over all groups, from 0.
+    pub seq: u64,
+    /// The unfenced ledger had accepted a higher token before, or this one from another incarnation.
+    pub unfenced_stale: bool,
+    pub fenced_rejected: bool,
+    /// Accepted by the fenced ledger all the same, though stale.
+    pub fenced_stale: bool,
+}
+
+impl Resource {
+    #[must_use]
+    pub fn new(groups: usize) -> Self {
+        Self { groups: vec![Ledgers::default(); groups], taken: 0 }
+    }
+
+    /// Takes one write.
+    pub fn write(&mut self, group: usize, cand: u32, token: Token) -> Taken {
+        let ledgers = &mut self.groups[group];
+        let unfenced_stale = ledgers.unfenced.take(cand, token);
+        let fenced_rejected = token.czxid < ledgers.fence;
+        let fenced_stale = !fenced_rejected && ledgers.fenced.take(cand, token);
+        ledgers.fence = ledgers.fence.max(token.czxid);
+        let seq = self.taken;
+        self.taken += 1;
+        Taken { seq, unfenced_stale, fenced_rejected, fenced_stale }
+    }
+
+    /// From now on the fenced ledger refuses `old` and everything before it.
+    pub fn bar(&mut self, group: usize, old: Token) {
+        let ledgers = &mut self.groups[group];
+        ledgers.fence = ledgers.fence.max(old.czxid.saturating_add(1));
+    }
+}
+
+impl Accepted {
+    /// Accepts a write, and tells whether it is stale: a higher token was accepted before, or the same number from another
+    /// incarnation.
+    fn take(&mut self, cand: u32, token: Token) -> bool {
+        let me = (token.session, cand);
+        let number = self.highest.map_or(i64::MIN, |highest| highest.czxid);
+        let lower = self.highest.is_some_and(|highest| token < highest);
+        let twin = token.czxid == number && self.incarnations.iter().any(|other| *other != me);
+        if token.czxid > number {
+            self.incarnations.clear();
+        }
+        if token.czxid >= number {
+            self.incarnations.insert(me);
+        }
+        self.highest = self.highest.max(Some(token));
+        lower || twin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(czxid: i64, session: i64) -> Token {
+        Token { czxid, session }
+    }
+
+    #[test]
+    fn a_lower_token_is_stale_unfenced_and_rejected_fenced() {
+        let mut resource = Resource::new(1);
+        resource.write(0, 7, token(5, 1));
+        resource.write(0, 7, token(9, 2));
+        let late = resource.write(0, 7, token(5, 1));
+        assert_eq!(late, Taken { seq: 2, unfenced_stale: true, fenced_rejected: true, fenced_stale: false });
+    }
+
+    #[test]
+    fn the_first_write_of_a_new_leader_is_never_stale() {
+        let mut resource = Resource::new(2);
+        resource.write(0, 7, token(5, 1));
+        let other_group = resource.write(1, 7, token(3, 2));
+        let higher = resource.write(0, 7, token(6, 2));
+        assert!(!other_group.unfenced_stale && !other_group.fenced_rejected);
+        assert!(!higher.unfenced_stale && !higher.fenced_rejected);
+    }
+
+    #[test]
+    fn a_token_from_another_incarnation_gets_past_the_fence_and_is_told() {
+        let mut resource = Resource::new(1);
+        resource.write(0, 7, token(5, 1));
+        let twin = resource.write(0, 7, token(5, 2));
+        assert!(twin.unfenced_stale && !twin.fenced_rejected && twin.fenced_stale);
+        assert!(resource.write(0, 7, token(5, 2)).fenced_stale, "and again");
+    }
+
+    #[test]
+    fn two_candidates_of_one_session_are_two_incarnations() {
+        let mut resource = Resource::new(1);
+        resource.write(0, 7, token(5, 1));
+        assert!(!resource.write(0, 7, token(5, 1)).unfenced_stale);
+        assert!(resource.write(0, 8, token(5, 1)).unfenced_stale);
+    }
+
+    #[test]
+    fn a_barred_leader_is_refused_before_its_successor_ever_writes() {
+        let mut resource = Resource::new(1);
+        resource.write(0, 7, token(5, 1));
+        resource.bar(0, token(5, 1));
+        let late = resource.write(0, 7, token(5, 1));
+        assert!(late.fenced_rejected && !late.unfenced_stale);
+        assert!(!resource.write(0, 7, token(6, 2)).fenced_rejected);
+    }
+}

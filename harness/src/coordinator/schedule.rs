@@ -1,0 +1,152 @@
+//! Carries out a fault plan: each fault on its intended time, each healed after its time, all of it written down.
+
+use std::rc::Rc;
+
+use hustings_reports::record::{Event, FaultKind as Recorded, ReceiptStage};
+use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, resolve};
+use hustings_workloads::scenario::{FaultKind, SessionUse};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use crate::clock;
+use crate::coordinator::stage::Stage;
+use crate::faults::{self, Proof, Remedy};
+
+/// Runs the plan. Returns when every fault has been injected and healed, or when the cell is cut short and what was injected
+/// has been healed.
+pub(super) async fn carry_out(stage: &Rc<Stage>, plan: &[PlannedFault], seed: u64) {
+    let start = clock::now();
+    let mut running = JoinSet::new();
+    for planned in plan {
+        let intended = start + planned.at_ms * 1_000_000;
+        if !stage.goes_on_until(intended).await {
+            break;
+        }
+        let hit = aim(stage, seed, planned);
+        for hit in split(stage, planned.kind, hit) {
+            mark(stage, planned.kind, &hit);
+            running.spawn_local(one(stage.clone(), planned.clone(), hit, intended));
+        }
+    }
+    while let Some(done) = running.join_next().await {
+        stage.check(done);
+    }
+}
+
+/// From its injection until its heal a host is hit by no other fault that lasts.
+fn mark(stage: &Stage, kind: FaultKind, hit: &Hit) {
+    if !matches!(kind, FaultKind::Resign | FaultKind::Expire) {
+        stage.injured.borrow_mut().extend(&hit.hosts);
+    }
+}
+
+fn unmark(stage: &Stage, kind: FaultKind, hit: &Hit) {
+    if !matches!(kind, FaultKind::Resign | FaultKind::Expire) {
+        stage.injured.borrow_mut().retain(|host| !hit.hosts.contains(host));
+    }
+}
+
+/// Faults on single candidates are one fault each, with a receipt each. Candidates that share a session expire together.
+fn split(stage: &Stage, kind: FaultKind, hit: Hit) -> Vec<Hit> {
+    let leaders = stage.leaders.borrow();
+    match kind {
+        FaultKind::Expire if stage.cell.sessions == SessionUse::PerHost => {
+            let led = leaders.of_groups();
+            let of_host = |&host: &u16| {
+                let on_host = |cand: &u32| leaders.host_of(*cand) == Some(host);
+                let cands: Vec<u32> = hit.cands.iter().copied().filter(on_host).collect();
+                let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
+                let groups = hit.groups.iter().copied().filter(led_there).collect();
+                Hit { hosts: vec![host], cands, groups }
+            };
+            hit.hosts.iter().map(of_host).collect()
+        }
+        FaultKind::Resign | FaultKind::Expire => {
+            let one = |&cand: &u32| {
+                let group = leaders.group_of(cand);
+                let groups = group.filter(|group| hit.groups.contains(group)).into_iter().collect();
+                let hosts = leaders.host_of(cand).into_iter().collect();
+                Hit { hosts, cands: vec![cand], groups }
+            };
+            hit.cands.iter().map(one).collect()
+        }
+        _ => vec![hit],
+    }
+}
+
+async fn one(stage: Rc<Stage>, planned: PlannedFault, hit: Hit, intended: u64) {
+    let id = stage.next_fault();
+    stage.journal.push(&Event::Fault {
+        id,
+        kind: recorded(planned.kind),
+        t: clock::now(),
+        intended,
+        for_ms: planned.for_ms,
+        hosts: hit.hosts.clone(),
+        cands: hit.cands.clone(),
+        groups: hit.groups.clone(),
+        detail: format!("{:?}", planned.target),
+    });
+    let injury = faults::inject(&stage, id, &planned, &hit).await;
+    let heal_at = injury.proof.to.max(intended) + planned.for_ms.unwrap_or(0) * 1_000_000;
+    write(&stage, id, ReceiptStage::Injected, injury.proof);
+    // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
+    let over = lasts(&planned, &injury.remedy) && !stage.goes_on_until(heal_at).await;
+    let heals = lasts(&planned, &injury.remedy) && !(over && matches!(injury.remedy, Remedy::Restart(_)));
+    if heals && let Some(proof) = faults::heal(&stage, &injury.remedy).await {
+        write(&stage, id, ReceiptStage::Healed, proof);
+    }
+    unmark(&stage, planned.kind, &hit);
+}
+
+/// Whether there is something to heal. A crash without a duration leaves its hosts dead until the cell ends.
+fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
+    match remedy {
+        Remedy::None => false,
+        Remedy::Restart(_) => planned.for_ms.is_some(),
+        Remedy::Links(_) | Remedy::Continue(_) => true,
+    }
+}
+
+fn write(stage: &Stage, id: u32, at: ReceiptStage, proof: Proof) {
+    let Proof { from, to, verified, evidence, touches } = proof;
+    stage.journal.push_through(&Event::Receipt { id, stage: at, from, to, verified, evidence, touches });
+}
+
+/// Decides whom a fault hits, by who leads now.
+fn aim(stage: &Stage, seed: u64, planned: &PlannedFault) -> Hit {
+    let injured = stage.injured.borrow();
+    let alive: Vec<u16> = stage.hosts.borrow().keys().copied().filter(|host| !injured.contains(host)).collect();
+    let leaders = stage.leaders.borrow();
+    let view = LeaderView { leader_of_group: &leaders.of_groups(), placement: leaders.placement(), alive: &alive };
+    resolve(&stage.cell, seed, planned, view)
+}
+
+/// The same kind in the words of the record.
+pub(super) fn recorded(kind: FaultKind) -> Recorded {
+    match kind {
+        FaultKind::None => Recorded::None,
+        FaultKind::Resign => Recorded::Resign,
+        FaultKind::Crash => Recorded::Crash,
+        FaultKind::Expire => Recorded::Expire,
+        FaultKind::Disconnect => Recorded::Disconnect,
+        FaultKind::Partition => Recorded::Partition,
+        FaultKind::PartitionUp => Recorded::PartitionUp,
+        FaultKind::PartitionDown => Recorded::PartitionDown,
+        FaultKind::Slow => Recorded::Slow,
+        FaultKind::Pause => Recorded::Pause,
+    }
+}
+
+/// Runs the plan beside the cell's other waits, as an errand that goes on to its end when the cell is cut short. The answer
+/// comes when it is done.
+pub(super) fn begin(stage: &Rc<Stage>, plan: Vec<PlannedFault>, seed: u64) -> oneshot::Receiver<()> {
+    let (sender, done) = oneshot::channel();
+    let own = stage.clone();
+    stage.errand(async move {
+        carry_out(&own, &plan, seed).await;
+        // Nobody waits for it when the cell was cut short.
+        let _ = sender.send(());
+    });
+    done
+}

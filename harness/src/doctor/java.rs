@@ -1,0 +1,77 @@
+//! Java and ZooKeeper: what the local ensemble is started from.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::{Context, Found};
+use crate::ensemble::EnsembleError;
+use crate::ensemble::local::Install;
+
+/// How long `java -version` may take, and how often it is looked at.
+const VERSION_WITHIN: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(10);
+
+const INSTALL: &str = "run ci/setup.sh";
+
+pub(super) fn java(context: &Context) -> Found {
+    let java = match context.places.java() {
+        Ok(java) => java,
+        Err(e) => return failed(&e),
+    };
+    match version(&java) {
+        Ok(version) => Found::ok(format!("{} ({version})", java.display())),
+        Err(why) => Found::failed(
+            format!("{} does not tell its version: {why}", java.display()),
+            format!("{INSTALL}, or set JAVA_HOME to a Java runtime that works"),
+        ),
+    }
+}
+
+pub(super) fn zookeeper(context: &Context) -> Found {
+    match Install::find(&context.places) {
+        Ok(install) => {
+            let version = install.version.as_deref().unwrap_or("of unknown version");
+            Found::ok(format!("{version}, {} ({} jars)", install.describe(), install.jars.len()))
+        }
+        Err(e @ EnsembleError::NoJava { .. }) => Found::failed("not looked for, without Java", remedy(&e)),
+        Err(e) => failed(&e),
+    }
+}
+
+/// The errors of the ensemble end in their remedy, after a semicolon.
+fn failed(error: &EnsembleError) -> Found {
+    let text = error.to_string();
+    Found::failed(text.rsplit_once("; ").map_or(text.as_str(), |(found, _)| found), remedy(error))
+}
+
+fn remedy(error: &EnsembleError) -> String {
+    error.to_string().rsplit_once("; ").map_or(INSTALL.to_owned(), |(_, remedy)| remedy.to_owned())
+}
+
+/// First line of `java -version`, which it writes to its standard error.
+fn version(java: &Path) -> Result<String, String> {
+    let mut command = Command::new(java);
+    command.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| e.to_string())?;
+    for _ in 0..VERSION_WITHIN.as_millis() / POLL.as_millis() {
+        match child.try_wait() {
+            Ok(None) => thread::sleep(POLL),
+            Ok(Some(status)) => {
+                // A few lines: they fit the pipe.
+                let mut text = String::new();
+                if let Some(stderr) = child.stderr.take() {
+                    stderr.take(4096).read_to_string(&mut text).map_err(|e| e.to_string())?;
+                }
+                let first = text.lines().find(|line| line.contains("version")).map(|line| line.trim().to_owned());
+                return first.filter(|_| status.success()).ok_or_else(|| format!("{status}: {}", text.trim()));
+            }
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(format!("no answer within {} s", VERSION_WITHIN.as_secs()))
+}

@@ -1,0 +1,59 @@
+//! Limits of a process: descriptors, and ports.
+
+use rustix::process::{Resource, getrlimit};
+
+use super::{Context, Found, thousands};
+use crate::capacity::{Demand, Limits, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
+use crate::ensemble::local::count_free;
+
+/// Of the scenarios that ship.
+const HOSTS: u32 = 5;
+const SERVERS: u32 = 3;
+/// Below this many sessions nothing worth measuring runs.
+const SESSIONS_NEEDED: u32 = 200;
+const SESSIONS_OF_A_LARGE_RUN: u32 = 5_000;
+/// Client, quorum and election port of three servers.
+const PORTS_NEEDED: u16 = 9;
+
+pub(super) fn descriptors(_: &Context) -> Found {
+    let limits = Limits::of_this_machine();
+    let most = |links| {
+        let demand = Demand { sessions: 0, hosts: HOSTS, servers: SERVERS, local_servers: true, links };
+        demand.sessions_max(limits)
+    };
+    let limit = |n: Option<u64>| n.map_or("unlimited".to_owned(), thousands);
+    let of_process = getrlimit(Resource::Nofile);
+    let text = format!(
+        "soft {}, hard {} a process; with {HOSTS} hosts and {SERVERS} local servers that allows {} candidates without \
+         links and {} with (a host needs 1 a session + {PROCESS_DESCRIPTORS}, a proxy 2 a session of its hosts + {SERVERS} \
+         ports a host + {PROCESS_DESCRIPTORS}, a server 1 a session + {SERVER_DESCRIPTORS}; {} ports to one destination)",
+        limit(of_process.current),
+        limit(of_process.maximum),
+        thousands(most(false).into()),
+        thousands(most(true).into()),
+        thousands(limits.ports),
+    );
+    let remedy = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
+    match most(true) {
+        n if n < SESSIONS_NEEDED => Found::failed(text, remedy),
+        n if n < SESSIONS_OF_A_LARGE_RUN => Found::warning(text, remedy),
+        _ => Found::ok(text),
+    }
+}
+
+pub(super) fn ports(_: &Context) -> Found {
+    let (free, range) = count_free(PORTS_NEEDED * 4);
+    let asked = PORTS_NEEDED * 4;
+    let text = format!("{free} of {asked} ports tried between {} and {} are free", range.start, range.end);
+    if range.is_empty() {
+        let text = format!("no ports are left between {} and those of outgoing connections", range.start);
+        return Found::warning(
+            text,
+            "raise the lower end of net.ipv4.ip_local_port_range, or servers may lose a port while they start",
+        );
+    }
+    if free < usize::from(PORTS_NEEDED) {
+        return Found::failed(text, "end what listens there, or raise the lower end of net.ipv4.ip_local_port_range");
+    }
+    Found::ok(text)
+}

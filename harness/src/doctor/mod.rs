@@ -1,0 +1,143 @@
+//! The preflight: what `hustings run` needs of this machine, one small function a check. A new check is one function and
+//! one line of the registry.
+
+mod docker;
+mod java;
+mod limits;
+mod machine;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::ensemble::local::Places;
+use crate::workdir::temp_root;
+
+/// Where the checks look.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub places: Places,
+    pub temp_root: PathBuf,
+}
+
+impl Context {
+    /// As the environment of this process says.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self { places: Places::from_env(), temp_root: temp_root() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    Ok,
+    /// Worth knowing; nothing depends on it.
+    Info,
+    /// Runs work, and figures may suffer.
+    Warning,
+    /// Runs do not work.
+    Failed,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub check: &'static str,
+    pub status: Status,
+    pub found: String,
+    /// What the user can do; there for every warning and failure.
+    pub remedy: Option<String>,
+}
+
+/// A finding before it has its check's name.
+struct Found {
+    status: Status,
+    found: String,
+    remedy: Option<String>,
+}
+
+impl Found {
+    fn ok(found: impl Into<String>) -> Self {
+        Self { status: Status::Ok, found: found.into(), remedy: None }
+    }
+
+    fn info(found: impl Into<String>) -> Self {
+        Self { status: Status::Info, found: found.into(), remedy: None }
+    }
+
+    fn warning(found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: Status::Warning, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn failed(found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: Status::Failed, found: found.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+type Check = fn(&Context) -> Found;
+
+const CHECKS: [(&str, Check); 10] = [
+    ("java", java::java),
+    ("zookeeper", java::zookeeper),
+    ("docker", docker::docker),
+    ("descriptors", limits::descriptors),
+    ("ports", limits::ports),
+    ("temp space", machine::temp_space),
+    ("memory", machine::memory),
+    ("cpu", machine::cpu),
+    ("clock", machine::clock),
+    ("left-overs", machine::left_overs),
+];
+
+/// Runs every check; none takes longer than some seconds.
+#[must_use]
+pub fn examine(context: &Context) -> Vec<Finding> {
+    let run = |(name, check): (&'static str, Check)| {
+        let Found { status, found, remedy } = check(context);
+        Finding { check: name, status, found, remedy }
+    };
+    CHECKS.into_iter().map(run).collect()
+}
+
+/// Whether `hustings run` can work.
+#[must_use]
+pub fn can_run(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.status < Status::Failed)
+}
+
+/// Figures for people: `12,345`.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Context, Status, can_run, examine, thousands};
+    use crate::ensemble::local::Places;
+
+    #[test]
+    fn a_machine_without_java_cannot_run_and_every_failure_has_a_remedy() {
+        let root = tempfile::tempdir().expect("a temp dir");
+        let findings = examine(&Context { places: Places::default(), temp_root: root.path().to_owned() });
+        assert!(!can_run(&findings));
+        for finding in &findings {
+            assert_eq!(finding.status >= Status::Warning, finding.remedy.is_some(), "{finding:?}");
+        }
+        let failed = |name| findings.iter().any(|f| f.check == name && f.status == Status::Failed);
+        assert!(failed("java") && failed("zookeeper"));
+    }
+
+    #[test]
+    fn figures_are_grouped_by_thousands() {
+        assert_eq!(["0", "999", "1,000", "28,232", "1,234,567"], [0, 999, 1_000, 28_232, 1_234_567].map(thousands)[..]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Ports of a local ensemble.
+//!
+//! A port cannot be handed to a JVM open, so between its choice and the bind another process may take it. Ports are
+//! therefore chosen *below* the range from which the kernel takes the ports of outgoing connections: thousands of
+//! sessions cannot hit them by chance, neither now nor while a server restarts.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
+
+use super::super::EnsembleError;
+
+/// Ports of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerPorts {
+    pub client: u16,
+    pub quorum: u16,
+    pub election: u16,
+}
+
+/// Below this, ports have owners by convention.
+const LOWEST: u16 = 10_000;
+/// Ports that are looked at before giving up.
+const TRIED_MAX: u16 = 4_000;
+
+/// Ports that can be bound right now: `base`, `base + 1`, … when asked for, else any. `attempt` makes another try look elsewhere.
+///
+/// # Errors
+/// [`EnsembleError::PortTaken`] names the port of an asked base; [`EnsembleError::NoPorts`] if none were found.
+pub fn reserve(servers: u32, base: Option<u16>, attempt: u32) -> Result<Vec<ServerPorts>, EnsembleError> {
+    let n = servers as usize;
+    let ports = match base {
+        Some(base) => asked(servers, base)?,
+        None => free(3 * n, attempt).map_err(|source| EnsembleError::NoPorts { servers, source })?,
+    };
+    Ok((0..n).map(|i| ServerPorts { client: ports[i], quorum: ports[n + i], election: ports[2 * n + i] }).collect())
+}
+
+/// How many of the next `wanted` candidates for a port can be bound now, and the range that they come from.
+#[must_use]
+pub fn count_free(wanted: u16) -> (usize, Range<u16>) {
+    let range = quiet_range();
+    (candidates(&range, 0).take(usize::from(wanted)).filter(|port| bind(*port).is_ok()).count(), range)
+}
+
+fn asked(servers: u32, base: u16) -> Result<Vec<u16>, EnsembleError> {
+    let roles = ["client", "quorum", "election"];
+    let wanted = roles.iter().flat_map(|role| (1..=servers).map(move |server| (*role, server)));
+    // Kept open until all are found free: a port must not be counted twice.
+    let mut held = Vec::new();
+    for (offset, (role, server)) in (0u16..).zip(wanted) {
+        let taken = |source| EnsembleError::PortTaken { port: base.saturating_add(offset), role, server, source };
+        let port = base.checked_add(offset).ok_or_else(|| taken(io::Error::other("ports end at 65535")))?;
+        // A single server has neither peers nor elections.
+        if servers == 1 && role != "client" {
+            held.push((port, None));
+            continue;
+        }
+        held.push((port, Some(bind(port).map_err(taken)?)));
+    }
+    Ok(held.into_iter().map(|(port, _)| port).collect())
+}
+
+fn free(count: usize, attempt: u32) -> io::Result<Vec<u16>> {
+    let mut held: Vec<TcpListener> = Vec::new();
+    for port in candidates(&quiet_range(), attempt).take(usize::from(TRIED_MAX)) {
+        if held.len() == count {
+            break;
+        }
+        held.extend(bind(port));
+    }
+    // A kernel that gives nearly all ports to outgoing connections: let it choose.
+    while held.len() < count {
+        held.push(bind(0)?);
+    }
+    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+/// Ports of `range`, each once, from a place that differs between processes and attempts: runs at the same time should not
+/// go for the same ports.
+fn candidates(range: &Range<u16>, attempt: u32) -> impl Iterator<Item = u16> {
+    let (start, span) = (range.start, u64::from(range.end - range.start));
+    let skip = (u64::from(std::process::id()) * 37 + u64::from(attempt) * 1_009) % span.max(1);
+    (0..span).map(move |i| start + ((skip + i) % span) as u16)
+}
+
+/// From [`LOWEST`] to where the ports of outgoing connections begin; empty if they begin below.
+fn quiet_range() -> Range<u16> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let low = range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768);
+    LOWEST..low.max(LOWEST)
+}
+
+fn bind(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{bind, candidates, reserve};
+    use crate::ensemble::EnsembleError;
+
+    #[test]
+    fn every_port_of_an_ensemble_is_another_one_and_free() {
+        let ports = reserve(5, None, 1).expect("ports");
+        let all: BTreeSet<u16> = ports.iter().flat_map(|p| [p.client, p.quorum, p.election]).collect();
+        assert_eq!(all.len(), 15);
+        assert!(all.iter().all(|port| bind(*port).is_ok()));
+    }
+
+    #[test]
+    fn a_taken_port_of_an_asked_base_is_named_with_its_role() {
+        let taken = reserve(1, None, 2).expect("ports")[0].client;
+        let _held = bind(taken).expect("held");
+        let error = reserve(3, Some(taken - 4), 1).expect_err("it is taken");
+        assert!(matches!(error, EnsembleError::PortTaken { .. }), "{error}");
+        let base_above_the_end = reserve(3, Some(65_534), 1).expect_err("ports end");
+        assert!(base_above_the_end.to_string().contains("65535"), "{base_above_the_end}");
+    }
+
+    #[test]
+    fn candidates_cover_their_range_once() {
+        let all: BTreeSet<u16> = candidates(&(100..150), 3).collect();
+        assert_eq!(all, (100..150).collect());
+        assert_eq!(candidates(&(100..150), 3).count(), 50);
+        assert_eq!(candidates(&(100..100), 3).count(), 0);
+    }
+}

@@ -1,0 +1,111 @@
+//! When a local ensemble has started: a quorum serves, and every server takes part in it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+use zookeeper_client::Client;
+
+use super::super::{EnsembleError, four_letter};
+use super::server::ServerProcess;
+
+const POLL: Duration = Duration::from_millis(25);
+/// A starting server may accept a connection and never answer on it: ask again soon, and be more patient each time, for a
+/// busy machine's sake.
+const SRVR_WITHIN: Duration = Duration::from_millis(200);
+const SRVR_WITHIN_MAX: Duration = Duration::from_secs(5);
+/// Of the sessions that prove that servers serve; clamped by the servers if need be.
+const PROBE_SESSION: Duration = Duration::from_secs(10);
+
+/// Waits until every server reports a mode that fits the ensemble, then opens a session through every one: that is a
+/// write, which only a quorum can acknowledge. Returns the first server's answer to `srvr`.
+pub(super) async fn wait_until_serving(
+    servers: &mut [ServerProcess],
+    within: Duration,
+) -> Result<String, EnsembleError> {
+    let until = Instant::now() + within;
+    let mut first = String::new();
+    let mut patience = SRVR_WITHIN;
+    loop {
+        servers.iter_mut().try_for_each(ServerProcess::check_alive)?;
+        let asked = servers.iter().map(|s| four_letter::ask(s.addr, "srvr", patience));
+        let answers = futures::future::join_all(asked).await;
+        let modes: Vec<Option<&str>> =
+            answers.iter().map(|a| a.as_ref().ok().and_then(|text| four_letter::mode(text))).collect();
+        if is_quorum(&modes) {
+            first.extend(answers.into_iter().take(1).flatten());
+            break;
+        }
+        if Instant::now() >= until {
+            let server = modes.iter().position(|mode| !matches!(mode, Some("leader" | "follower"))).unwrap_or(0);
+            let why = match (&answers[server], modes[server]) {
+                (Err(e), _) => e.to_string(),
+                (Ok(_), Some(mode)) => {
+                    format!("it is a {mode}, and the ensemble has no leader with all others following")
+                }
+                (Ok(text), None) => text.trim().to_owned(),
+            };
+            return Err(not_serving(&servers[server], within, why));
+        }
+        // Only silence asks for patience: a refused connection is answered at once.
+        if answers.iter().any(|a| matches!(a, Err(four_letter::FourLetterError::TimedOut { .. }))) {
+            patience = (patience * 2).min(SRVR_WITHIN_MAX);
+        }
+        sleep(POLL).await;
+    }
+    for server in &mut *servers {
+        if let Err(why) = open_session(server, until).await {
+            server.check_alive()?;
+            return Err(not_serving(server, within, why));
+        }
+    }
+    Ok(first)
+}
+
+/// One standalone server, or one leader and followers only.
+fn is_quorum(modes: &[Option<&str>]) -> bool {
+    let count = |mode| modes.iter().filter(|m| **m == Some(mode)).count();
+    match modes.len() {
+        1 => count("standalone") == 1,
+        n => count("leader") == 1 && count("follower") == n - 1,
+    }
+}
+
+/// Opens a session and reads the root by it; Err says why that did not work.
+async fn open_session(server: &ServerProcess, until: Instant) -> Result<(), String> {
+    let addr = server.addr.to_string();
+    let probe = async {
+        let client = Client::connector().with_session_timeout(PROBE_SESSION).connect(&addr).await?;
+        client.check_stat("/").await
+    };
+    match timeout_at(until, probe).await {
+        Ok(Ok(Some(_))) => Ok(()),
+        Ok(Ok(None)) => Err("it has no root znode".to_owned()),
+        Ok(Err(e)) => Err(format!("a session could not be opened: {e}")),
+        Err(_) => Err("a session could not be opened in time".to_owned()),
+    }
+}
+
+fn not_serving(server: &ServerProcess, within: Duration, why: String) -> EnsembleError {
+    EnsembleError::NotServing { server: server.id, within, why, log: server.log_tail() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_quorum;
+
+    #[test]
+    fn a_quorum_is_one_leader_with_all_others_following() {
+        assert!(is_quorum(&[Some("standalone")]));
+        assert!(is_quorum(&[Some("follower"), Some("leader"), Some("follower")]));
+        for not in [
+            &[Some("leader"), Some("follower"), None][..],
+            &[Some("leader"), Some("leader"), Some("follower")],
+            &[Some("standalone"), Some("standalone"), Some("standalone")],
+            &[Some("leader"), Some("follower"), Some("observer")],
+            &[Some("follower")],
+            &[None],
+        ] {
+            assert!(!is_quorum(not), "{not:?}");
+        }
+    }
+}

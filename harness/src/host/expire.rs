@@ -1,0 +1,23 @@
+//! Ending a candidate's session by the server, from the host that knows its password.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::clock;
+use crate::host::seat::Seat;
+use crate::protocol::FromHost;
+use crate::session::take_over_and_close;
+
+const AT_MOST: Duration = Duration::from_secs(5);
+
+/// Takes the session over, closes it, and tells when that began and was answered.
+pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
+    let info = seat.session.borrow().as_ref().map(|session| session.info.clone());
+    let from = clock::now();
+    let outcome = match info {
+        Some(info) => take_over_and_close(&seat.shared.set_up.cluster, info, AT_MOST).await,
+        None => Err("it has no session to expire".into()),
+    };
+    let outcome = outcome.map(|()| (from, clock::now()));
+    seat.shared.tell(FromHost::Done { fault, cand: seat.cand, outcome });
+}

@@ -1,0 +1,268 @@
+//! A host process from its first message to its last: takes orders from the coordinator and passes them to its seats.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use hustings_reports::record::Event;
+use hustings_workloads::booth::Order;
+use hustings_workloads::recipes::Election;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinSet, spawn_local};
+
+use crate::host::candidate::{End, live};
+use crate::host::seat::{Seat, Shared};
+use crate::host::sessions::Sessions;
+use crate::host::{expire, floor};
+use crate::journal::{Journal, Owner};
+use crate::protocol::{FloorPart, FromHost, HostSetUp, Receiver, Sender, ToHost, connect};
+use crate::{child, clock, limits, stall};
+
+/// Messages to the coordinator that may wait; more than every candidate of a host can have under way.
+const OUTGOING_MAX: usize = 1 << 17;
+const ORDERS_MAX: usize = 8;
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+/// All candidates together have this long to close their sessions once the host is told to stop.
+const STOP_AT_MOST: Duration = Duration::from_secs(12);
+
+/// What the coordinator starts a host process with.
+#[derive(Debug, clap::Args)]
+pub struct HostArgs {
+    /// Address of the coordinator
+    #[arg(long)]
+    coordinator: SocketAddr,
+    /// Number of this host
+    #[arg(long)]
+    host: u16,
+    /// How many processes were this host before
+    #[arg(long, default_value_t = 0)]
+    life: u32,
+    /// Process to die with
+    #[arg(long)]
+    parent: u32,
+}
+
+/// The secret comes by the environment, where other users of the machine cannot read it.
+pub(crate) const SECRET_VARIABLE: &str = "HUSTINGS_HOST_SECRET";
+
+/// Runs this process as a host until the coordinator stops it. False: it could not go on, and the coordinator was told why.
+pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
+    child::die_with_parent(args.parent)?;
+    limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
+    let secret = std::env::var(SECRET_VARIABLE).context("a host is started by `hustings run`, not by hand")?;
+    let (mut sender, mut receiver) = connect(args.coordinator).await.context("the coordinator cannot be reached")?;
+    sender.send(&FromHost::Hello { secret, host: args.host, life: args.life, pid: std::process::id() }).await?;
+    let Some(ToHost::SetUp(set_up)) = receiver.next().await? else { bail!("the coordinator sent no set-up") };
+    let owner = Owner { cell: set_up.cell, writer: &set_up.writer, host: Some(args.host), life: args.life };
+    let journal = match Journal::create(&set_up.segment, &owner) {
+        Ok(journal) => journal,
+        Err(error) => {
+            let what = format!("{}: {error}", set_up.segment.display());
+            sender.send(&FromHost::Failed { what }).await?;
+            return Ok(false);
+        }
+    };
+    Host::new(args, *set_up, journal, sender).serve(receiver).await
+}
+
+struct Host {
+    shared: Rc<Shared>,
+    sessions: Rc<Sessions>,
+    stop: watch::Sender<bool>,
+    seats: BTreeMap<u32, (Rc<Seat>, mpsc::Sender<Order>)>,
+    lives: JoinSet<End>,
+    ended: Ended,
+}
+
+impl Host {
+    fn new(args: HostArgs, set_up: HostSetUp, journal: Journal, sender: Sender) -> Self {
+        let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
+        let (stop, stopping) = watch::channel(false);
+        let shared = Rc::new(Shared {
+            host: args.host,
+            set_up,
+            journal: journal.clone(),
+            outgoing,
+            fences: RefCell::default(),
+            fence_requests: Cell::new(0),
+            stopping,
+            connected: Cell::new(0),
+            standing: Cell::new(0),
+        });
+        spawn_local(send_all(queue, sender));
+        spawn_local(journal.clone().flush_forever());
+        spawn_local(stall::watch(journal));
+        spawn_local(tell_progress(shared.clone()));
+        let sessions = Rc::new(Sessions::new(shared.clone()));
+        let mut host =
+            Self { shared, sessions, stop, seats: BTreeMap::new(), lives: JoinSet::new(), ended: Ended::default() };
+        host.take_seats(args.life);
+        host
+    }
+
+    fn take_seats(&mut self, life: u32) {
+        for &(cand, group, _) in &self.shared.set_up.candidates {
+            self.shared.journal.push(&Event::Candidate { t: clock::now(), cand, group });
+            let (sender, orders) = mpsc::channel(ORDERS_MAX);
+            let mut rng = ChaCha8Rng::seed_from_u64(self.shared.set_up.seed);
+            rng.set_stream(u64::from(cand) << 32 | u64::from(life));
+            self.seats.insert(cand, (Seat::new(self.shared.clone(), cand, orders, rng), sender));
+        }
+    }
+
+    async fn serve(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
+        self.shared.tell(FromHost::Ready);
+        let journal = self.shared.journal.clone();
+        loop {
+            let message = tokio::select! {
+                message = receiver.next() => message?,
+                what = journal.failed() => {
+                    return Ok(self.give_up(what).await);
+                }
+                Some(life) = self.lives.join_next() => {
+                    self.ended.count(life)?;
+                    continue;
+                }
+            };
+            match message {
+                None => bail!("the coordinator is gone"),
+                Some(ToHost::Stop) => return self.end(receiver).await,
+                Some(message) => self.obey(message)?,
+            }
+        }
+    }
+
+    fn obey(&mut self, message: ToHost) -> anyhow::Result<()> {
+        match message {
+            ToHost::SetUp(_) => bail!("set up twice"),
+            ToHost::Enrol => self.enrol()?,
+            ToHost::Floor { part, samples } => {
+                spawn_local(take_floor(self.shared.clone(), part, samples));
+            }
+            ToHost::Resign { fault, cand } => {
+                let (seat, orders) = self.seat(cand)?;
+                let busy = seat.resigning.get().is_some();
+                if busy || orders.try_send(Order::Resign).is_err() {
+                    let outcome = Err("it is resigning already".to_owned());
+                    self.shared.tell(FromHost::Done { fault, cand, outcome });
+                } else {
+                    seat.resigning.set(Some(fault));
+                }
+            }
+            ToHost::Expire { fault, cand } => {
+                let seat = self.seat(cand)?.0.clone();
+                spawn_local(expire::expire(seat, fault));
+            }
+            ToHost::Written { cand } => self.seat(cand)?.0.write_under_way.set(false),
+            ToHost::Fenced { request, error } => {
+                if let Some(answer) = self.shared.fences.borrow_mut().remove(&request) {
+                    // The candidate may have given up waiting.
+                    let _ = answer.send(error);
+                }
+            }
+            ToHost::Stop => {}
+        }
+        Ok(())
+    }
+
+    fn seat(&self, cand: u32) -> anyhow::Result<&(Rc<Seat>, mpsc::Sender<Order>)> {
+        self.seats.get(&cand).with_context(|| format!("candidate {cand} does not sit on this host"))
+    }
+
+    fn enrol(&mut self) -> anyhow::Result<()> {
+        let set_up = &self.shared.set_up;
+        for (cand, _, path) in &set_up.candidates {
+            let election = Rc::new(Election {
+                path: path.clone(),
+                recipe: set_up.recipe.parse().map_err(|e| anyhow::anyhow!("{e}"))?,
+                step_down: set_up.step_down.parse().map_err(|e| anyhow::anyhow!("{e}"))?,
+                poll_interval_ms: set_up.poll_interval_ms,
+                create_missing: false,
+            });
+            let seat = self.seats[cand].0.clone();
+            self.lives.spawn_local(live(seat, self.sessions.clone(), election));
+        }
+        Ok(())
+    }
+
+    /// Stops every candidate, writes the last event and says farewell, all in bounded time.
+    async fn end(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
+        self.stop.send_replace(true);
+        for (_, orders) in self.seats.values() {
+            // A full queue has an order to leave in it already.
+            let _ = orders.try_send(Order::Stop);
+        }
+        let until = tokio::time::Instant::now() + STOP_AT_MOST;
+        while let Ok(Some(life)) = tokio::time::timeout_at(until, self.lives.join_next()).await {
+            self.ended.count(life)?;
+        }
+        let Ended { closed, mut unanswered } = self.ended;
+        unanswered += self.lives.len() as u32;
+        // Whoever did not end in time must let go of the common session.
+        self.lives.shutdown().await;
+        unanswered += u32::from(!self.sessions.release().await);
+        if let Err(what) = self.shared.journal.end() {
+            return Ok(self.give_up(what).await);
+        }
+        self.shared.tell(FromHost::Bye { closed, unanswered });
+        // The coordinator hangs up when it has read the farewell.
+        let hang_up = async { while let Ok(Some(_)) = receiver.next::<ToHost>().await {} };
+        let _ = tokio::time::timeout(Duration::from_secs(2), hang_up).await;
+        Ok(true)
+    }
+
+    async fn give_up(&self, what: String) -> bool {
+        self.shared.tell(FromHost::Failed { what });
+        // Long enough for the message to leave; the coordinator ends this process when it has it.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        false
+    }
+}
+
+/// How candidates ended that have.
+#[derive(Clone, Copy, Default)]
+struct Ended {
+    closed: u32,
+    unanswered: u32,
+}
+
+impl Ended {
+    /// A candidate that panicked is a bug, and must not be taken for one that stands no more.
+    fn count(&mut self, life: Result<End, JoinError>) -> anyhow::Result<()> {
+        match life.context("a candidate's task failed")? {
+            End::Closed => self.closed += 1,
+            End::Unanswered => self.unanswered += 1,
+        }
+        Ok(())
+    }
+}
+
+async fn send_all(mut queue: mpsc::Receiver<FromHost>, mut sender: Sender) {
+    while let Some(message) = queue.recv().await {
+        if sender.send(&message).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn tell_progress(shared: Rc<Shared>) {
+    let mut told = (u32::MAX, u32::MAX);
+    loop {
+        let now = (shared.connected.get(), shared.standing.get());
+        if now != told {
+            shared.tell(FromHost::Progress { connected: now.0, standing: now.1 });
+            told = now;
+        }
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
+    }
+}
+
+async fn take_floor(shared: Rc<Shared>, part: FloorPart, samples: u32) {
+    let stamps = floor::measure(&shared.set_up, part, samples).await;
+    shared.tell(FromHost::FloorDone { part, stamps });
+}

@@ -1,0 +1,145 @@
+//! What killed runs left behind: folders whose owner is dead, and children of theirs that still run. Anything that is not
+//! verifiably such a thing is left alone.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::procfs::ProcessId;
+use crate::workdir::{CHILDREN_FILE, FOLDER_PREFIX, OWNER_FILE, Owner};
+
+/// Notes and owner files are short; what is longer was not written by a run.
+const NOTES_BYTES_MAX: u64 = 4 << 20;
+/// How long a killed child may take to go.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// All run folders under a temp directory, each told apart by whether its owner lives.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub dead: Vec<Leftover>,
+    /// Folders of runs that are under way, and their owners.
+    pub alive: Vec<(PathBuf, Owner)>,
+    /// Folders that look like a run's and cannot be judged, and why.
+    pub unrecognised: Vec<(PathBuf, String)>,
+}
+
+/// A folder whose owner is dead. While this value lives it holds the folder's lock, so that no two cleaners meet.
+#[derive(Debug)]
+pub struct Leftover {
+    pub path: PathBuf,
+    pub owner: Owner,
+    /// Children of that run that still live and are verifiably its own.
+    pub children: Vec<ProcessId>,
+    _lock: File,
+}
+
+/// Looks at every run folder directly under `root`; there are none in a folder that does not exist.
+///
+/// # Errors
+/// When `root` cannot be listed.
+pub fn survey(root: &Path) -> io::Result<Survey> {
+    let mut found = Survey::default();
+    let root = match root.canonicalize() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(found),
+        root => root?,
+    };
+    let mut paths: Vec<PathBuf> = fs::read_dir(&root)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        let Some(run) = name.strip_prefix(FOLDER_PREFIX) else { continue };
+        match judge(&path, run) {
+            Ok(Judged::Dead(leftover)) => found.dead.push(leftover),
+            Ok(Judged::Alive(owner)) => found.alive.push((path, owner)),
+            Err(why) => found.unrecognised.push((path, why)),
+        }
+    }
+    Ok(found)
+}
+
+enum Judged {
+    Dead(Leftover),
+    Alive(Owner),
+}
+
+/// Err says why the folder cannot be judged.
+fn judge(path: &Path, run: &str) -> Result<Judged, String> {
+    let meta = fs::symlink_metadata(path).map_err(|e| e.to_string())?;
+    if !meta.is_dir() {
+        return Err("not a folder".to_owned());
+    }
+    // In a temp directory that all users share, another user's notes could name processes of ours.
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user".to_owned());
+    }
+    let text = read_notes(&path.join(OWNER_FILE)).map_err(|e| format!("its {OWNER_FILE} cannot be read: {e}"))?;
+    let owner: Owner = serde_json::from_str(&text).map_err(|e| format!("its {OWNER_FILE} is not a run's: {e}"))?;
+    if owner.run != run {
+        return Err(format!("its {OWNER_FILE} names another run, {:?}", owner.run));
+    }
+    let lock = OpenOptions::new().read(true).write(true).open(path.join(OWNER_FILE)).map_err(|e| e.to_string())?;
+    // The lock also tells of an owner in another container, whose pid means nothing here.
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Judged::Alive(owner)),
+        Err(TryLockError::Error(e)) => return Err(format!("its {OWNER_FILE} cannot be locked: {e}")),
+    }
+    if (ProcessId { pid: owner.pid, started: owner.started }).is_alive() {
+        return Ok(Judged::Alive(owner));
+    }
+    let notes = match read_notes(&path.join(CHILDREN_FILE)) {
+        Ok(notes) => notes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(format!("its {CHILDREN_FILE} cannot be read: {e}")),
+    };
+    let children =
+        notes.lines().filter_map(parse_child).filter(|c| c.is_alive() && is_of(path, &owner, &c.command_line()));
+    Ok(Judged::Dead(Leftover { children: children.collect(), path: path.to_owned(), owner, _lock: lock }))
+}
+
+impl Leftover {
+    /// Kills the run's children that still live, then removes its folder. Returns how many were killed.
+    ///
+    /// # Errors
+    /// When a child cannot be killed or does not go in time, or something in the folder cannot be removed.
+    pub fn remove(self) -> io::Result<usize> {
+        let mut killed = 0;
+        for child in &self.children {
+            killed += usize::from(child.kill_if(|line| is_of(&self.path, &self.owner, line))?);
+        }
+        let step = Duration::from_millis(10);
+        for _ in 0..GONE_WITHIN.as_millis() / step.as_millis() {
+            if !self.children.iter().any(|c| c.is_alive()) {
+                break;
+            }
+            thread::sleep(step);
+        }
+        if let Some(child) = self.children.iter().find(|c| c.is_alive()) {
+            return Err(io::Error::other(format!("process {} was killed and does not go", child.pid)));
+        }
+        fs::remove_dir_all(&self.path)?;
+        Ok(killed)
+    }
+}
+
+/// Whether a command line is one that this run started: it names the run's folder, or our executable.
+fn is_of(folder: &Path, owner: &Owner, command_line: &str) -> bool {
+    let names = |p: &Path| p.to_str().is_some_and(|p| !p.is_empty() && command_line.contains(p));
+    names(folder) || names(&owner.exe)
+}
+
+fn parse_child(line: &str) -> Option<ProcessId> {
+    let (pid, started) = line.split_once(' ')?;
+    Some(ProcessId { pid: pid.parse().ok()?, started: started.parse().ok()? })
+}
+
+fn read_notes(path: &Path) -> io::Result<String> {
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_file() || meta.len() > NOTES_BYTES_MAX {
+        return Err(io::Error::other("not a file that a run writes"));
+    }
+    fs::read_to_string(path)
+}

@@ -1,0 +1,195 @@
+//! What the driver does to links: blocking, on the caller's thread, each change read back. The times around a change are taken
+//! here, so that waiting for the thread does not widen them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use toxiproxy_rust::proxy::Proxy;
+use tracing::warn;
+
+use crate::clock;
+use crate::proxy::stats::{Disconnected, ProxyStats};
+
+use super::control::{Control, Toxic, Toxics, missing, toxics};
+use super::error::LinkError;
+use super::layout::Link;
+
+/// How long connections may take to go once they were told to.
+const GONE_LIMIT: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// The times between which a change took effect.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bracket {
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+/// The links by the process that serves them.
+fn by_api<'a>(controls: &'a [Control], links: &'a [Link]) -> impl Iterator<Item = (&'a Control, Vec<&'a Link>)> {
+    controls.iter().enumerate().filter_map(|(api, control)| {
+        let here: Vec<&Link> = links.iter().filter(|link| link.api == api).collect();
+        (!here.is_empty()).then_some((control, here))
+    })
+}
+
+fn handle<'a>(proxies: &'a HashMap<String, Proxy>, link: &Link) -> Result<&'a Proxy, LinkError> {
+    proxies.get(&link.name).ok_or_else(|| missing(&link.name))
+}
+
+/// Adds these toxics to each of the links. If that fails none of them is left.
+pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> Result<Bracket, LinkError> {
+    let mut plan = Vec::new();
+    for (control, here) in by_api(controls, links) {
+        let proxies = control.all()?;
+        let mut expected = BTreeMap::new();
+        for link in &here {
+            expected.insert(link.name.as_str(), with(handle(&proxies, link)?, wanted)?);
+        }
+        plan.push((control, here, proxies, expected));
+    }
+    let from = clock::now();
+    let done = plan.into_iter().try_for_each(|(control, here, proxies, expected)| {
+        for link in here {
+            let proxy = handle(&proxies, link)?;
+            wanted.iter().try_for_each(|toxic| control.create(proxy, toxic))?;
+        }
+        control.expect_toxics(expected)
+    });
+    let to = clock::now();
+    match done {
+        Ok(()) => Ok(Bracket { from, to }),
+        Err(error) => {
+            take_back(controls, links, wanted);
+            Err(error)
+        }
+    }
+}
+
+/// The toxics that a proxy will bear. One of the same name must not be there: the API would refuse the new one, and
+/// toxiproxy_rust would not tell.
+fn with(proxy: &Proxy, wanted: &[Toxic]) -> Result<Toxics, LinkError> {
+    let name = &proxy.proxy_pack.name;
+    if let Some(toxic) =
+        wanted.iter().map(Toxic::name).find(|toxic| proxy.proxy_pack.toxics.iter().any(|pack| pack.name == *toxic))
+    {
+        return Err(LinkError::AlreadyThere { proxy: name.clone(), toxic });
+    }
+    let mut expected = toxics(proxy).ok_or_else(|| LinkError::NotApplied {
+        proxy: name.clone(),
+        asked: "the toxics of this run".to_owned(),
+        found: "toxics of another kind".to_owned(),
+    })?;
+    expected.extend(wanted.iter().map(|toxic| (toxic.name(), toxic.clone())));
+    Ok(expected)
+}
+
+/// Takes these toxics away again, as far as that is possible.
+pub(super) fn take_back(controls: &[Control], links: &[Link], wanted: &[Toxic]) {
+    for (control, here) in by_api(controls, links) {
+        for (link, toxic) in here.iter().flat_map(|link| wanted.iter().map(move |toxic| (link, toxic))) {
+            if let Err(error) = control.remove(&link.name, toxic) {
+                warn!(link = link.name, %toxic, %error, "a fault that failed could not be taken back");
+                return;
+            }
+        }
+    }
+}
+
+/// Removes all toxics from the links.
+pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
+    let mut plan = Vec::new();
+    for (control, here) in by_api(controls, links) {
+        plan.push((control, here, control.all()?));
+    }
+    let from = clock::now();
+    for (control, here, proxies) in plan {
+        for link in &here {
+            handle(&proxies, link)?.delete_all_toxics().map_err(|why| control.unreachable(why))?;
+        }
+        control.expect_toxics(here.iter().map(|link| (link.name.as_str(), Toxics::new())))?;
+    }
+    Ok(Bracket { from, to: clock::now() })
+}
+
+/// What became of the connections that were told to go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gone {
+    pub(super) told: u64,
+    /// Proxies on which some of them are still open.
+    pub(super) links_left: usize,
+}
+
+/// Resets all connections of the links; embedded proxies only.
+pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Gone), LinkError> {
+    let from = clock::now();
+    let mut waiting = Vec::new();
+    let mut gone = Gone::default();
+    for (control, here) in by_api(controls, links) {
+        for link in here {
+            let told: Disconnected = control.post(&format!("proxies/{}/disconnect", link.name))?;
+            gone.told += told.reset;
+            waiting.push((control, link, told.below));
+        }
+    }
+    let deadline = Instant::now() + GONE_LIMIT;
+    loop {
+        let mut left = Vec::new();
+        for (control, link, below) in waiting {
+            let stats: ProxyStats = brief(control, link)?;
+            if stats.oldest_open.is_some_and(|id| id < below) {
+                left.push((control, link, below));
+            }
+        }
+        gone.links_left = left.len();
+        if left.is_empty() || Instant::now() >= deadline {
+            return Ok((Bracket { from, to: clock::now() }, gone));
+        }
+        waiting = left;
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Closes all connections by closing the ports and opening them again: what a real Toxiproxy can do.
+pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
+    let from = clock::now();
+    for (control, here) in by_api(controls, links) {
+        let proxies = control.all()?;
+        for enabled in [false, true] {
+            for link in &here {
+                let proxy = handle(&proxies, link)?;
+                if enabled { proxy.enable() } else { proxy.disable() }.map_err(|why| control.unreachable(why))?;
+            }
+            let found = control.all()?;
+            for link in &here {
+                if handle(&found, link)?.proxy_pack.enabled != enabled {
+                    return Err(LinkError::NotApplied {
+                        proxy: link.name.clone(),
+                        asked: format!("enabled: {enabled}"),
+                        found: format!("enabled: {}", !enabled),
+                    });
+                }
+            }
+        }
+    }
+    Ok(Bracket { from, to: clock::now() })
+}
+
+fn brief(control: &Control, link: &Link) -> Result<ProxyStats, LinkError> {
+    control.get(&format!("proxies/{}/stats?brief=true", link.name))
+}
+
+/// The counters of these links, without single connections; in the order of the links. Embedded proxies only.
+pub(super) fn counters(controls: &[Control], links: &[Link]) -> Result<Vec<ProxyStats>, LinkError> {
+    links.iter().filter_map(|link| Some(brief(controls.get(link.api)?, link))).collect()
+}
+
+/// The counters of these links with their connections, without those closed before.
+pub(super) fn connections(
+    controls: &[Control],
+    links: &[Link],
+    closed_after: u64,
+) -> Result<Vec<ProxyStats>, LinkError> {
+    let path = |link: &Link| format!("proxies/{}/stats?closed_after={closed_after}", link.name);
+    links.iter().filter_map(|link| Some(controls.get(link.api)?.get(&path(link)))).collect()
+}

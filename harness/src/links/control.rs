@@ -1,0 +1,255 @@
+//! One proxy process as seen through its API; blocking. What toxiproxy_rust can do goes through it, and is read back since it
+//! hides what the API answers; the rest goes through plain HTTP.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toxiproxy_rust::client::Client;
+use toxiproxy_rust::proxy::{Proxy, ProxyPack};
+
+use super::error::LinkError;
+
+const HTTP_LIMIT: Duration = Duration::from_secs(5);
+
+/// Toxics of a proxy, by name.
+pub(super) type Toxics = BTreeMap<String, Toxic>;
+
+/// A toxic as asked for, or as read back, at toxicity 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Toxic {
+    pub(super) kind: String,
+    pub(super) stream: &'static str,
+    pub(super) attributes: BTreeMap<String, u32>,
+}
+
+impl Toxic {
+    pub(super) fn new(kind: &str, stream: &'static str, attributes: &[(&str, u32)]) -> Self {
+        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Self { kind: kind.to_owned(), stream, attributes }
+    }
+
+    /// The name that toxiproxy_rust gives it.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", self.kind, self.stream)
+    }
+
+    fn attribute(&self, name: &str) -> u32 {
+        self.attributes.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Toxic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.stream, self.kind)?;
+        self.attributes.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+pub(super) struct Control {
+    pub(super) api: SocketAddr,
+    /// It has the embedded proxy's extensions.
+    pub(super) embedded: bool,
+    client: Client,
+    http: reqwest::blocking::Client,
+}
+
+impl Control {
+    /// Asks for the version, and thereby whether somebody is there.
+    pub(super) fn connect(api: SocketAddr) -> Result<Self, LinkError> {
+        let unreachable = |why: String| LinkError::Unreachable { api, why };
+        let http = reqwest::blocking::Client::builder()
+            .no_proxy()
+            .timeout(HTTP_LIMIT)
+            .tcp_nodelay(true)
+            .build()
+            .map_err(|e| unreachable(e.to_string()))?;
+        let mut control = Self { api, embedded: false, client: Client::new(api), http };
+        // toxiproxy_rust panics when a connection breaks; this finds the usual reasons first.
+        control.send(&Method::GET, "version", None)?;
+        let text = control.client.version().map_err(unreachable)?;
+        let value: Option<Value> = serde_json::from_str(&text).ok();
+        let version = value.as_ref().and_then(|v| v["version"].as_str()).unwrap_or(text.trim());
+        // "git" is what Toxiproxy calls itself when it was built from its sources.
+        if !version.starts_with("2.") && !version.starts_with("git") {
+            let got = text.chars().take(80).collect();
+            return Err(LinkError::Version { api, got });
+        }
+        control.embedded = value.as_ref().is_some_and(|v| v["hustings"].is_string());
+        Ok(control)
+    }
+
+    /// Starts afresh after a panic.
+    pub(super) fn renew(&mut self) {
+        self.client = Client::new(self.api);
+    }
+
+    /// Creates the proxies (name, listen, upstream) without toxics; gives the addresses they listen on.
+    pub(super) fn populate(
+        &self,
+        wanted: &[(String, String, String)],
+    ) -> Result<BTreeMap<String, SocketAddr>, LinkError> {
+        let packs =
+            || wanted.iter().map(|(n, l, u)| ProxyPack::new(n.clone(), l.clone(), u.clone())).collect::<Vec<_>>();
+        if self.client.populate(packs()).is_err() {
+            // It does not tell why. Asking again, over HTTP, does.
+            let body = serde_json::to_value(packs()).map_err(|e| self.nonsense("populate", e))?;
+            self.send(&Method::POST, "populate", Some(&body))?;
+        }
+        let mut found = self.all()?;
+        let mut listening = BTreeMap::new();
+        for (name, _, upstream) in wanted {
+            let proxy = found.remove(name).ok_or_else(|| missing(name))?;
+            proxy.delete_all_toxics().map_err(|why| self.unreachable(why))?;
+            let pack = &proxy.proxy_pack;
+            if pack.upstream != *upstream || !pack.enabled {
+                let found = format!("a proxy to {}, enabled: {}", pack.upstream, pack.enabled);
+                let asked = format!("a proxy to {upstream}, enabled: true");
+                return Err(LinkError::NotApplied { proxy: name.clone(), asked, found });
+            }
+            let address = pack.listen.parse().map_err(|e| self.nonsense("populate", e))?;
+            listening.insert(name.clone(), address);
+        }
+        self.expect_toxics(wanted.iter().map(|(name, ..)| (name.as_str(), Toxics::new())))?;
+        Ok(listening)
+    }
+
+    /// Deletes the proxies, and checks that they are gone. Those that are gone already are no error.
+    pub(super) fn depopulate(&self, names: &[String]) -> Result<(), LinkError> {
+        let found = self.all()?;
+        for proxy in names.iter().filter_map(|name| found.get(name)) {
+            proxy.delete().map_err(|why| self.unreachable(why))?;
+        }
+        let left = self.all()?;
+        match names.iter().find(|name| left.contains_key(*name)) {
+            None => Ok(()),
+            Some(name) => {
+                let (asked, found) = ("no such proxy".to_owned(), "a proxy".to_owned());
+                Err(LinkError::NotApplied { proxy: name.clone(), asked, found })
+            }
+        }
+    }
+
+    /// All proxies.
+    pub(super) fn all(&self) -> Result<HashMap<String, Proxy>, LinkError> {
+        self.client.all().map_err(|why| self.unreachable(why))
+    }
+
+    /// Creates a toxic. That the API took it is not sure until it is read back.
+    pub(super) fn create(&self, proxy: &Proxy, toxic: &Toxic) -> Result<(), LinkError> {
+        let stream = toxic.stream.to_owned();
+        match toxic.kind.as_str() {
+            "timeout" => proxy.with_timeout(stream, toxic.attribute("timeout"), 1.0),
+            "latency" => proxy.with_latency(stream, toxic.attribute("latency"), toxic.attribute("jitter"), 1.0),
+            "bandwidth" => proxy.with_bandwidth(stream, toxic.attribute("rate"), 1.0),
+            _ => {
+                let body = json!({ "type": toxic.kind, "stream": stream, "name": toxic.name(), "attributes": toxic.attributes });
+                let path = format!("proxies/{}/toxics", proxy.proxy_pack.name);
+                self.send(&Method::POST, &path, Some(&body))?;
+                proxy
+            }
+        };
+        Ok(())
+    }
+
+    /// Takes one toxic away; that there was none is no error.
+    pub(super) fn remove(&self, proxy: &str, toxic: &Toxic) -> Result<(), LinkError> {
+        match self.send(&Method::DELETE, &format!("proxies/{proxy}/toxics/{}", toxic.name()), None) {
+            Err(LinkError::Refused { status: 404, .. }) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Reads back that each of these proxies bears exactly these toxics, no more and no less.
+    pub(super) fn expect_toxics<'a>(
+        &self,
+        expected: impl IntoIterator<Item = (&'a str, Toxics)>,
+    ) -> Result<(), LinkError> {
+        let found = self.all()?;
+        for (name, asked) in expected {
+            let there = toxics(found.get(name).ok_or_else(|| missing(name))?);
+            if there.as_ref() != Some(&asked) {
+                let found = there.map_or_else(|| "toxics of another kind".to_owned(), |there| list(&there));
+                return Err(LinkError::NotApplied { proxy: name.to_owned(), asked: list(&asked), found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a JSON document.
+    pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, LinkError> {
+        let text = self.send(&Method::GET, path, None)?;
+        serde_json::from_str(&text).map_err(|why| self.nonsense(path, why))
+    }
+
+    /// Posts without a body and reads the answer.
+    pub(super) fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, LinkError> {
+        let text = self.send(&Method::POST, path, None)?;
+        serde_json::from_str(&text).map_err(|why| self.nonsense(path, why))
+    }
+
+    fn send(&self, method: &Method, path: &str, body: Option<&Value>) -> Result<String, LinkError> {
+        let mut request = self.http.request(method.clone(), format!("http://{}/{path}", self.api));
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let answer = request.send().map_err(|why| self.unreachable(reason(&why)))?;
+        let status = answer.status();
+        let text = answer.text().map_err(|why| self.unreachable(reason(&why)))?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        let remedy = match status.as_u16() {
+            409 => "something of that name is there already: heal the link, or choose another proxy",
+            404 => "the proxy has forgotten its links: was it restarted?",
+            500 => "if a port is taken, stop who has it or choose other ports",
+            _ => "is it a Toxiproxy 2?",
+        };
+        let answer = text.trim().chars().take(300).collect();
+        let request = format!("{method} /{path}");
+        Err(LinkError::Refused { api: self.api, request, status: status.as_u16(), answer, remedy })
+    }
+
+    pub(super) fn unreachable(&self, why: String) -> LinkError {
+        LinkError::Unreachable { api: self.api, why }
+    }
+
+    fn nonsense(&self, request: &str, why: impl fmt::Display) -> LinkError {
+        LinkError::Nonsense { api: self.api, request: request.to_owned(), why: why.to_string() }
+    }
+}
+
+/// What a proxy bears; None if some of it is none of ours (another toxicity, or an unknown stream).
+pub(super) fn toxics(proxy: &Proxy) -> Option<Toxics> {
+    let known = proxy.proxy_pack.toxics.iter().map(|pack| {
+        let stream = ["upstream", "downstream"].into_iter().find(|stream| pack.stream == *stream)?;
+        let attributes = pack.attributes.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        (pack.toxicity == 1.0).then(|| (pack.name.clone(), Toxic { kind: pack.r#type.clone(), stream, attributes }))
+    });
+    known.collect()
+}
+
+pub(super) fn missing(name: &str) -> LinkError {
+    let (asked, found) = ("a proxy".to_owned(), "no such proxy".to_owned());
+    LinkError::NotApplied { proxy: name.to_owned(), asked, found }
+}
+
+fn list(toxics: &Toxics) -> String {
+    if toxics.is_empty() {
+        return "no toxic".to_owned();
+    }
+    toxics.values().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The innermost reason: "connection refused" rather than "error sending request".
+fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

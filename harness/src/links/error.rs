@@ -1,0 +1,60 @@
+//! What can go wrong with links, and what the user can do about it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Errors of the driver of links.
+#[derive(Debug, Error)]
+pub enum LinkError {
+    /// The address of a Toxiproxy makes no sense.
+    #[error("'{url}' is not the address of a Toxiproxy: {why}; give it like http://127.0.0.1:8474")]
+    Url { url: String, why: String },
+    /// Nobody answers there.
+    #[error(
+        "the link proxy at {api} cannot be reached: {why}; is it running? If http_proxy is set, NO_PROXY must name that host"
+    )]
+    Unreachable { api: SocketAddr, why: String },
+    /// Something answers, but it is not a Toxiproxy 2.
+    #[error("the link proxy at {api} says '{got}' when asked for its version; Toxiproxy 2 is needed")]
+    Version { api: SocketAddr, got: String },
+    /// The embedded proxy did not start.
+    #[error("cannot start the link proxy '{exe}': {why}")]
+    Start { exe: String, why: String },
+    /// The API refused a request.
+    #[error("the link proxy at {api} refused {request}: {status} {answer}; {remedy}")]
+    Refused { api: SocketAddr, request: String, status: u16, answer: String, remedy: &'static str },
+    /// The API answered with something that makes no sense.
+    #[error("the link proxy at {api} gave no sensible answer to {request}: {why}; is it a Toxiproxy 2?")]
+    Nonsense { api: SocketAddr, request: String, why: String },
+    /// What was read back is not what was asked for.
+    #[error("link {proxy} is not as asked: wanted {asked}, found {found}; is another program using this proxy?")]
+    NotApplied { proxy: String, asked: String, found: String },
+    /// There is a toxic of that name before it was asked for.
+    #[error("link {proxy} bears the toxic {toxic} already; heal the link before the next fault of this kind")]
+    AlreadyThere { proxy: String, toxic: String },
+    /// A call ended in a panic inside the client library.
+    #[error("a call to the link proxy broke off ({what}): {why}; has the proxy been stopped?")]
+    Broken { what: &'static str, why: String },
+    /// No answer in time.
+    #[error("no answer from the link proxy within {limit:?} ({what}); is it stopped or overloaded?")]
+    TimedOut { what: &'static str, limit: Duration },
+    /// A host that has no links.
+    #[error("host {host} has no links: populate made them for hosts 0 to {last}", last = hosts.saturating_sub(1))]
+    NoSuchHost { host: u16, hosts: usize },
+    /// More hosts or ports than there can be.
+    #[error(
+        "{hosts} hosts with {servers} servers need more links than there are numbers and ports for; use fewer hosts"
+    )]
+    TooMany { hosts: usize, servers: usize },
+    /// One host's connections do not fit into one proxy process.
+    #[error(
+        "a host with {connections} connections needs {needed} descriptors in its link proxy, and the limit is {limit}; \
+         raise it (ulimit -Hn), or spread the candidates over more hosts"
+    )]
+    Descriptors { connections: u64, needed: u64, limit: u64 },
+    /// The operating system refused a thread.
+    #[error("cannot start the thread that speaks to link proxies: {0}")]
+    Thread(std::io::Error),
+}

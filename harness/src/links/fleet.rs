@@ -1,0 +1,96 @@
+//! The embedded proxy's processes. They ignore the terminal's Ctrl-C (links must outlive it, to be healed) and die with
+//! the thread that started them.
+
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Deserialize;
+
+use super::error::LinkError;
+
+const START_LIMIT: Duration = Duration::from_secs(10);
+const LINE_BYTES_MAX: usize = 1024;
+
+/// Kills its processes when dropped.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    children: Vec<Child>,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    api: SocketAddr,
+}
+
+impl Fleet {
+    /// Starts so many processes at once and waits until each serves its API. Must be called on a thread that lives as
+    /// long as they shall.
+    pub(super) fn start(exe: &Path, processes: usize, lie: bool) -> Result<(Self, Vec<SocketAddr>), LinkError> {
+        let failed = |why: String| LinkError::Start { exe: exe.display().to_string(), why };
+        let mut fleet = Self::default();
+        for _ in 0..processes.max(1) {
+            let child = command(exe, lie).spawn().map_err(|e| failed(e.to_string()))?;
+            fleet.children.push(child);
+        }
+        let mut apis = Vec::new();
+        for child in &mut fleet.children {
+            let mut out = child.stdout.take().ok_or_else(|| failed("it has no standard output".to_owned()))?;
+            let line = first_line(&mut out, Instant::now() + START_LIMIT).map_err(|e| failed(e.to_string()))?;
+            let ready: Ready = serde_json::from_slice(&line)
+                .map_err(|e| failed(format!("it said '{}': {e}", String::from_utf8_lossy(&line))))?;
+            apis.push(ready.api);
+        }
+        Ok((fleet, apis))
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.children.iter().map(Child::id).collect()
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // One that has ended already is what we want.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn command(exe: &Path, lie: bool) -> Command {
+    let mut command = Command::new(exe);
+    command.args(["proxy", "--listen", "127.0.0.1:0", "--die-with-parent", &std::process::id().to_string()]);
+    if lie {
+        command.arg("--lie");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    command
+}
+
+fn first_line(out: &mut ChildStdout, deadline: Instant) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut buffer = [0; 256];
+    while line.len() < LINE_BYTES_MAX {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        if poll(&mut [PollFd::new(out, PollFlags::IN)], Some(&wait))? == 0 {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("it was not ready within {START_LIMIT:?}")));
+        }
+        let n = out.read(&mut buffer)?;
+        if n == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended at once; its standard error says why"));
+        }
+        line.extend_from_slice(buffer.get(..n).unwrap_or_default());
+        if let Some(end) = line.iter().position(|b| *b == b'\n') {
+            line.truncate(end);
+            return Ok(line);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "its first line is too long"))
+}

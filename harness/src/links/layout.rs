@@ -1,0 +1,107 @@
+//! Which links there are, what their proxies are called, which process serves them, and what that costs in descriptors.
+
+use std::net::SocketAddr;
+
+use super::error::LinkError;
+
+/// Descriptors of a proxy process that belong to no connection: standard streams, runtime, API, listeners of its ports.
+const OVERHEAD: u64 = 128;
+
+/// Descriptors that a proxy process needs to carry so many connections: two each, and some of its own.
+#[must_use]
+pub fn descriptors_needed(connections: u64) -> u64 {
+    connections.saturating_mul(2).saturating_add(OVERHEAD)
+}
+
+/// How many proxy processes `hosts` hosts with `connections` connections each need under a descriptor limit. Counts
+/// every connection twice: while a partition heals, old and new ones stand side by side.
+///
+/// # Errors
+/// A single host does not fit.
+pub fn processes_needed(hosts: usize, connections: u64, limit: u64) -> Result<usize, LinkError> {
+    let needed = |hosts: u64| descriptors_needed(connections.saturating_mul(2).saturating_mul(hosts));
+    if needed(1) > limit {
+        return Err(LinkError::Descriptors { connections, needed: needed(1), limit });
+    }
+    let room = limit.saturating_sub(OVERHEAD);
+    let per_process = room.checked_div(needed(1) - OVERHEAD).unwrap_or(u64::MAX).max(1);
+    Ok(hosts.div_ceil(usize::try_from(per_process).unwrap_or(usize::MAX)).max(1))
+}
+
+/// One host ↔ server link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Which of the proxy processes serves it.
+    pub(super) api: usize,
+    /// The proxy's name there.
+    pub(super) name: String,
+    /// Where the host connects.
+    pub(super) endpoint: SocketAddr,
+}
+
+/// The links of all hosts, by number of host.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pub(super) hosts: Vec<Vec<Link>>,
+}
+
+/// Never made of user strings: it goes into URLs. Servers count from 1, as ZooKeeper's ids do.
+pub(super) fn name(host: usize, server: usize) -> String {
+    format!("h{host:03}-s{}", server + 1)
+}
+
+/// All links of a host are in one process.
+pub(super) fn process_of(host: usize, processes: usize) -> usize {
+    host % processes.max(1)
+}
+
+impl Layout {
+    pub(super) fn of(&self, host: u16) -> Result<&[Link], LinkError> {
+        self.hosts
+            .get(usize::from(host))
+            .map(Vec::as_slice)
+            .ok_or(LinkError::NoSuchHost { host, hosts: self.hosts.len() })
+    }
+
+    /// The links of these hosts, each once.
+    pub(super) fn links(&self, hosts: &[u16]) -> Result<Vec<Link>, LinkError> {
+        let mut hosts = hosts.to_vec();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let links: Result<Vec<_>, _> = hosts.iter().map(|host| self.of(*host)).collect();
+        Ok(links?.concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_descriptors_a_connection_and_some_overhead() {
+        assert_eq!(descriptors_needed(5_000) - descriptors_needed(0), 10_000);
+        assert!(descriptors_needed(0) > 0);
+    }
+
+    #[test]
+    fn hosts_are_split_so_that_every_process_fits_its_limit() {
+        for (hosts, connections, limit) in [(5, 1_000, 20_000), (5, 1_000, 5_000), (50, 100, 1_024), (3, 0, 256)] {
+            let processes = processes_needed(hosts, connections, limit).unwrap();
+            let fullest = hosts.div_ceil(processes) as u64;
+            assert!(descriptors_needed(2 * connections * fullest) <= limit, "{hosts} {connections} {limit}");
+        }
+        assert_eq!(processes_needed(5, 1_000, u64::MAX).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_host_that_does_not_fit_is_refused_with_the_arithmetic() {
+        let text = processes_needed(1, 1_000, 1_024).unwrap_err().to_string();
+        assert!(text.contains("1000 connections") && text.contains("4128") && text.contains("1024"), "{text}");
+    }
+
+    #[test]
+    fn all_links_of_a_host_are_named_by_number() {
+        assert_eq!(name(3, 0), "h003-s1");
+        assert_eq!(process_of(5, 2), 1);
+    }
+}

@@ -1,0 +1,128 @@
+//! Probes: small questions asked through a link. That a fault was listed proves nothing; that an answer stays away, or comes
+//! late, does.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Probes of a round trip: the quickest of them counts, since noise only adds.
+const ROUNDS: usize = 3;
+/// Pause between two questions to a link that does not answer.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The first byte came after this time, or that many bytes in one piece did.
+    Came(Duration, usize),
+    /// Nothing in the time allowed.
+    Silence,
+    /// The connection was refused, reset or closed.
+    Closed,
+}
+
+impl Answer {
+    pub(super) fn came(self) -> bool {
+        matches!(self, Self::Came(..))
+    }
+
+    pub(super) fn after(self) -> Option<Duration> {
+        if let Self::Came(after, _) = self { Some(after) } else { None }
+    }
+}
+
+/// A link before a fault: did it answer, and a connection that was opened then and stands idle.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) answer: Answer,
+    pub(super) standing: Option<TcpStream>,
+}
+
+/// Asks on a new connection.
+pub(super) async fn ask(endpoint: SocketAddr, question: &[u8], limit: Duration) -> Answer {
+    let asked = async {
+        let Some(mut stream) = connect(endpoint).await else { return Answer::Closed };
+        question_on(&mut stream, question).await
+    };
+    timeout(limit, asked).await.unwrap_or(Answer::Silence)
+}
+
+/// Asks on a connection that stands already.
+pub(super) async fn ask_on(stream: &mut TcpStream, question: &[u8], limit: Duration) -> Answer {
+    timeout(limit, question_on(stream, question)).await.unwrap_or(Answer::Silence)
+}
+
+/// Waits for the other side to close an idle connection.
+pub(super) async fn closes(stream: &mut TcpStream, limit: Duration) -> bool {
+    let mut byte = [0];
+    matches!(timeout(limit, stream.read(&mut byte)).await, Ok(Ok(0) | Err(_)))
+}
+
+/// Asks all links at once, and leaves an idle connection standing on each.
+pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Before> {
+    join_all(endpoints.iter().map(|endpoint| async {
+        let standing = timeout(limit, connect(*endpoint)).await.ok().flatten();
+        Before { answer: ask(*endpoint, question, limit).await, standing }
+    }))
+    .await
+}
+
+/// Asks all links at once.
+pub(super) async fn ask_all(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Answer> {
+    join_all(endpoints.iter().map(|endpoint| ask(*endpoint, question, limit))).await
+}
+
+/// Asks each link, again and again, until it answers or its time is over.
+pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], question: &[u8]) -> Vec<Answer> {
+    join_all(links.iter().map(|(endpoint, limit)| async {
+        let started = Instant::now();
+        loop {
+            let left = limit.saturating_sub(started.elapsed());
+            let answer = ask(*endpoint, question, left).await;
+            if answer.came() || left.is_zero() {
+                return answer;
+            }
+            tokio::time::sleep(AGAIN.min(left)).await;
+        }
+    }))
+    .await
+}
+
+/// The quickest round trip of every link, and the length of the answer.
+pub(super) async fn round_trips(
+    endpoints: &[SocketAddr],
+    question: &[u8],
+    limit: Duration,
+) -> Vec<Option<(Duration, usize)>> {
+    join_all(endpoints.iter().map(|endpoint| async {
+        let answers = join_all((0..ROUNDS).map(|_| ask(*endpoint, question, limit))).await;
+        let came = answers.into_iter().filter_map(|answer| match answer {
+            Answer::Came(after, bytes) => Some((after, bytes)),
+            _ => None,
+        });
+        came.min()
+    }))
+    .await
+}
+
+async fn connect(endpoint: SocketAddr) -> Option<TcpStream> {
+    let stream = TcpStream::connect(endpoint).await.ok()?;
+    stream.set_nodelay(true).ok()?;
+    Some(stream)
+}
+
+async fn question_on(stream: &mut TcpStream, question: &[u8]) -> Answer {
+    let asked = Instant::now();
+    if stream.write_all(question).await.is_err() {
+        return Answer::Closed;
+    }
+    let mut answer = [0; 512];
+    match stream.read(&mut answer).await {
+        Ok(0) | Err(_) => Answer::Closed,
+        Ok(n) => Answer::Came(asked.elapsed(), n),
+    }
+}

@@ -1,0 +1,21 @@
+//! What this machine is, for the manifest: figures mean little without it.
+
+use hustings_reports::record::Machine;
+
+/// Reads it from the kernel. What cannot be read is left empty.
+#[must_use]
+pub fn describe() -> Machine {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo");
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    let memory = read("/proc/meminfo");
+    let memory = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap_or_default();
+    let memory_kb: u64 = memory.split_whitespace().next().and_then(|kb| kb.parse().ok()).unwrap_or(0);
+    Machine {
+        cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        memory_mb: memory_kb / 1024,
+        kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        cpu: cpu.trim_start_matches([' ', '\t', ':']).to_owned(),
+        load_1m: read("/proc/loadavg").split_whitespace().next().unwrap_or_default().to_owned(),
+    }
+}

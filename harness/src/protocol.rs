@@ -1,0 +1,163 @@
+//! What the coordinator and its hosts say to each other: one JSON object a line over one connection a host.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use futures::{SinkExt, StreamExt};
+use hustings_workloads::booth::{Predecessor, Token};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
+
+/// Longest line either side accepts. A set-up with 100,000 candidates stays below.
+const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// From the coordinator to a host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToHost {
+    SetUp(Box<HostSetUp>),
+    /// Connect and stand.
+    Enrol,
+    /// Do one part of `samples` samples of the floor over this host's links: delete → notified → listed.
+    Floor {
+        part: FloorPart,
+        samples: u32,
+    },
+    /// One candidate gives back its lead or place.
+    Resign {
+        fault: u32,
+        cand: u32,
+    },
+    /// End the session of one candidate by the server.
+    Expire {
+        fault: u32,
+        cand: u32,
+    },
+    /// The answer to a write.
+    Written {
+        cand: u32,
+    },
+    Fenced {
+        request: u64,
+        error: Option<String>,
+    },
+    /// Close everything and end.
+    Stop,
+}
+
+/// What a host does of a sample of the floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FloorPart {
+    Delete,
+    Watch,
+}
+
+/// From a host to the coordinator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromHost {
+    /// First message: proves by the secret that it is one of ours.
+    Hello {
+        secret: String,
+        host: u16,
+        life: u32,
+        pid: u32,
+    },
+    Ready,
+    /// Candidates that are connected and that stand, now.
+    Progress {
+        connected: u32,
+        standing: u32,
+    },
+    /// A candidate began (`token`) or ended (`None`) to believe that it leads.
+    Belief {
+        cand: u32,
+        token: Option<Token>,
+    },
+    Write {
+        cand: u32,
+        token: Token,
+    },
+    Fence {
+        request: u64,
+        cand: u32,
+        old: Predecessor,
+        new: Token,
+    },
+    /// What a part of the floor measured, by sample, or why it could not.
+    FloorDone {
+        part: FloorPart,
+        stamps: Result<Vec<(u64, u64)>, String>,
+    },
+    /// What came of `Resign` or `Expire`: when it was sent and answered, or why not.
+    Done {
+        fault: u32,
+        cand: u32,
+        outcome: Result<(u64, u64), String>,
+    },
+    /// The host cannot go on.
+    Failed {
+        what: String,
+    },
+    /// Everything is closed and written.
+    Bye {
+        closed: u32,
+        unanswered: u32,
+    },
+}
+
+/// All that a host needs to know of its cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HostSetUp {
+    pub cell: u32,
+    /// Connect string, through this host's links if it has any, with the cell's chroot.
+    pub cluster: String,
+    pub recipe: String,
+    pub step_down: String,
+    pub timeout_ms: u64,
+    pub poll_interval_ms: u64,
+    pub work_interval_ms: u64,
+    pub rejoin_after_ms: u64,
+    pub connect_concurrency: u32,
+    pub session_per_host: bool,
+    pub seed: u64,
+    /// Number, group's number and group's path of each candidate.
+    pub candidates: Vec<(u32, u32, String)>,
+    pub segment: PathBuf,
+    pub writer: String,
+}
+
+/// The sending half.
+pub struct Sender(FramedWrite<OwnedWriteHalf, LinesCodec>);
+
+/// The receiving half.
+pub struct Receiver(FramedRead<OwnedReadHalf, LinesCodec>);
+
+/// Splits a connection in its two halves, without Nagle's delay.
+pub fn split(stream: TcpStream) -> std::io::Result<(Sender, Receiver)> {
+    stream.set_nodelay(true)?;
+    let (read, write) = stream.into_split();
+    let codec = || LinesCodec::new_with_max_length(LINE_BYTES_MAX);
+    Ok((Sender(FramedWrite::new(write, codec())), Receiver(FramedRead::new(read, codec()))))
+}
+
+/// Connects to the coordinator.
+pub async fn connect(to: SocketAddr) -> std::io::Result<(Sender, Receiver)> {
+    split(TcpStream::connect(to).await?)
+}
+
+impl Sender {
+    pub async fn send(&mut self, message: &impl Serialize) -> anyhow::Result<()> {
+        Ok(self.0.send(serde_json::to_string(message)?).await?)
+    }
+}
+
+impl Receiver {
+    /// The next message; None when the other side is gone. Cancel-safe.
+    pub async fn next<M: DeserializeOwned>(&mut self) -> anyhow::Result<Option<M>> {
+        match self.0.next().await {
+            Some(line) => Ok(Some(serde_json::from_str(&line?)?)),
+            None => Ok(None),
+        }
+    }
+}

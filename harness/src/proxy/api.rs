@@ -1,0 +1,166 @@
+//! The HTTP API: Toxiproxy's routes, and three more (`stats` twice, `disconnect`).
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::registry::{Change, Registry, Wish};
+use super::relay::Extent;
+
+/// The release of Toxiproxy whose API this is.
+const SPEAKS: &str = "2.12.0";
+
+type Answer = Result<Response, ApiError>;
+
+pub(super) fn router(registry: Registry, plain: bool) -> Router {
+    Router::new()
+        .route("/version", get(async move || version(plain)))
+        .route("/reset", post(reset))
+        .route("/populate", post(populate))
+        .route("/stats", get(all_stats))
+        .route("/proxies", get(proxies).post(create_proxy))
+        .route("/proxies/{proxy}", get(proxy).post(change_proxy).patch(change_proxy).delete(delete_proxy))
+        .route("/proxies/{proxy}/stats", get(stats))
+        .route("/proxies/{proxy}/disconnect", post(disconnect))
+        .route("/proxies/{proxy}/toxics", get(toxics).post(create_toxic))
+        .route(
+            "/proxies/{proxy}/toxics/{toxic}",
+            get(toxic).post(change_toxic).patch(change_toxic).delete(delete_toxic),
+        )
+        .fallback(async || ApiError::no_route())
+        .method_not_allowed_fallback(async || ApiError::bad_method())
+        .layer(from_fn(no_browsers))
+        .with_state(registry)
+}
+
+/// The API has no authentication: a page in somebody's browser must not be able to use it.
+async fn no_browsers(request: Request, next: Next) -> Response {
+    let agent = request.headers().get(header::USER_AGENT).map(|agent| agent.as_bytes());
+    if agent.is_some_and(|agent| agent.starts_with(b"Mozilla/")) {
+        ApiError::browser().into_response()
+    } else {
+        next.run(request).await
+    }
+}
+
+/// What of the single connections is asked for: `?brief=true` for none, `?closed_after=NANOSECONDS` to leave out those
+/// that were closed before.
+fn extent(query: Option<&str>) -> Result<Extent, ApiError> {
+    let mut extent = Extent::default();
+    for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
+        match part.split_once('=') {
+            Some(("brief", value)) => extent.brief = value.parse().map_err(ApiError::bad_body)?,
+            Some(("closed_after", value)) => extent.closed_after = value.parse().map_err(ApiError::bad_body)?,
+            _ => return Err(ApiError::bad_query(part)),
+        }
+    }
+    Ok(extent)
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(ApiError::bad_body)
+}
+
+fn show(status: StatusCode, value: impl Serialize) -> Response {
+    (status, Json(value)).into_response()
+}
+
+fn version(plain: bool) -> Json<Value> {
+    let mut version = json!({ "version": SPEAKS });
+    if !plain {
+        version["hustings"] = json!(env!("CARGO_PKG_VERSION"));
+    }
+    Json(version)
+}
+
+async fn reset(State(registry): State<Registry>) -> Answer {
+    registry.0.lock().await.reset().await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
+    let wishes: Vec<Wish> = read(&body)?;
+    let mut all = registry.0.lock().await;
+    let names = all.populate(wishes).await?;
+    let views = names.iter().map(|name| all.get(name).map(|relay| relay.view())).collect::<Result<Vec<_>, _>>()?;
+    Ok(show(StatusCode::CREATED, json!({ "proxies": views })))
+}
+
+async fn proxies(State(registry): State<Registry>) -> Answer {
+    let all = registry.0.lock().await;
+    let views: BTreeMap<_, _> = all.all().map(|(name, relay)| (name, relay.view())).collect();
+    Ok(show(StatusCode::OK, views))
+}
+
+async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> Answer {
+    let wish: Wish = read(&body)?;
+    let mut all = registry.0.lock().await;
+    let relay = all.create(wish).await?;
+    Ok(show(StatusCode::CREATED, relay.view()))
+}
+
+async fn proxy(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.view()))
+}
+
+async fn change_proxy(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> Answer {
+    let mut all = registry.0.lock().await;
+    all.get(&name)?;
+    let change: Change = read(&body)?;
+    Ok(show(StatusCode::OK, all.change(&name, change).await?.view()))
+}
+
+async fn delete_proxy(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+    registry.0.lock().await.delete(&name).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn stats(State(registry): State<Registry>, Path(name): Path<String>, RawQuery(query): RawQuery) -> Answer {
+    let extent = extent(query.as_deref())?;
+    Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.stats(extent)))
+}
+
+async fn all_stats(State(registry): State<Registry>, RawQuery(query): RawQuery) -> Answer {
+    let extent = extent(query.as_deref())?;
+    let all = registry.0.lock().await;
+    let stats: BTreeMap<_, _> = all.all().map(|(name, relay)| (name, relay.stats(extent))).collect();
+    Ok(show(StatusCode::OK, stats))
+}
+
+async fn disconnect(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.disconnect()))
+}
+
+async fn toxics(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxics()))
+}
+
+async fn create_toxic(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.add_toxic(&name, &body)?))
+}
+
+async fn toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxic(&toxic)?))
+}
+
+async fn change_toxic(
+    State(registry): State<Registry>,
+    Path((name, toxic)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer {
+    Ok(show(StatusCode::OK, registry.0.lock().await.get_mut(&name)?.update_toxic(&toxic, &body)?))
+}
+
+async fn delete_toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> Answer {
+    registry.0.lock().await.get_mut(&name)?.remove_toxic(&toxic)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

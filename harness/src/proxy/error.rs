@@ -1,0 +1,87 @@
+//! What the API answers when it cannot do what it was asked: Toxiproxy's statuses and error body.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// `{"error": …, "status": …}`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct ApiError {
+    #[serde(rename = "error")]
+    message: String,
+    status: u16,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: status.as_u16() }
+    }
+
+    pub(super) fn bad_body(why: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, format!("bad request body: {why}"))
+    }
+
+    pub(super) fn bad_query(part: &str) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            format!("unknown query '{part}': brief=true and closed_after=NANOSECONDS are known"),
+        )
+    }
+
+    pub(super) fn missing(field: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, format!("missing required field: {field}"))
+    }
+
+    pub(super) fn bad_stream() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "stream was invalid, can be either upstream or downstream")
+    }
+
+    pub(super) fn bad_toxic_type() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid toxic type")
+    }
+
+    pub(super) fn no_proxy() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "proxy not found")
+    }
+
+    pub(super) fn no_toxic() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "toxic not found")
+    }
+
+    pub(super) fn no_route() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no such resource")
+    }
+
+    pub(super) fn bad_method() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")
+    }
+
+    pub(super) fn browser() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "User agent not allowed")
+    }
+
+    pub(super) fn too_many(what: &str, limit: usize) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, format!("too many {what}: the limit is {limit}"))
+    }
+
+    pub(super) fn proxy_exists() -> Self {
+        Self::new(StatusCode::CONFLICT, "proxy already exists")
+    }
+
+    pub(super) fn toxic_exists() -> Self {
+        Self::new(StatusCode::CONFLICT, "toxic already exists")
+    }
+
+    /// A port that cannot be listened on, or a name that does not resolve.
+    pub(super) fn listen(address: &str, why: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot listen on {address}: {why}"))
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(self)).into_response()
+    }
+}

@@ -1,0 +1,95 @@
+//! The embedded link proxy: one process, one thread, many listening ports, driven by Toxiproxy's HTTP API.
+//!
+//! It adds to Toxiproxy what an election benchmark needs of a link: a `hold` that heals transparently, byte counters and
+//! last-byte times to prove that a fault took effect, resets without a toxic, and no Nagle delay.
+//!
+//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
+//! attributes and out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in
+//! either direction no connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold
+//! hits only some connections (toxicity below 1), those are made and reach their upstream when it ends. Timers have a resolution of about 1 ms.
+
+mod api;
+mod connection;
+mod counters;
+mod door;
+mod error;
+mod pipeline;
+mod pump;
+mod registry;
+mod relay;
+mod stage;
+pub mod stats;
+mod toxic;
+
+use std::io;
+use std::net::SocketAddr;
+
+use axum::serve::ListenerExt as _;
+use tokio::net::{TcpListener, TcpSocket};
+use tracing::debug;
+
+use registry::Registry;
+
+/// Connections that may wait to be accepted, on every port.
+const BACKLOG: u32 = 4096;
+
+/// What the proxy is told at its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Where the API listens; port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// Accept, keep and show toxics, but leave the bytes alone: tests that a user of the proxy notices.
+    pub lie: bool,
+    /// Do not tell of the extensions: users that look for them take it for a real Toxiproxy.
+    pub plain: bool,
+    /// Seed of the random choices: which connections a toxic hits, jitter, sizes of slices.
+    pub seed: u64,
+}
+
+/// A proxy whose API is bound and not served yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    options: Options,
+}
+
+impl Server {
+    /// Binds the API.
+    ///
+    /// # Errors
+    /// The address cannot be bound (taken, not local, not allowed).
+    pub fn bind(options: Options) -> io::Result<Self> {
+        Ok(Self { listener: listen(options.listen)?, options })
+    }
+
+    /// Where the API listens.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until the future is dropped. Must run on a current-thread runtime: that no byte passes once a `hold` was
+    /// answered rests on it.
+    ///
+    /// # Errors
+    /// The API's listener failed for good.
+    pub async fn serve(self) -> io::Result<()> {
+        let router = api::router(Registry::new(self.options.lie, self.options.seed), self.options.plain);
+        let listener = self.listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                debug!(%error, "an API connection keeps its Nagle delay");
+            }
+        });
+        axum::serve(listener, router).await
+    }
+}
+
+/// Binds and listens, with a backlog that takes a whole host's reconnects at once.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

@@ -1,0 +1,283 @@
+//! All toxics of one direction of one connection, in the order in which they were added, and what is ready to be written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::stage::{Fate, Item, Stage, Step};
+use super::toxic::{Kind, Stream, Toxic};
+
+/// Bytes and items that may wait in one direction of one connection while toxics act on it.
+const BYTES_MAX: usize = 1 << 20;
+const ITEMS_MAX: usize = 1024;
+
+/// The toxics of a proxy as its connections see them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chain {
+    pub(super) up: Vec<Arc<Toxic>>,
+    pub(super) down: Vec<Arc<Toxic>>,
+}
+
+impl Chain {
+    pub(super) fn way(&self, stream: Stream) -> &[Arc<Toxic>] {
+        match stream {
+            Stream::Upstream => &self.up,
+            Stream::Downstream => &self.down,
+        }
+    }
+
+    /// Whether a hold in either direction keeps every connection from being established.
+    pub(super) fn holds_all(&self) -> bool {
+        self.up.iter().chain(&self.down).any(|toxic| matches!(toxic.kind, Kind::Hold(_)) && toxic.toxicity >= 1.0)
+    }
+
+    /// Whether a hold in either direction keeps this connection from being established.
+    pub(super) fn holds(&self, connection: u64, seed: u64) -> bool {
+        self.up
+            .iter()
+            .chain(&self.down)
+            .any(|toxic| matches!(toxic.kind, Kind::Hold(_)) && toxic.hits(connection, seed))
+    }
+}
+
+pub(super) struct Pipeline {
+    connection: u64,
+    seed: u64,
+    stages: Vec<Stage>,
+    ready: VecDeque<Item>,
+}
+
+/// What a turn came to.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// When something is due next, if something waits for its time.
+    pub(super) wake: Option<u64>,
+    pub(super) dropped: usize,
+    pub(super) fate: Option<Fate>,
+}
+
+impl Pipeline {
+    pub(super) fn new(connection: u64, seed: u64) -> Self {
+        Self { connection, seed, stages: Vec::new(), ready: VecDeque::new() }
+    }
+
+    /// Takes over a changed chain. Err: a toxic that went closes the connection.
+    pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), Fate> {
+        let mut old = std::mem::take(&mut self.stages);
+        let mut fate = Ok(());
+        while let Some(mut gone) =
+            old.iter().rposition(|s| toxics.iter().all(|t| t.serial != s.toxic.serial)).map(|at| (at, old.remove(at)))
+        {
+            if gone.1.hits && matches!(gone.1.toxic.kind, Kind::Timeout(_)) {
+                fate = Err(Fate::Close);
+            }
+            // What waited in it goes on right behind what waits in front of it.
+            let next = old.get_mut(gone.0).map_or(&mut self.ready, |stage| &mut stage.queue);
+            next.append(&mut gone.1.queue);
+        }
+        for toxic in toxics {
+            let known = old.iter().position(|stage| stage.toxic.serial == toxic.serial);
+            self.stages.push(match known.map(|at| old.remove(at)) {
+                None => Stage::new(Arc::clone(toxic), self.connection, self.seed, now),
+                Some(mut stage) => {
+                    if !Arc::ptr_eq(&stage.toxic, toxic) {
+                        stage.update(Arc::clone(toxic), self.connection, self.seed);
+                    }
+                    stage
+                }
+            });
+        }
+        fate
+    }
+
+    /// Whether everything stands still.
+    pub(super) fn held(&self) -> bool {
+        self.stages.iter().any(|stage| stage.hits && matches!(stage.toxic.kind, Kind::Hold(_)))
+    }
+
+    /// No toxic and nothing waiting: bytes may go straight through.
+    pub(super) fn is_clear(&self) -> bool {
+        self.stages.is_empty() && self.ready.is_empty()
+    }
+
+    /// Whether more may be read. Without toxics only once all that was read is written.
+    pub(super) fn has_room(&self) -> bool {
+        if self.stages.is_empty() {
+            return self.ready.is_empty();
+        }
+        let (items, bytes) = self.waiting();
+        items < ITEMS_MAX && bytes < BYTES_MAX
+    }
+
+    /// Bytes that wait here.
+    pub(super) fn bytes(&self) -> usize {
+        self.waiting().1
+    }
+
+    fn waiting(&self) -> (usize, usize) {
+        let queues = self.stages.iter().map(|stage| &stage.queue).chain([&self.ready]);
+        queues.flatten().fold((0, 0), |(items, bytes), item| (items + 1, bytes + item.bytes()))
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        self.stages.first_mut().map_or(&mut self.ready, |stage| &mut stage.queue).push_back(item);
+    }
+
+    /// Moves everything on whose time has come.
+    pub(super) fn turn(&mut self, now: u64) -> Turn {
+        let mut turn = Turn::default();
+        for at in 0..self.stages.len() {
+            let (before, after) = self.stages.split_at_mut(at + 1);
+            let Some(stage) = before.last_mut() else { break };
+            let next = after.first_mut().map_or(&mut self.ready, |stage| &mut stage.queue);
+            while next.len() < ITEMS_MAX {
+                match stage.step(now) {
+                    Step::Emit(item) => next.push_back(item),
+                    Step::Dropped(bytes) => turn.dropped += bytes,
+                    Step::Wait(until) => {
+                        turn.wake = Some(turn.wake.map_or(until, |wake| wake.min(until)));
+                        break;
+                    }
+                    Step::Idle => break,
+                    Step::Fate(fate) => {
+                        turn.fate = Some(fate);
+                        return turn;
+                    }
+                }
+            }
+        }
+        turn
+    }
+
+    pub(super) fn ready(&mut self) -> &mut VecDeque<Item> {
+        &mut self.ready
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::proxy::stage::{End, What};
+
+    const MS: u64 = 1_000_000;
+
+    fn toxic(serial: u64, body: &str) -> Arc<Toxic> {
+        Arc::new(Toxic::create(body.as_bytes(), serial).unwrap())
+    }
+
+    fn data(bytes: &[u8], at: u64) -> Item {
+        Item { at, what: What::Data(bytes.to_vec()) }
+    }
+
+    /// All that comes out by `until`, as pieces with the times they came out at.
+    fn drain(pipeline: &mut Pipeline, mut now: u64, until: u64) -> Vec<(u64, What)> {
+        let mut out = Vec::new();
+        while now <= until {
+            let turn = pipeline.turn(now);
+            let before = out.len();
+            out.extend(pipeline.ready().drain(..).map(|item| (now, item.what)));
+            match turn.wake {
+                Some(wake) => now = wake.max(now + 1),
+                None if out.len() == before => break,
+                None => {}
+            }
+        }
+        out
+    }
+
+    fn check(toxics: &[&str], items: Vec<Item>) -> Vec<(u64, What)> {
+        let mut pipeline = Pipeline::new(1, 0);
+        let chain: Vec<_> = (1..).zip(toxics).map(|(serial, body)| toxic(serial, body)).collect();
+        pipeline.adopt(&chain, 0).unwrap();
+        items.into_iter().for_each(|item| pipeline.push(item));
+        drain(&mut pipeline, 0, u64::MAX / 2)
+    }
+
+    fn bytes(out: &[(u64, What)]) -> Vec<u8> {
+        let data = out.iter().filter_map(|(_, what)| if let What::Data(data) = what { Some(data) } else { None });
+        data.flatten().copied().collect()
+    }
+
+    #[test]
+    fn latency_lets_each_item_go_when_it_is_due_and_never_out_of_order() {
+        let latency = r#"{"type":"latency","attributes":{"latency":50,"jitter":40}}"#;
+        let out = check(&[latency], (0..20).map(|n| data(&[n], u64::from(n) * MS)).collect());
+        assert_eq!(bytes(&out), (0..20).collect::<Vec<_>>());
+        for (n, (at, _)) in (0..).zip(&out) {
+            assert!((n * MS + 10 * MS..=19 * MS + 90 * MS).contains(at), "{n}: {at}");
+        }
+    }
+
+    #[test]
+    fn bandwidth_takes_as_long_as_the_line_would() {
+        let out = check(&[r#"{"type":"bandwidth","attributes":{"rate":10}}"#], vec![data(&[7; 5_000], 0)]);
+        assert_eq!(out.iter().map(|(at, _)| at / MS).collect::<Vec<_>>(), [100, 200, 300, 400, 500]);
+    }
+
+    #[test]
+    fn slices_are_of_the_asked_size_and_apart() {
+        let slicer = r#"{"type":"slicer","attributes":{"average_size":10,"size_variation":3,"delay":500}}"#;
+        let out = check(&[slicer], vec![data(&[1; 200], 0)]);
+        let sizes = out.iter().map(|(_, what)| if let What::Data(data) = what { data.len() } else { 0 });
+        assert!(sizes.take(out.len() - 1).all(|size| (7..=13).contains(&size)), "{out:?}");
+        assert!(out.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 500_000));
+    }
+
+    #[test]
+    fn limit_data_closes_right_after_its_last_byte() {
+        let limit = r#"{"type":"limit_data","attributes":{"bytes":5}}"#;
+        for items in [vec![data(b"1234567", 0)], vec![data(b"123", 0), data(b"45", 0)], vec![data(b"12345", 0)]] {
+            let out = check(&[limit], items);
+            assert_eq!(bytes(&out), b"12345");
+            assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Close)));
+        }
+        let out = check(&[r#"{"type":"limit_data"}"#], vec![data(b"1", 0)]);
+        assert_eq!(out.into_iter().map(|(_, what)| what).collect::<Vec<_>>(), [What::End(End::Close)]);
+    }
+
+    #[test]
+    fn a_timeout_closes_when_it_is_over_or_removed() {
+        let mut pipeline = Pipeline::new(1, 0);
+        let timeout = toxic(1, r#"{"type":"timeout","attributes":{"timeout":5}}"#);
+        pipeline.adopt(&[timeout], 0).unwrap();
+        pipeline.push(data(b"lost", 0));
+        let turn = pipeline.turn(MS);
+        assert_eq!((turn.dropped, turn.wake, turn.fate), (4, Some(5 * MS), None));
+        assert_eq!(pipeline.turn(5 * MS).fate, Some(Fate::Close));
+        assert_eq!(pipeline.adopt(&[], 0), Err(Fate::Close));
+    }
+
+    proptest! {
+        /// Toxics that lose nothing lose nothing, whatever chains come and go while data is under way.
+        #[test]
+        fn changing_chains_keep_every_byte_in_order(
+            steps in prop::collection::vec((0_u8..32, prop::collection::vec(any::<u8>(), 0..400), 0_u64..50), 1..30),
+        ) {
+            let bodies = [
+                r#"{"type":"latency","attributes":{"latency":20,"jitter":20}}"#,
+                r#"{"type":"bandwidth","attributes":{"rate":5}}"#,
+                r#"{"type":"slicer","attributes":{"average_size":9,"size_variation":8,"delay":300}}"#,
+                r#"{"type":"slow_close","attributes":{"delay":9}}"#,
+                r#"{"type":"latency","toxicity":0.5,"attributes":{"latency":3}}"#,
+            ];
+            let all: Vec<_> = (1..).zip(bodies).map(|(serial, body)| toxic(serial, body)).collect();
+            let mut pipeline = Pipeline::new(1, 0);
+            let (mut now, mut sent, mut out) = (0, Vec::new(), Vec::new());
+            for (mask, chunk, wait) in steps {
+                let chosen = all.iter().enumerate().filter(|(at, _)| mask & (1 << at) != 0);
+                let chain: Vec<_> = chosen.map(|(_, toxic)| Arc::clone(toxic)).collect();
+                pipeline.adopt(&chain, now).unwrap();
+                pipeline.push(data(&chunk, now));
+                sent.extend(chunk);
+                out.extend(drain(&mut pipeline, now, now + wait * MS));
+                now += wait * MS;
+            }
+            pipeline.push(Item { at: now, what: What::End(End::Eof) });
+            out.extend(drain(&mut pipeline, now, u64::MAX / 2));
+            prop_assert_eq!(bytes(&out), sent);
+            prop_assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Eof)));
+            prop_assert_eq!(pipeline.bytes(), 0);
+        }
+    }
+}

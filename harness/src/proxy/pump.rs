@@ -1,0 +1,258 @@
+//! Carries one direction of one connection: socket, pipeline, socket. Buffers exist only while bytes wait in them.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::Shutdown;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::clock;
+
+use super::connection::Connection;
+use super::counters::Counters;
+use super::pipeline::{Chain, Pipeline};
+use super::stage::{End, Fate, Item, What};
+use super::toxic::Stream;
+
+/// Turns of one pump before others get theirs.
+const BURST: usize = 16;
+const SCRATCH_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    /// All reads go through this one buffer.
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH_BYTES]);
+}
+
+/// How a direction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Its end was passed on; or its receiver is gone, and the other direction will find out.
+    Finished,
+    /// The whole connection ends.
+    Fate(Fate),
+}
+
+pub(super) struct Pump<'a> {
+    connection: &'a Connection,
+    /// Counters of this direction: the connection's and the proxy's.
+    counters: [&'a Counters; 2],
+    stream: Stream,
+    source: &'a TcpStream,
+    sink: &'a TcpStream,
+    chain: watch::Receiver<Arc<Chain>>,
+    /// The chain that the pipeline follows.
+    adopted: Option<Arc<Chain>>,
+    pipeline: Pipeline,
+    at_end: bool,
+}
+
+/// What a pump waits for.
+struct Wait {
+    read: bool,
+    write: bool,
+    wake: Option<u64>,
+}
+
+enum Advance {
+    Done(Outcome),
+    Wait(Wait),
+    Again,
+}
+
+enum Flow {
+    /// Something moved.
+    Moved,
+    /// Nothing to do.
+    Nothing,
+    /// The socket takes or gives no more for now.
+    Blocked,
+    Ended(Outcome),
+}
+
+impl<'a> Pump<'a> {
+    pub(super) fn new(
+        connection: &'a Connection,
+        stream: Stream,
+        (source, sink): (&'a TcpStream, &'a TcpStream),
+        total: &'a Counters,
+        chain: watch::Receiver<Arc<Chain>>,
+        seed: u64,
+    ) -> Self {
+        let pipeline = Pipeline::new(connection.id, seed);
+        let counters = [connection.way(stream), total];
+        Self { connection, counters, stream, source, sink, chain, adopted: None, pipeline, at_end: false }
+    }
+
+    pub(super) async fn run(mut self) -> Outcome {
+        loop {
+            if let Err(fate) = self.adopt() {
+                return Outcome::Fate(fate);
+            }
+            let advance = if self.pipeline.held() {
+                Advance::Wait(Wait { read: false, write: false, wake: None })
+            } else {
+                self.advance()
+            };
+            self.counters[0].queued(self.pipeline.bytes());
+            match advance {
+                Advance::Done(outcome) => return outcome,
+                Advance::Again => tokio::task::yield_now().await,
+                Advance::Wait(wait) => self.wait(wait).await,
+            }
+        }
+    }
+
+    /// Whether a hold keeps this direction still is checked here, before anything is read or written.
+    fn adopt(&mut self) -> Result<(), Fate> {
+        let chain = Arc::clone(&self.chain.borrow_and_update());
+        if self.adopted.as_ref().is_some_and(|adopted| Arc::ptr_eq(adopted, &chain)) {
+            return Ok(());
+        }
+        self.adopted = Some(Arc::clone(&chain));
+        let adopted = self.pipeline.adopt(chain.way(self.stream), clock::now());
+        self.connection.held(self.stream, self.pipeline.held());
+        adopted
+    }
+
+    async fn wait(&mut self, wait: Wait) {
+        let sleep = async {
+            match wait.wake {
+                Some(at) => tokio::time::sleep(Duration::from_nanos(at.saturating_sub(clock::now()))).await,
+                None => std::future::pending().await,
+            }
+        };
+        // What went wrong with a socket is found by the next read or write.
+        tokio::select! {
+            _ = self.chain.changed() => {}
+            _ = self.source.readable(), if wait.read => {}
+            _ = self.sink.writable(), if wait.write => {}
+            () = sleep, if wait.wake.is_some() => {}
+        }
+    }
+
+    fn advance(&mut self) -> Advance {
+        for _ in 0..BURST {
+            let now = clock::now();
+            let turn = self.pipeline.turn(now);
+            if turn.dropped > 0 {
+                self.count_dropped(turn.dropped);
+            }
+            if let Some(fate) = turn.fate {
+                self.count_dropped(self.pipeline.bytes());
+                return Advance::Done(Outcome::Fate(fate));
+            }
+            let written = self.flush(now);
+            if let Flow::Ended(outcome) = written {
+                return Advance::Done(outcome);
+            }
+            let wants = !self.at_end && self.pipeline.has_room();
+            let read = if wants { self.fill(now) } else { Flow::Nothing };
+            if let Flow::Ended(outcome) = read {
+                return Advance::Done(outcome);
+            }
+            if !matches!(written, Flow::Moved) && !matches!(read, Flow::Moved) {
+                let write = matches!(written, Flow::Blocked);
+                return Advance::Wait(Wait { read: wants, write, wake: turn.wake });
+            }
+        }
+        Advance::Again
+    }
+
+    /// Reads once.
+    fn fill(&mut self, now: u64) -> Flow {
+        SCRATCH.with_borrow_mut(|scratch| match self.source.try_read(scratch) {
+            Ok(0) => self.push_end(End::Eof, now),
+            Ok(n) => {
+                let data = scratch.get(..n).unwrap_or_default();
+                if self.stream == Stream::Downstream {
+                    self.connection.saw(data);
+                }
+                self.take(data, now)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Flow::Blocked,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Flow::Moved,
+            Err(_) => self.push_end(End::Reset, now),
+        })
+    }
+
+    fn push_end(&mut self, end: End, now: u64) -> Flow {
+        self.at_end = true;
+        self.pipeline.push(Item { at: now, what: What::End(end) });
+        Flow::Moved
+    }
+
+    /// Writes what it can at once when nothing stands in the way; only the rest is kept.
+    fn take(&mut self, data: &[u8], now: u64) -> Flow {
+        let mut rest = data;
+        if self.pipeline.is_clear() {
+            match self.write(data, now) {
+                Ok(n) => rest = data.get(n..).unwrap_or_default(),
+                Err(outcome) => return Flow::Ended(outcome),
+            }
+        }
+        if !rest.is_empty() {
+            self.pipeline.push(Item { at: now, what: What::Data(rest.to_vec()) });
+        }
+        Flow::Moved
+    }
+
+    fn flush(&mut self, now: u64) -> Flow {
+        let mut flow = Flow::Nothing;
+        while let Some(Item { at, what }) = self.pipeline.ready().pop_front() {
+            match what {
+                What::End(End::Eof) => return Flow::Ended(self.pass_eof()),
+                What::End(End::Reset) => return Flow::Ended(Outcome::Fate(Fate::Reset)),
+                What::End(End::Close) => return Flow::Ended(Outcome::Fate(Fate::Close)),
+                What::Data(mut data) => {
+                    let n = match self.write(&data, now) {
+                        Ok(n) => n,
+                        Err(outcome) => return Flow::Ended(outcome),
+                    };
+                    if n < data.len() {
+                        data.drain(..n);
+                        self.pipeline.ready().push_front(Item { at, what: What::Data(data) });
+                        return Flow::Blocked;
+                    }
+                    flow = Flow::Moved;
+                }
+            }
+        }
+        flow
+    }
+
+    /// Writes until the socket takes no more. Err: the receiver is gone.
+    fn write(&self, data: &[u8], now: u64) -> Result<usize, Outcome> {
+        let mut done = 0;
+        while let Some(rest @ [_, ..]) = data.get(done..) {
+            match self.sink.try_write(rest) {
+                Ok(n) => done += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.count_dropped(rest.len() + self.pipeline.bytes());
+                    return Err(Outcome::Finished);
+                }
+            }
+        }
+        if done > 0 {
+            self.counters.iter().for_each(|c| c.forwarded(done, now));
+        }
+        Ok(done)
+    }
+
+    /// Half-closes the sink. One that is gone already needs no telling.
+    fn pass_eof(&self) -> Outcome {
+        match rustix::net::shutdown(self.sink, Shutdown::Write).map_err(io::Error::from) {
+            Ok(()) => Outcome::Finished,
+            Err(error) if error.kind() == ErrorKind::NotConnected => Outcome::Finished,
+            Err(_) => Outcome::Fate(Fate::Close),
+        }
+    }
+
+    fn count_dropped(&self, bytes: usize) {
+        self.counters.iter().for_each(|c| c.dropped(bytes));
+    }
+}

@@ -1,0 +1,174 @@
+//! All proxies of the process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::error::ApiError;
+use super::relay::Relay;
+use super::toxic::{Toxic, checked_name};
+
+const PROXIES_MAX: usize = 10_000;
+
+/// The API's state. One change at a time; the lock is held over waits, since closing a port takes a moment.
+#[derive(Clone)]
+pub(super) struct Registry(pub(super) Arc<Mutex<Proxies>>);
+
+pub(super) struct Proxies {
+    by_name: BTreeMap<String, Relay>,
+    lie: bool,
+    seed: u64,
+    toxics_made: u64,
+}
+
+/// A proxy as it is asked for. Its toxics, if any are named, are ignored, as Toxiproxy does.
+#[derive(Deserialize)]
+pub(super) struct Wish {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    listen: String,
+    #[serde(default)]
+    upstream: String,
+    #[serde(default = "yes")]
+    enabled: bool,
+}
+
+/// What of a proxy is to change.
+#[derive(Deserialize)]
+pub(super) struct Change {
+    listen: Option<String>,
+    upstream: Option<String>,
+    enabled: Option<bool>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Registry {
+    pub(super) fn new(lie: bool, seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(Proxies { by_name: BTreeMap::new(), lie, seed, toxics_made: 0 })))
+    }
+}
+
+impl Proxies {
+    pub(super) fn get(&self, name: &str) -> Result<&Relay, ApiError> {
+        self.by_name.get(name).ok_or_else(ApiError::no_proxy)
+    }
+
+    pub(super) fn get_mut(&mut self, name: &str) -> Result<&mut Relay, ApiError> {
+        self.by_name.get_mut(name).ok_or_else(ApiError::no_proxy)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Relay)> {
+        self.by_name.iter()
+    }
+
+    pub(super) async fn create(&mut self, wish: Wish) -> Result<&Relay, ApiError> {
+        let wish = wish.checked("")?;
+        if self.by_name.contains_key(&wish.name) {
+            return Err(ApiError::proxy_exists());
+        }
+        self.put(wish).await
+    }
+
+    /// Creates all, and replaces those that listen or lead elsewhere than asked. All wishes are checked first.
+    pub(super) async fn populate(&mut self, wishes: Vec<Wish>) -> Result<Vec<String>, ApiError> {
+        let mut checked = Vec::with_capacity(wishes.len());
+        for (at, wish) in wishes.into_iter().enumerate() {
+            checked.push(wish.checked(&format!(" at proxy {}", at + 1))?);
+        }
+        let mut names = Vec::with_capacity(checked.len());
+        for wish in checked {
+            names.push(wish.name.clone());
+            if let Some(old) = self.by_name.get_mut(&wish.name) {
+                if old.listen == wish.listen && old.upstream == wish.upstream {
+                    switch(old, wish.enabled).await?;
+                    continue;
+                }
+                old.stop().await;
+                self.by_name.remove(&wish.name);
+            }
+            self.put(wish).await?;
+        }
+        Ok(names)
+    }
+
+    async fn put(&mut self, wish: Wish) -> Result<&Relay, ApiError> {
+        if self.by_name.len() >= PROXIES_MAX {
+            return Err(ApiError::too_many("proxies", PROXIES_MAX));
+        }
+        let mut relay = Relay::new(wish.name.clone(), wish.listen, wish.upstream, self.lie, self.seed);
+        if wish.enabled {
+            relay.start().await?;
+        }
+        Ok(self.by_name.entry(wish.name).insert_entry(relay).into_mut())
+    }
+
+    pub(super) async fn change(&mut self, name: &str, change: Change) -> Result<&Relay, ApiError> {
+        let relay = self.get_mut(name)?;
+        let was_enabled = relay.enabled();
+        let moved = change.listen.is_some_and(|listen| replaced(&mut relay.listen, listen))
+            | change.upstream.is_some_and(|upstream| replaced(&mut relay.upstream, upstream));
+        if moved {
+            relay.stop().await;
+        }
+        switch(relay, change.enabled.unwrap_or(was_enabled)).await?;
+        Ok(relay)
+    }
+
+    pub(super) async fn delete(&mut self, name: &str) -> Result<(), ApiError> {
+        let relay = self.get_mut(name)?;
+        relay.stop().await;
+        self.by_name.remove(name);
+        Ok(())
+    }
+
+    /// Opens all ports and removes all toxics.
+    pub(super) async fn reset(&mut self) -> Result<(), ApiError> {
+        for relay in self.by_name.values_mut() {
+            relay.start().await?;
+            relay.remove_toxics();
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_toxic(&mut self, proxy: &str, body: &[u8]) -> Result<&Toxic, ApiError> {
+        self.toxics_made += 1;
+        let serial = self.toxics_made;
+        self.get_mut(proxy)?.add_toxic(Toxic::create(body, serial)?)
+    }
+}
+
+impl Wish {
+    fn checked(self, place: &str) -> Result<Self, ApiError> {
+        if self.name.is_empty() {
+            return Err(ApiError::missing(format!("name{place}")));
+        }
+        if self.upstream.is_empty() {
+            return Err(ApiError::missing(format!("upstream{place}")));
+        }
+        Ok(Self { name: checked_name(self.name)?, ..self })
+    }
+}
+
+async fn switch(relay: &mut Relay, enabled: bool) -> Result<(), ApiError> {
+    if enabled {
+        relay.start().await
+    } else {
+        relay.stop().await;
+        Ok(())
+    }
+}
+
+/// Sets `field`; true if that changed it. An empty wish changes nothing.
+fn replaced(field: &mut String, wish: String) -> bool {
+    let differs = !wish.is_empty() && *field != wish;
+    if differs {
+        *field = wish;
+    }
+    differs
+}

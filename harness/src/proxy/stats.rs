@@ -1,0 +1,77 @@
+//! What the proxy tells about its links: the shapes of `/stats`, which its users read back.
+
+use serde::{Deserialize, Serialize};
+
+/// One direction. Times are nanoseconds of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WayStats {
+    /// Bytes handed on to the receiving side.
+    pub bytes: u64,
+    /// When the last of them were.
+    pub last: Option<u64>,
+    /// Bytes that have arrived at the proxy and wait there, in its queues and its sockets.
+    pub held: u64,
+    /// Bytes that were thrown away.
+    pub dropped: u64,
+}
+
+/// One connection, open or closed not long ago.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionStats {
+    /// Numbers rise in the order of acceptance and are never used twice in a process.
+    pub id: u64,
+    pub opened: u64,
+    pub closed: Option<u64>,
+    /// Client to server.
+    pub up: WayStats,
+    /// Server to client.
+    pub down: WayStats,
+    /// The first bytes (at most 64) that the server sent, in hex.
+    pub head: String,
+}
+
+/// One proxy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProxyStats {
+    /// When these numbers were taken.
+    pub now: u64,
+    pub up: WayStats,
+    pub down: WayStats,
+    pub open: u64,
+    pub accepted: u64,
+    pub closed: u64,
+    /// Connections whose server could not be reached.
+    pub failed: u64,
+    /// Connections that came and went during a hold.
+    pub abandoned: u64,
+    /// Lowest id among the open connections.
+    pub oldest_open: Option<u64>,
+    /// No connection accepted so far has this id or a higher one.
+    pub next_id: u64,
+    /// Closed ones first, then open ones, each in order of id; empty when asked for `?brief=true`.
+    pub connections: Vec<ConnectionStats>,
+    /// Closed connections that are not listed any more.
+    pub forgotten: u64,
+}
+
+/// The answer to a `disconnect`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disconnected {
+    /// How many connections were told to go.
+    pub reset: u64,
+    /// They all have a lower id than this one.
+    pub below: u64,
+}
+
+/// Bytes as the `head` of a connection shows them.
+#[must_use]
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
+}
+
+/// The bytes of a `head`; None if it is not hex.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    digits.chunks(2).map(|pair| u8::try_from(pair.first()? * 16 + pair.get(1)?).ok()).collect()
+}

@@ -1,0 +1,226 @@
+//! Toxics as the API knows them: kinds, attributes, defaults and what is refused.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::error::ApiError;
+
+/// Largest attribute value. Milliseconds: eleven days; bytes: a gigabyte.
+const ATTRIBUTE_MAX: u64 = 1_000_000_000;
+const NAME_BYTES_MAX: usize = 256;
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stream {
+    /// From client to server.
+    Upstream,
+    /// From server to client.
+    Downstream,
+}
+
+impl Stream {
+    fn parse(text: &str) -> Result<Self, ApiError> {
+        match text.to_ascii_lowercase().as_str() {
+            "upstream" => Ok(Self::Upstream),
+            "downstream" => Ok(Self::Downstream),
+            _ => Err(ApiError::bad_stream()),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Upstream => "upstream",
+            Self::Downstream => "downstream",
+        }
+    }
+}
+
+/// Delays data by `latency` ± `jitter` milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Latency {
+    pub(super) latency: u64,
+    pub(super) jitter: u64,
+}
+
+/// Limits to `rate` KB/s (1,000 bytes each).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Bandwidth {
+    pub(super) rate: u64,
+}
+
+/// Delays the closing by `delay` milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SlowClose {
+    pub(super) delay: u64,
+}
+
+/// Milliseconds of a `timeout` or a `reset_peer`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct After {
+    pub(super) timeout: u64,
+}
+
+/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Slicer {
+    pub(super) average_size: u64,
+    pub(super) size_variation: u64,
+    pub(super) delay: u64,
+}
+
+/// Closes the connection once `bytes` have passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LimitData {
+    pub(super) bytes: u64,
+}
+
+/// No attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Hold {}
+
+/// What a toxic does to the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", content = "attributes", rename_all = "snake_case")]
+pub(super) enum Kind {
+    Latency(Latency),
+    Bandwidth(Bandwidth),
+    SlowClose(SlowClose),
+    /// Drops everything; closes the connection after the time, or (0) when the toxic is removed.
+    Timeout(After),
+    /// Resets the connection the time after the next data.
+    ResetPeer(After),
+    Slicer(Slicer),
+    LimitData(LimitData),
+    /// Nothing passes and nothing is lost, until the toxic is removed.
+    Hold(Hold),
+}
+
+impl Kind {
+    fn parse(kind: &str, attributes: Map<String, Value>) -> Result<Self, ApiError> {
+        let parsed = match kind {
+            "latency" => Self::Latency(read(attributes)?),
+            "bandwidth" => Self::Bandwidth(read(attributes)?),
+            "slow_close" => Self::SlowClose(read(attributes)?),
+            "timeout" => Self::Timeout(read(attributes)?),
+            "reset_peer" => Self::ResetPeer(read(attributes)?),
+            "slicer" => Self::Slicer(read(attributes)?),
+            "limit_data" => Self::LimitData(read(attributes)?),
+            "hold" => Self::Hold(read(attributes)?),
+            _ => return Err(ApiError::bad_toxic_type()),
+        };
+        match parsed {
+            Self::Bandwidth(Bandwidth { rate: 0 }) => {
+                Err(ApiError::bad_body("attributes.rate must be at least 1 (use hold or timeout to stop all data)"))
+            }
+            Self::Slicer(Slicer { average_size: 0, .. }) => {
+                Err(ApiError::bad_body("attributes.average_size must be at least 1"))
+            }
+            fine => Ok(fine),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(attributes: Map<String, Value>) -> Result<T, ApiError> {
+    for (name, value) in &attributes {
+        if value.as_u64().is_none_or(|v| v > ATTRIBUTE_MAX) {
+            let why = format!("attributes.{name} must be a whole number from 0 to {ATTRIBUTE_MAX}");
+            return Err(ApiError::bad_body(why));
+        }
+    }
+    serde_json::from_value(Value::Object(attributes)).map_err(ApiError::bad_body)
+}
+
+/// One toxic on one direction of one proxy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Toxic {
+    /// Never used twice in a process: tells an updated toxic from a new one of the same name.
+    #[serde(skip)]
+    pub(super) serial: u64,
+    pub(super) name: String,
+    pub(super) stream: Stream,
+    /// The share of connections that it hits.
+    pub(super) toxicity: f32,
+    #[serde(flatten)]
+    pub(super) kind: Kind,
+}
+
+/// A toxic as it is asked for. What the API does not know on this level is ignored, as Toxiproxy does.
+#[derive(Deserialize)]
+struct Wish {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    stream: Option<String>,
+    toxicity: Option<f32>,
+    attributes: Option<Map<String, Value>>,
+}
+
+impl Toxic {
+    /// Reads the body of a creation.
+    pub(super) fn create(body: &[u8], serial: u64) -> Result<Self, ApiError> {
+        let wish: Wish = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let stream = Stream::parse(wish.stream.as_deref().unwrap_or("downstream"))?;
+        let kind = Kind::parse(&wish.r#type, wish.attributes.unwrap_or_default())?;
+        let name =
+            if wish.name.is_empty() { format!("{}_{}", wish.r#type, stream.name()) } else { checked_name(wish.name)? };
+        Ok(Self { serial, name, stream, toxicity: share(wish.toxicity.unwrap_or(1.0))?, kind })
+    }
+
+    /// This toxic with the toxicity and the attributes that the body names.
+    pub(super) fn updated(&self, body: &[u8]) -> Result<Self, ApiError> {
+        let wish: Wish = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let mut shown = json!(self.kind);
+        let mut attributes = match shown["attributes"].take() {
+            Value::Object(attributes) => attributes,
+            _ => Map::new(),
+        };
+        attributes.extend(wish.attributes.unwrap_or_default());
+        let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
+        let toxicity = share(wish.toxicity.unwrap_or(self.toxicity))?;
+        Ok(Self { toxicity, kind, ..self.clone() })
+    }
+
+    /// Whether it hits this connection: the same answer each time it is asked.
+    pub(super) fn hits(&self, connection: u64, seed: u64) -> bool {
+        unit(mix(seed ^ mix(connection) ^ mix(self.serial).rotate_left(17))) < f64::from(self.toxicity)
+    }
+}
+
+fn share(toxicity: f32) -> Result<f32, ApiError> {
+    if (0.0..=1.0).contains(&toxicity) { Ok(toxicity) } else { Err(ApiError::bad_body("toxicity must be from 0 to 1")) }
+}
+
+/// Names go into paths: not empty, and of a sane length.
+pub(super) fn checked_name(name: String) -> Result<String, ApiError> {
+    if name.is_empty() {
+        Err(ApiError::missing("name"))
+    } else if name.len() > NAME_BYTES_MAX {
+        Err(ApiError::bad_body(format!("a name may have {NAME_BYTES_MAX} bytes")))
+    } else {
+        Ok(name)
+    }
+}
+
+/// SplitMix64's finaliser (Steele, Lea, Flood 2014): a well-mixed number from any number.
+pub(super) fn mix(n: u64) -> u64 {
+    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+/// [0, 1)
+pub(super) fn unit(n: u64) -> f64 {
+    (n >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,284 @@
+//! [`Session`] over zookeeper-client: a real session on a real ensemble.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_workloads::coordination::{
+    CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
+};
+use zookeeper_client as zk;
+
+/// There is no session.
+#[derive(Debug, thiserror::Error)]
+#[error("no server of {cluster} gave a session within {} ms ({source}); see that the ensemble runs and can be reached from here", .within.as_millis())]
+pub struct ConnectError {
+    /// The connect string.
+    pub cluster: String,
+    pub within: Duration,
+    pub source: zk::Error,
+}
+
+/// A connected session. The last of its users to be dropped closes it.
+pub struct ZkSession {
+    client: Rc<zk::Client>,
+    requests: Rc<Cell<u64>>,
+}
+
+impl ZkSession {
+    /// Opens a session. `cluster` is a connect string, with a chroot if need be.
+    ///
+    /// # Errors
+    /// When no server gave a session within about the timeout.
+    pub async fn connect(cluster: &str, timeout: Duration) -> Result<Self, ConnectError> {
+        match zk::Client::connector().with_session_timeout(timeout).connect(cluster).await {
+            Ok(client) => Ok(Self { client: Rc::new(client), requests: Rc::default() }),
+            Err(source) => Err(ConnectError { cluster: cluster.to_owned(), within: timeout, source }),
+        }
+    }
+
+    /// Takes a session over that another connection holds: it goes on here, and the other one loses it.
+    ///
+    /// # Errors
+    /// When no server granted it, because it has ended or none could be reached.
+    pub async fn take_over(cluster: &str, info: zk::SessionInfo) -> Result<Self, zk::Error> {
+        let client = zk::Client::connector().with_session(info).connect(cluster).await?;
+        Ok(Self { client: Rc::new(client), requests: Rc::default() })
+    }
+
+    /// What another connection needs to take this session over.
+    #[must_use]
+    pub fn info(&self) -> zk::SessionInfo {
+        self.client.session().clone()
+    }
+
+    /// Another user of the same session, with a count of requests of its own.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self { client: self.client.clone(), requests: Rc::default() }
+    }
+
+    /// Requests sent so far by this user of the session.
+    #[must_use]
+    pub fn counter(&self) -> Rc<Cell<u64>> {
+        self.requests.clone()
+    }
+
+    /// Closes the session by the server's answer, in bounded time. Other users must be gone.
+    /// Gives false when there was no answer.
+    pub async fn close(self, at_most: Duration) -> bool {
+        // A client that cannot reach a server takes its session for expired at last: that is no answer.
+        self.into_end(at_most).await == Some(zk::SessionState::Closed)
+    }
+
+    /// Lets go of the session, and waits for the state that it ends in.
+    async fn into_end(self, at_most: Duration) -> Option<zk::SessionState> {
+        let mut states = self.client.state_watcher();
+        drop(self);
+        let ended = async {
+            let mut state = states.state();
+            while !state.is_terminated() {
+                state = states.changed().await;
+            }
+            state
+        };
+        tokio::time::timeout(at_most, ended).await.ok()
+    }
+
+    fn count(&self) -> &zk::Client {
+        self.requests.set(self.requests.get() + 1);
+        &self.client
+    }
+}
+
+/// Ends a session by the server, at once: a second connection takes it over and closes it. The victim loses its
+/// connection and learns that it has expired when it comes back.
+///
+/// # Errors
+/// When the session could not be taken over or the close was not answered.
+pub async fn take_over_and_close(cluster: &str, info: zk::SessionInfo, timeout: Duration) -> Result<(), String> {
+    let session = match tokio::time::timeout(timeout, ZkSession::take_over(cluster, info)).await {
+        Ok(Ok(session)) => session,
+        Ok(Err(error)) => return Err(format!("the session could not be taken over: {error}")),
+        Err(_) => return Err(format!("the session could not be taken over within {} ms", timeout.as_millis())),
+    };
+    // The victim may have come back and broken the connection that closed the session: then the server says that it has
+    // expired. Before T is over, nobody else does.
+    let at_most = timeout.min(Duration::from_millis(session.timeout_ms()));
+    match session.into_end(at_most).await {
+        Some(zk::SessionState::Closed | zk::SessionState::Expired) => Ok(()),
+        Some(_) | None => Err("the close was not answered".into()),
+    }
+}
+
+impl Session for ZkSession {
+    type Watch = ZkWatch;
+    type States = ZkStates;
+
+    fn id(&self) -> i64 {
+        self.client.session_id().0
+    }
+
+    fn timeout_ms(&self) -> u64 {
+        self.client.session_timeout().as_millis() as u64
+    }
+
+    fn states(&self) -> ZkStates {
+        ZkStates(self.client.state_watcher())
+    }
+
+    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {
+        let (stat, sequence) = self.count().create(path, data, &options(mode)).await.map_err(op_error)?;
+        let path = match mode {
+            CreateMode::EphemeralSequential => format!("{path}{sequence}"),
+            _ => path.to_owned(),
+        };
+        Ok(Created { path, czxid: stat.czxid })
+    }
+
+    async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError> {
+        self.count().delete(path, version).await.map_err(op_error)
+    }
+
+    async fn children(&self, path: &str) -> Result<Vec<String>, OpError> {
+        self.count().list_children(path).await.map_err(op_error)
+    }
+
+    async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError> {
+        Ok(self.count().check_stat(path).await.map_err(op_error)?.map(stat))
+    }
+
+    async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, ZkWatch), OpError> {
+        let (found, watcher) = self.count().check_and_watch_stat(path).await.map_err(op_error)?;
+        Ok((found.map(stat), ZkWatch::new(watcher)))
+    }
+
+    async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat), OpError> {
+        let (data, found) = self.count().get_data(path).await.map_err(op_error)?;
+        Ok((data, stat(found)))
+    }
+
+    async fn get_and_watch(&self, path: &str) -> Result<(Vec<u8>, Stat, ZkWatch), OpError> {
+        let (data, found, watcher) = self.count().get_and_watch_data(path).await.map_err(op_error)?;
+        Ok((data, stat(found), ZkWatch::new(watcher)))
+    }
+
+    async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat, OpError> {
+        Ok(stat(self.count().set_data(path, data, version).await.map_err(op_error)?))
+    }
+
+    async fn multi(&self, ops: Vec<Op>) -> Result<(), OpError> {
+        let mut writer = self.count().new_multi_writer();
+        for op in &ops {
+            let added = match op {
+                Op::Check { path, version } => writer.add_check_version(path, *version),
+                Op::Create { path, data, mode } => writer.add_create(path, data, &options(*mode)),
+                Op::Set { path, data, version } => writer.add_set_data(path, data, *version),
+                Op::Delete { path, version } => writer.add_delete(path, *version),
+            };
+            added.map_err(op_error)?;
+        }
+        match writer.commit().await {
+            Ok(_) => Ok(()),
+            Err(
+                zk::MultiWriteError::RequestFailed { source } | zk::MultiWriteError::OperationFailed { source, .. },
+            ) => Err(op_error(source)),
+        }
+    }
+
+    async fn sync(&self, path: &str) -> Result<(), OpError> {
+        self.count().sync(path).await.map_err(op_error)
+    }
+}
+
+/// A one-shot watch; once it has fired it keeps its answer.
+pub struct ZkWatch {
+    waiting: futures::future::LocalBoxFuture<'static, zk::WatchedEvent>,
+    fired: Option<WatchEvent>,
+}
+
+impl ZkWatch {
+    fn new(watcher: zk::OneshotWatcher) -> Self {
+        Self { waiting: Box::pin(watcher.changed()), fired: None }
+    }
+}
+
+impl Watch for ZkWatch {
+    async fn fired(&mut self) -> WatchEvent {
+        if let Some(event) = self.fired {
+            return event;
+        }
+        let event = watch_event(&(&mut self.waiting).await);
+        self.fired = Some(event);
+        event
+    }
+}
+
+/// The states of one session.
+pub struct ZkStates(zk::StateWatcher);
+
+impl States for ZkStates {
+    fn now(&mut self) -> SessionState {
+        session_state(self.0.state())
+    }
+
+    async fn changed(&mut self) -> SessionState {
+        session_state(self.0.changed().await)
+    }
+}
+
+fn options(mode: CreateMode) -> zk::CreateOptions<'static> {
+    let mode = match mode {
+        CreateMode::Persistent => zk::CreateMode::Persistent,
+        CreateMode::Ephemeral => zk::CreateMode::Ephemeral,
+        CreateMode::EphemeralSequential => zk::CreateMode::EphemeralSequential,
+        CreateMode::Container => zk::CreateMode::Container,
+    };
+    mode.with_acls(zk::Acls::anyone_all())
+}
+
+fn stat(stat: zk::Stat) -> Stat {
+    Stat { czxid: stat.czxid, version: stat.version, ephemeral_owner: stat.ephemeral_owner }
+}
+
+fn session_state(state: zk::SessionState) -> SessionState {
+    match state {
+        zk::SessionState::SyncConnected | zk::SessionState::ConnectedReadOnly => SessionState::Connected,
+        zk::SessionState::Disconnected => SessionState::Disconnected,
+        zk::SessionState::Expired => SessionState::Ended(SessionEnd::Expired),
+        zk::SessionState::Closed => SessionState::Ended(SessionEnd::Closed),
+        zk::SessionState::AuthFailed => SessionState::Ended(SessionEnd::AuthFailed),
+    }
+}
+
+fn watch_event(event: &zk::WatchedEvent) -> WatchEvent {
+    match event.event_type {
+        zk::EventType::NodeCreated => WatchEvent::Created,
+        zk::EventType::NodeDeleted => WatchEvent::Deleted,
+        zk::EventType::NodeDataChanged => WatchEvent::DataChanged,
+        zk::EventType::NodeChildrenChanged => WatchEvent::ChildrenChanged,
+        zk::EventType::Session => match session_state(event.session_state) {
+            SessionState::Ended(end) => WatchEvent::Ended(end),
+            // One-shot watches outlive a lost connection and are told of ends only.
+            SessionState::Connected | SessionState::Disconnected => WatchEvent::Ended(SessionEnd::Closed),
+        },
+    }
+}
+
+fn op_error(error: zk::Error) -> OpError {
+    use zk::Error as E;
+    match error {
+        E::NoNode => OpError::Refused(Refusal::NoNode),
+        E::NodeExists => OpError::Refused(Refusal::NodeExists),
+        E::BadVersion => OpError::Refused(Refusal::BadVersion),
+        E::NotEmpty => OpError::Refused(Refusal::NotEmpty),
+        E::SessionExpired | E::SessionMoved => OpError::Ended(SessionEnd::Expired),
+        E::ClientClosed => OpError::Ended(SessionEnd::Closed),
+        E::AuthFailed => OpError::Ended(SessionEnd::AuthFailed),
+        // The client gives requests under way the error that ended their connection, whatever it was.
+        E::ConnectionLoss | E::Timeout | E::UnexpectedError(_) | E::UnmarshalError { .. } | E::Custom(_) => {
+            OpError::Unknown
+        }
+        other => OpError::Refused(Refusal::Other(other.to_string())),
+    }
+}

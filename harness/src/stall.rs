@@ -1,0 +1,27 @@
+//! Own stalls: a 1 ms ticker in every process notes when it did not run, so that the harness's own hiccups are not taken
+//! for the ensemble's.
+
+use std::time::Duration;
+
+use hustings_reports::record::Event;
+
+use crate::clock;
+use crate::journal::Journal;
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// Shorter gaps are the scheduler's daily life and are not written down.
+const STALL_NS_MIN: u64 = 10_000_000;
+
+/// Writes down every stall of this thread, until it is dropped.
+pub async fn watch(journal: Journal) {
+    let mut before = clock::now();
+    loop {
+        tokio::time::sleep(TICK).await;
+        let now = clock::now();
+        if now - before > STALL_NS_MIN {
+            journal.push(&Event::Stall { from: before, to: now });
+        }
+        before = now;
+    }
+}

@@ -1,0 +1,24 @@
+//! What the tests on local ensembles share.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hustings::ensemble::local::LocalOptions;
+use hustings::procfs::ProcessId;
+
+pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
+
+pub(crate) fn options(servers: u32) -> LocalOptions {
+    LocalOptions { servers, ..LocalOptions::new(PathBuf::from(EXE)) }
+}
+
+/// Waits until none of the processes lives; false if one still does after a time that no machine needs.
+pub(crate) async fn all_gone(processes: &[ProcessId]) -> bool {
+    for _ in 0..1_000 {
+        if !processes.iter().any(|p| p.is_alive()) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
+}

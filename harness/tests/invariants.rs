@@ -1,0 +1,201 @@
+//! The invariants of the house that a test can keep: who depends on whom, who may touch the clock and the network, how
+//! long files get, what lies at the top, and that no path of a developer's machine is in the tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Packages that mean a network, a clock, processes or a runtime. The pure packages reach none of them.
+const IMPURE: [&str; 16] = [
+    "async-io",
+    "axum",
+    "chrono",
+    "hustings",
+    "hyper",
+    "mio",
+    "polling",
+    "reqwest",
+    "smol",
+    "socket2",
+    "testcontainers",
+    "time",
+    "tokio",
+    "toxiproxy_rust",
+    "ureq",
+    "zookeeper-client",
+];
+
+/// What source of the pure packages does not name.
+const IMPURE_NAMES: [&str; 10] = [
+    "std::net",
+    "std::os::unix::net",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "Instant::now",
+    "SystemTime::now",
+    "tokio::",
+    "async_io::",
+];
+
+const TOP: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "harness",
+    "workloads",
+    "reports",
+    "ci",
+    "docker-compose.yml",
+    "README.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
+
+const LINES_MAX: usize = 500;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// Files under `folder`, without what git ignores at the top.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let ignored: Vec<PathBuf> = ignored_at_the_top().iter().map(|name| root().join(name)).collect();
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let (path, kind) = (entry.path(), entry.file_type().expect("its type"));
+            if ignored.contains(&path) || entry.file_name() == ".git" {
+                continue;
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    assert!(!found.is_empty(), "nothing to look at in {}", folder.display());
+    found.sort();
+    found
+}
+
+fn ignored_at_the_top() -> Vec<String> {
+    let text = fs::read_to_string(root().join(".gitignore")).expect("the ignore file");
+    text.lines().filter_map(|line| Some(line.strip_prefix('/')?.trim_end_matches('/').to_owned())).collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    files(folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// Names of the packages that `package` reaches by dependencies that are built into it (no development ones).
+fn reached_from(package: &str) -> BTreeSet<String> {
+    let text = |arguments: &[&str]| {
+        let program = if arguments[0] == "-vV" { "rustc" } else { env!("CARGO") };
+        let output = Command::new(program).args(arguments).current_dir(root()).output().expect("it runs");
+        assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let version = text(&["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("the host's triple");
+    let metadata = text(&["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host]);
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).expect("JSON");
+    let list = |value: &serde_json::Value| value.as_array().expect("a list").clone();
+    let string = |value: &serde_json::Value| value.as_str().expect("a string").to_owned();
+    let names: BTreeMap<String, String> =
+        list(&metadata["packages"]).iter().map(|p| (string(&p["id"]), string(&p["name"]))).collect();
+    let edges: BTreeMap<String, Vec<String>> = list(&metadata["resolve"]["nodes"])
+        .iter()
+        .map(|node| {
+            let built_in = |dep: &&serde_json::Value| list(&dep["dep_kinds"]).iter().any(|k| k["kind"] != "dev");
+            (string(&node["id"]), list(&node["deps"]).iter().filter(built_in).map(|dep| string(&dep["pkg"])).collect())
+        })
+        .collect();
+    let start = names.iter().find(|(_, name)| *name == package).expect("the package").0;
+    let (mut seen, mut open) = (BTreeSet::new(), vec![start.clone()]);
+    while let Some(id) = open.pop() {
+        if seen.insert(id.clone()) {
+            open.extend(edges[&id].iter().cloned());
+        }
+    }
+    seen.iter().map(|id| names[id].clone()).collect()
+}
+
+#[test]
+fn workloads_and_reports_know_neither_each_other_nor_the_world() {
+    for (package, other) in [("hustings-workloads", "hustings-reports"), ("hustings-reports", "hustings-workloads")] {
+        let reached = reached_from(package);
+        assert!(reached.contains("serde"), "{package} reaches {reached:?}: that is not all of it");
+        for unwanted in IMPURE.iter().chain([&other]) {
+            assert!(!reached.contains(*unwanted), "{package} depends on {unwanted}");
+        }
+    }
+    let harness = reached_from("hustings");
+    assert!(["hustings-workloads", "hustings-reports", "tokio"].iter().all(|package| harness.contains(*package)));
+}
+
+#[test]
+fn pure_packages_name_no_clock_no_network_and_no_process() {
+    for package in ["workloads", "reports"] {
+        for path in rust_files(&root().join(package).join("src")) {
+            let text = fs::read_to_string(&path).expect("source");
+            for (number, line) in (1..).zip(text.lines()) {
+                let code = line.split("//").next().unwrap_or_default();
+                for name in IMPURE_NAMES {
+                    assert!(!code.contains(name), "{}:{number} names {name}", path.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_source_file_is_longer_than_500_lines() {
+    for path in rust_files(&root()) {
+        let lines = fs::read_to_string(&path).expect("source").lines().count();
+        assert!(lines <= LINES_MAX, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn only_known_things_lie_at_the_top() {
+    let ignored = ignored_at_the_top();
+    for entry in fs::read_dir(root()).expect("the workspace") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        let known = name.starts_with('.') || TOP.contains(&name.as_str()) || ignored.contains(&name);
+        assert!(known, "{name} does not belong at the top");
+    }
+}
+
+#[test]
+fn every_ban_of_clippy_has_a_reason() {
+    let configs: Vec<PathBuf> =
+        files(&root()).into_iter().filter(|path| path.file_name().is_some_and(|n| n == ".clippy.toml")).collect();
+    assert!(configs.len() >= 3, "the workspace and both pure packages have one: {configs:?}");
+    for path in configs {
+        let table: toml::Table = fs::read_to_string(&path).expect("text").parse().expect("TOML");
+        let bans = table.iter().filter(|(key, _)| key.starts_with("disallowed-"));
+        for ban in bans.flat_map(|(_, bans)| bans.as_array().expect("a list")) {
+            let reason = ban.get("reason").and_then(|reason| reason.as_str()).unwrap_or_default();
+            assert!(!reason.trim().is_empty(), "{}: {ban} has no reason", path.display());
+        }
+    }
+}
+
+#[test]
+fn no_file_holds_a_path_of_a_developers_machine() {
+    // Put together here, so that this file does not hold them.
+    let foreign = ["work", "root", "home"].map(|top| format!("/{top}/"));
+    for path in files(&root()) {
+        let bytes = fs::read(&path).expect("read");
+        let text = String::from_utf8_lossy(&bytes);
+        for top in &foreign {
+            // Within a longer path or an address it is not a path of this machine.
+            let begins = |at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/})>*".contains(c));
+            let found = text.match_indices(top.as_str()).any(|(at, _)| begins(at));
+            assert!(!found, "{} holds a path under {top}", path.display());
+        }
+    }
+}

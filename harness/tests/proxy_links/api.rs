@@ -1,0 +1,206 @@
+//! The API keeps to Toxiproxy's, and stands whatever it is sent.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::support::*;
+
+fn error(answer: &(u16, Value)) -> (u16, u64, &str) {
+    (answer.0, answer.1["status"].as_u64().unwrap_or(0), answer.1["error"].as_str().unwrap_or(""))
+}
+
+#[test]
+fn proxies_are_created_shown_changed_and_deleted_with_toxiproxys_statuses() {
+    let proxy = Proxy::start(&[]);
+    let wish = r#"{"name":"a","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
+    let (status, made) = proxy.call("POST", "/proxies", wish);
+    assert_eq!(status, 201);
+    assert_ne!(made["listen"], "127.0.0.1:0", "the port is resolved");
+    let shown = json!({"name":"a","listen":made["listen"],"upstream":"127.0.0.1:1","enabled":true,"toxics":[]});
+    assert_eq!(made, shown);
+    assert_eq!(proxy.call("GET", "/proxies/a", ""), (200, shown.clone()));
+    assert_eq!(proxy.call("GET", "/proxies", ""), (200, json!({ "a": shown })));
+    assert_eq!(error(&proxy.call("POST", "/proxies", wish)), (409, 409, "proxy already exists"));
+    assert_eq!(error(&proxy.call("POST", "/proxies", r#"{"name":"b"}"#)).0, 400);
+    assert_eq!(error(&proxy.call("POST", "/proxies", r#"{"upstream":"b"}"#)).2, "missing required field: name");
+    assert_eq!(error(&proxy.call("GET", "/proxies/b", "")), (404, 404, "proxy not found"));
+    for method in ["POST", "PATCH"] {
+        let (status, changed) = proxy.call(method, "/proxies/a", r#"{"enabled":false}"#);
+        assert_eq!((status, &changed["enabled"], &changed["listen"]), (200, &json!(false), &made["listen"]));
+        let (status, changed) = proxy.call(method, "/proxies/a", r#"{"enabled":true,"upstream":"127.0.0.1:2"}"#);
+        assert_eq!((status, &changed["enabled"], &changed["upstream"]), (200, &json!(true), &json!("127.0.0.1:2")));
+    }
+    assert_eq!(proxy.call("PATCH", "/proxies/b", "{}").0, 404);
+    assert_eq!(proxy.call("DELETE", "/proxies/a", "").0, 204);
+    assert_eq!(proxy.call("DELETE", "/proxies/a", "").0, 404);
+    assert_eq!(proxy.call("GET", "/nowhere", "").0, 404);
+    assert_eq!(proxy.call("DELETE", "/version", "").0, 405);
+    assert!(proxy.call("GET", "/version", "").1["version"].as_str().unwrap().starts_with("2."));
+}
+
+#[test]
+fn toxics_have_toxiproxys_names_defaults_and_statuses() {
+    let proxy = Proxy::start(&[]);
+    proxy.link("127.0.0.1:1".parse().unwrap());
+    let at = "/proxies/link/toxics";
+    let latency = json!({"name":"latency_downstream","type":"latency","stream":"downstream","toxicity":1.0,
+        "attributes":{"latency":0,"jitter":0}});
+    assert_eq!(proxy.call("POST", at, r#"{"type":"latency"}"#), (200, latency.clone()));
+    assert_eq!(error(&proxy.call("POST", at, r#"{"type":"latency"}"#)), (409, 409, "toxic already exists"));
+    assert_eq!(proxy.call("GET", at, ""), (200, json!([latency])));
+    let change = r#"{"toxicity":0.5,"attributes":{"jitter":7}}"#;
+    let (status, changed) = proxy.call("POST", &format!("{at}/latency_downstream"), change);
+    assert_eq!((status, &changed["toxicity"]), (200, &json!(0.5)));
+    assert_eq!(changed["attributes"], json!({"latency":0,"jitter":7}));
+    assert_eq!(proxy.call("GET", &format!("{at}/latency_downstream"), ""), (200, changed));
+    for (kind, attributes) in [
+        ("bandwidth", json!({"rate":1})),
+        ("slow_close", json!({"delay":1})),
+        ("timeout", json!({"timeout":1})),
+        ("reset_peer", json!({"timeout":1})),
+        ("slicer", json!({"average_size":9,"size_variation":1,"delay":2})),
+        ("limit_data", json!({"bytes":1})),
+        ("hold", json!({})),
+    ] {
+        let wish = json!({"name":format!("my {kind}"),"type":kind,"stream":"upstream","attributes":attributes});
+        let (status, made) = proxy.call("POST", at, &wish.to_string());
+        assert_eq!((status, &made["attributes"]), (200, &attributes), "{made}");
+        assert_eq!(proxy.call("DELETE", &format!("{at}/my%20{kind}"), "").0, 204);
+    }
+    assert_eq!(error(&proxy.call("DELETE", &format!("{at}/none"), "")), (404, 404, "toxic not found"));
+    assert_eq!(proxy.call("GET", &format!("{at}/none"), "").0, 404);
+    assert_eq!(proxy.call("POST", "/proxies/none/toxics", "{}").0, 404);
+    assert_eq!(proxy.call("POST", "/reset", "").0, 204);
+    assert_eq!(proxy.call("GET", at, ""), (200, json!([])));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
+    let proxy = Proxy::start(&[]);
+    proxy.link("127.0.0.1:1".parse().unwrap());
+    for wish in [
+        r#"{"type":"unknown"}"#,
+        r#"{}"#,
+        r#"{"type":"latency","stream":"sideways"}"#,
+        r#"{"type":"latency","attributes":{"latenzy":1}}"#,
+        r#"{"type":"latency","attributes":{"latency":-1}}"#,
+        r#"{"type":"latency","attributes":{"latency":1.5}}"#,
+        r#"{"type":"latency","attributes":{"latency":"1"}}"#,
+        r#"{"type":"latency","attributes":{"latency":18446744073709551615}}"#,
+        r#"{"type":"latency","attributes":[]}"#,
+        r#"{"type":"latency","toxicity":1.1}"#,
+        r#"{"type":"latency","toxicity":"all"}"#,
+        r#"{"type":"bandwidth"}"#,
+        r#"{"type":"slicer","attributes":{"average_size":0}}"#,
+        r#"{"type":"hold","attributes":{"a":1}}"#,
+        "",
+        "null",
+        "[]",
+        "{\"type\":",
+    ] {
+        let answer = proxy.call("POST", "/proxies/link/toxics", wish);
+        assert_eq!((answer.0, error(&answer).1), (400, 400), "{wish}: {answer:?}");
+    }
+    assert_eq!(proxy.call("GET", "/proxies/link/toxics", "").1, json!([]));
+    assert_eq!(proxy.call("PATCH", "/proxies/link", r#"{"enabled":"no"}"#).0, 400);
+    let long = json!({"name":"x".repeat(300),"upstream":"a"});
+    assert_eq!(proxy.call("POST", "/proxies", &long.to_string()).0, 400);
+    assert_eq!(proxy.call("POST", "/populate", r#"{"name":"x"}"#).0, 400);
+}
+
+#[test]
+fn populate_creates_keeps_and_replaces_and_takes_nothing_half() {
+    let proxy = Proxy::start(&[]);
+    let both = r#"[{"name":"a","upstream":"127.0.0.1:1"},{"name":"b","upstream":"127.0.0.1:1","enabled":false}]"#;
+    let (status, made) = proxy.call("POST", "/populate", both);
+    assert_eq!(status, 201);
+    let listen = made["proxies"][0]["listen"].as_str().unwrap();
+    assert!(listen.starts_with("127.0.0.1:"), "nothing listens to other machines unless told to: {listen}");
+    assert_eq!((&made["proxies"][0]["enabled"], &made["proxies"][1]["enabled"]), (&json!(true), &json!(false)));
+    proxy.call("POST", "/proxies/a/toxics", r#"{"type":"hold"}"#);
+    let same = json!([{"name":"a","listen":listen,"upstream":"127.0.0.1:1"}]);
+    let (_, kept) = proxy.call("POST", "/populate", &same.to_string());
+    assert_eq!(kept["proxies"][0]["toxics"].as_array().unwrap().len(), 1);
+    let moved = json!([{"name":"a","listen":listen,"upstream":"127.0.0.1:2"}]);
+    let (status, replaced) = proxy.call("POST", "/populate", &moved.to_string());
+    assert_eq!((status, &replaced["proxies"][0]["toxics"]), (201, &json!([])));
+    let bad = r#"[{"name":"c","upstream":"127.0.0.1:1"},{"name":"d"}]"#;
+    assert_eq!(error(&proxy.call("POST", "/populate", bad)).2, "missing required field: upstream at proxy 2");
+    assert_eq!(proxy.call("GET", "/proxies/c", "").0, 404);
+}
+
+#[test]
+fn a_taken_port_is_an_error_that_names_it() {
+    let proxy = Proxy::start(&[]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let wish = json!({"name":"a","listen":address,"upstream":"127.0.0.1:1"});
+    let answer = proxy.call("POST", "/proxies", &wish.to_string());
+    assert_eq!(answer.0, 500);
+    assert!(error(&answer).2.contains(&address), "{answer:?}");
+    assert_eq!(proxy.call("GET", "/proxies/a", "").0, 404);
+    let started = Command::new(EXE).args(["proxy", "--listen", &address]).output().unwrap();
+    let text = String::from_utf8_lossy(&started.stderr).into_owned();
+    assert_eq!(started.status.code(), Some(4));
+    assert!(text.contains(&address) && text.contains("--listen"), "{text}");
+}
+
+#[test]
+fn garbage_never_kills_the_api() {
+    let proxy = Proxy::start(&[]);
+    proxy.link("127.0.0.1:1".parse().unwrap());
+    let deep = "[".repeat(100_000);
+    let deep =
+        format!("POST /populate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100000\r\n\r\n{deep}");
+    let garbage: [&[u8]; 7] = [
+        b"\x00\xff\xfe\x16\x03\x01 \r\n\r\n",
+        b"GET",
+        b"GET /proxies/%ff%00/toxics/%c3%28 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"POST /proxies HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00\x01",
+        b"POST /proxies HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n{}",
+        b"DELETE /proxies/../../etc HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        deep.as_bytes(),
+    ];
+    for bytes in garbage {
+        let mut bytes = bytes.to_vec();
+        if bytes == b"GET" {
+            // An unfinished request is answered by nothing; the end of it ends the connection.
+            drop(std::net::TcpStream::connect(proxy.api).unwrap());
+            bytes.extend(b"\r\n\r\n");
+        }
+        raw(proxy.api, &bytes);
+        assert_eq!(proxy.call("GET", "/version", "").0, 200, "after {:?}", String::from_utf8_lossy(&bytes).get(..40));
+    }
+    assert_eq!(proxy.call("GET", "/proxies/link", "").0, 200);
+}
+
+#[test]
+fn a_browser_may_not_use_the_api() {
+    let proxy = Proxy::start(&[]);
+    let request = "POST /reset HTTP/1.1\r\nHost: x\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n";
+    assert!(raw(proxy.api, request.as_bytes()).contains("403"));
+}
+
+#[test]
+fn disabling_closes_connections_and_port_and_enabling_opens_the_same_port() {
+    let proxy = Proxy::start(&[]);
+    let address = proxy.link(echo().0);
+    let mut stream = connect(address);
+    std::io::Write::write_all(&mut stream, b"a").unwrap();
+    read_exactly(&mut stream, 1);
+    assert_eq!(proxy.call("POST", "/proxies/link", r#"{"enabled":false}"#).0, 200);
+    assert!(matches!(std::io::Read::read(&mut stream, &mut [0]), Ok(0) | Err(_)));
+    assert!(std::net::TcpStream::connect(address).is_err());
+    let (status, shown) = proxy.call("POST", "/proxies/link", r#"{"enabled":true}"#);
+    assert_eq!((status, shown["listen"].as_str().unwrap()), (200, address.to_string().as_str()));
+    connect(address);
+}
+
+#[test]
+fn the_help_shows_examples() {
+    let help = Command::new(EXE).args(["proxy", "--help"]).output().unwrap();
+    let text = String::from_utf8(help.stdout).unwrap();
+    assert!(text.contains("Examples:") && text.contains("hold") && !text.contains("--lie"), "{text}");
+}

@@ -1,0 +1,8 @@
+//! The embedded link proxy and the driver of links, as processes and sockets show them. One binary, to link once.
+
+mod api;
+mod driver;
+mod hold;
+mod measure;
+mod support;
+mod toxics;

@@ -1,0 +1,138 @@
+//! What runs on real ensembles come to: broken recipes are caught, correct ones pass, and what is not proven does not count.
+
+mod run_support;
+
+use hustings_reports::check::CHECKERS;
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+use run_support::scenario::scenario;
+use run_support::{Bench, Ran, cell, check, checkers_of};
+
+/// Where every checker is seen to catch what it is there for: a file below the workspace and a test in it.
+const CAUGHT: [(&str, &str, &str); 12] = [
+    ("split-brain", "harness/tests/run_verdicts.rs", "a_recipe_that_does_not_list_again_is_caught"),
+    ("stale-writes", "harness/tests/run_verdicts.rs", "a_recipe_that_ignores_the_end_of_its_session_is_caught"),
+    ("handovers", "reports/tests/analysis/leads.rs", "a_change_of_leader_without_a_fault_is_unplanned"),
+    (
+        "liveness",
+        "reports/tests/analysis/leads.rs",
+        "a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics",
+    ),
+    ("failover", "harness/tests/run_verdicts.rs", "faults_that_do_not_happen_make_a_run_inconclusive"),
+    ("fan-out", "reports/tests/analysis/failovers.rs", "a_herd_where_one_was_promised_fails_and_so_does_silence"),
+    ("servers", "reports/tests/analysis/failovers.rs", "servers_that_count_otherwise_fail_the_harness"),
+    ("ownership", "reports/tests/analysis/leads.rs", "an_orphaned_znode_at_the_head_fails_ownership"),
+    ("receipts", "harness/tests/run_verdicts.rs", "faults_that_do_not_happen_make_a_run_inconclusive"),
+    ("enrolment", "reports/tests/analysis/corners.rs", "sessions_with_different_timeouts_are_inconclusive"),
+    ("stalls", "reports/tests/analysis/leads.rs", "an_overlap_in_a_stall_of_the_harness_is_inconclusive"),
+    (
+        "record",
+        "harness/tests/run_damage.rs",
+        "a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs",
+    ),
+];
+
+/// A machine may be too busy to measure anything; that says nothing about what is tested here.
+const ATTEMPTS: u32 = 3;
+
+#[test]
+fn every_checker_has_something_that_it_catches() {
+    let known: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
+    assert_eq!(CAUGHT.map(|(checker, ..)| checker).to_vec(), known);
+    let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    for (checker, file, test) in CAUGHT {
+        let text = std::fs::read_to_string(workspace.join(file)).expect("a test's source");
+        assert!(text.contains(&format!("fn {test}()")), "{checker}: there is no {test} in {file}");
+    }
+}
+
+/// Runs, and again when it did not go as it should while the machine stood still.
+fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
+    for attempt in 1.. {
+        let bench = Bench::new();
+        let file = bench.file("scenario.toml", text);
+        let ran = bench.run(&["run", &file.display().to_string(), "--json", "--out", "record"]);
+        bench.assert_nothing_left();
+        let summary = ran.summary();
+        let disturbed = summary.cells.iter().any(|cell| cell.stalls.over_limit > 0);
+        if as_it_should(&summary) || !disturbed || attempt == ATTEMPTS {
+            return (ran, summary);
+        }
+    }
+    unreachable!("there is a last attempt")
+}
+
+fn the_correct_one_passes(summary: &Summary) -> bool {
+    cell(summary, "predecessor-watch").verdict == Verdict::Pass
+}
+
+#[test]
+fn a_recipe_that_does_not_list_again_is_caught() {
+    let sections = r#"
+[faults.resign]
+kind = "resign"
+target = "followers"
+groups = 6
+repeat = 2
+
+[matrix]
+recipe = ["broken:no-relist", "predecessor-watch"]
+"#;
+    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    let ran = ran.expect(1);
+    let broken = cell(&summary, "no-relist");
+    assert_eq!(broken.verdict, Verdict::Fail);
+    assert!(checkers_of(broken, Verdict::Fail).contains(&"split-brain"), "{:#?}", broken.checks);
+    assert!(broken.split_brain.active.seen > 0 && broken.writes.unfenced.seen > 0);
+    let correct = cell(&summary, "predecessor-watch");
+    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+    // The checker is named to the person who reads the terminal, too.
+    assert!(ran.err.contains("split-brain") && ran.err.contains("FAIL"), "{}", ran.err);
+}
+
+#[test]
+fn a_recipe_that_ignores_the_end_of_its_session_is_caught() {
+    let sections = r#"
+[faults.expire]
+kind = "expire"
+groups = 3
+
+[matrix]
+recipe = ["broken:ignores-session-loss", "predecessor-watch"]
+
+# At the end of a session old and new leader are told at the same moment: who hears first is chance.
+[[expect]]
+when = { recipe = "predecessor-watch" }
+overlap = "any"
+overlap_of_t_max = 0.5
+stale_writes = "any"
+"#;
+    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    ran.expect(1);
+    let broken = cell(&summary, "ignores-session-loss");
+    let failed = checkers_of(broken, Verdict::Fail);
+    assert!(failed.contains(&"split-brain") && failed.contains(&"stale-writes"), "{:#?}", broken.checks);
+    assert!(broken.writes.fenced_off > 0, "the fence stops what it writes: {:?}", broken.writes);
+    let correct = cell(&summary, "predecessor-watch");
+    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+}
+
+#[test]
+fn faults_that_do_not_happen_make_a_run_inconclusive() {
+    let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
+    // A session that a slow machine loses is nothing that this is about.
+    let doubtless = "\n[[expect]]\nunplanned = \"any\"\n";
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &(scenario("", partition) + doubtless)).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--json", "--lying-proxy"]).expect(3);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    let cell = &summary.cells[0];
+    assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
+    let doubted = checkers_of(cell, Verdict::Inconclusive);
+    assert!(doubted.contains(&"receipts") && doubted.contains(&"failover"), "{:#?}", cell.checks);
+    assert!(!cell.receipts.is_empty() && cell.receipts.iter().all(|receipt| !receipt.verified));
+    let zero = check(cell, "split-brain").verdict;
+    assert_eq!(zero, Verdict::Inconclusive, "a zero without a proven fault is worth nothing");
+    assert!(ran.err.contains("receipts"), "{}", ran.err);
+}

@@ -1,0 +1,281 @@
+//! A record of a chosen size on disk, as a run leaves it: sealed segments and a manifest. Leaders resign in turn and write in
+//! between; nothing goes wrong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hustings_reports::record::*;
+
+const MS: Nanos = 1_000_000;
+const MEASURE: Nanos = 10_000 * MS;
+/// From one resignation of a group to the next.
+const ROUND: Nanos = 2_000 * MS;
+
+/// How large the record is to be.
+pub(crate) struct Size {
+    pub(crate) groups: u32,
+    pub(crate) hosts: u16,
+    /// Resignations of every group's leader.
+    pub(crate) rounds: u32,
+    /// Writes of every leader in between.
+    pub(crate) writes: u32,
+}
+
+struct Writers {
+    coordinator: SegmentWriter,
+    observer: SegmentWriter,
+    hosts: Vec<SegmentWriter>,
+    events: u64,
+    seq: u64,
+    fault: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Stands {
+    session: i64,
+    czxid: i64,
+    term: u32,
+}
+
+/// Writes the record into `folder` and gives the number of its events.
+pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
+    let events = folder.join("events/cell");
+    std::fs::create_dir_all(&events)?;
+    let mut names = vec!["coordinator".to_owned(), "observer".to_owned()];
+    names.extend((0..size.hosts).map(|host| format!("host-{host:03}.0")));
+    let path = |name: &str| events.join(format!("{name}.{SEGMENT_ENDING}"));
+    let create = |name: &String| SegmentWriter::create(&path(name));
+    let mut writers = Writers {
+        coordinator: create(&names[0])?,
+        observer: create(&names[1])?,
+        hosts: names[2..].iter().map(create).collect::<Result<_, _>>()?,
+        events: 0,
+        seq: 0,
+        fault: 0,
+    };
+    fill(&mut writers, size, &names)?;
+    let count = writers.events;
+    drop(writers);
+    let mut segments = Vec::new();
+    for name in &names {
+        let (_, bytes, crc) = seal_segment(&path(name))?;
+        segments.push(SegmentEntry { file: format!("cell/{name}.{SEALED_ENDING}"), sealed: Some((bytes, crc)) });
+    }
+    std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)?;
+    Ok(count)
+}
+
+impl Writers {
+    fn of(&mut self, host: u16) -> &mut SegmentWriter {
+        self.events += 1;
+        &mut self.hosts[usize::from(host)]
+    }
+
+    fn coordinator(&mut self) -> &mut SegmentWriter {
+        self.events += 1;
+        &mut self.coordinator
+    }
+}
+
+fn fill(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> {
+    let end = MEASURE + ROUND * Nanos::from(size.rounds + 1);
+    begin(w, size, names)?;
+    let mut czxid = 0;
+    let mut stands: Vec<Vec<Stands>> = Vec::new();
+    for group in 0..size.groups {
+        let mut of_group = Vec::new();
+        for host in 0..size.hosts {
+            let cand = group * u32::from(size.hosts) + u32::from(host);
+            w.of(host).push(&Event::Candidate { t: 1_000 * MS, cand, group })?;
+            of_group.push(join(w, cand, host, &mut czxid, 2_000 * MS)?);
+        }
+        lead(w, size, group, 0, &mut of_group, 3_000 * MS)?;
+        stands.push(of_group);
+    }
+    for round in 0..size.rounds {
+        for group in 0..size.groups {
+            let at = MEASURE + ROUND * Nanos::from(round) + Nanos::from(group) * (ROUND / 2) / Nanos::from(size.groups);
+            resign(w, size, (group, round), &mut stands[group as usize], &mut czxid, at)?;
+        }
+    }
+    for group in 0..size.groups {
+        let host = (size.rounds % u32::from(size.hosts)) as u16;
+        let cand = group * u32::from(size.hosts) + u32::from(host);
+        // Within the tear-down: until then every group is led.
+        revoke(w, cand, host, stands[group as usize][usize::from(host)], end + 45 * MS)?;
+    }
+    finish(w, size, end)
+}
+
+fn begin(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> {
+    for (place, name) in names.iter().enumerate() {
+        let host = place.checked_sub(2).map(|host| host as u16);
+        let (writer, t) = (name.clone(), 400 * MS);
+        let segment =
+            Event::Segment { schema: SCHEMA, t, cell: 0, writer, host, life: 0, pid: 1, clock_uncertainty_ns: 1_000 };
+        match place {
+            0 => w.coordinator.push(&segment)?,
+            1 => w.observer.push(&segment)?,
+            _ => w.hosts[place - 2].push(&segment)?,
+        }
+    }
+    w.events += names.len() as u64 + 1;
+    w.coordinator.push(&Event::Cell { t: 500 * MS, info: Box::new(info(size)) })?;
+    for (phase, t) in [(PhaseName::Enrol, 900 * MS), (PhaseName::WarmUp, 5_000 * MS), (PhaseName::Measure, MEASURE)] {
+        w.coordinator().push(&Event::Phase { t, phase })?;
+    }
+    servers(w, "begin", MEASURE, 0.0)
+}
+
+fn finish(w: &mut Writers, size: &Size, end: Nanos) -> std::io::Result<()> {
+    let phases = [(PhaseName::Heal, 50), (PhaseName::Drain, 40), (PhaseName::TearDown, 10), (PhaseName::End, 0)];
+    for (phase, before) in phases {
+        w.coordinator().push(&Event::Phase { t: end + 50 * MS - before * MS, phase })?;
+    }
+    servers(w, "end", end + 30 * MS, f64::from(size.rounds) * f64::from(size.groups))?;
+    let t = end + 60 * MS;
+    w.events += 2 + w.hosts.len() as u64;
+    for writer in w.hosts.iter_mut().chain([&mut w.coordinator, &mut w.observer]) {
+        writer.push(&Event::End { t })?;
+        writer.flush()?;
+    }
+    Ok(())
+}
+
+fn servers(w: &mut Writers, at: &str, t: Nanos, fired: f64) -> std::io::Result<()> {
+    let metrics = [(1, BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), fired)]))].into();
+    w.coordinator().push(&Event::Servers { t, at: at.to_owned(), metrics })
+}
+
+fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std::io::Result<Stands> {
+    *czxid += 1;
+    let (session, node) = (1 << 40 | *czxid, Some(format!("n_{czxid:010}")));
+    let state = SessionChange::Connected;
+    w.of(host).push(&Event::Session { t, session, timeout_ms: 4_000, asked_ms: 4_000, connect_ns: 5 * MS })?;
+    w.of(host).push(&Event::State { t, session, state })?;
+    w.of(host).push(&Event::Incarnation { t, cand, session })?;
+    w.of(host).push(&Event::Joined { t, cand, session, node, czxid: Some(*czxid) })?;
+    Ok(Stands { session, czxid: *czxid, term: 0 })
+}
+
+fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stands], t: Nanos) -> std::io::Result<()> {
+    let cand = group * u32::from(size.hosts) + u32::from(host);
+    let me = &mut stands[usize::from(host)];
+    me.term += 1;
+    let Stands { session, czxid, term } = *me;
+    let node = format!("n_{czxid:010}");
+    w.of(host).push(&Event::Grant { t, cand, session, term, czxid, node: node.clone() })?;
+    w.of(host).push(&Event::Granted { t: t + 10_000, cand, session, term })?;
+    w.events += 1;
+    let (session_told, czxid_told) = (Some(session), Some(czxid));
+    let owner = Event::Owner { from: t - MS, to: t, group, session: session_told, node: Some(node), czxid: czxid_told };
+    w.observer.push(&owner)?;
+    for write in 0..size.writes {
+        let (t, seq) = (t + MS + Nanos::from(write) * 50 * MS, w.seq);
+        w.seq += 1;
+        let (unfenced_stale, fenced_rejected, fenced_stale) = (false, false, false);
+        w.coordinator().push(&Event::Write {
+            t,
+            seq,
+            group,
+            cand,
+            host,
+            czxid,
+            session,
+            unfenced_stale,
+            fenced_rejected,
+            fenced_stale,
+        })?;
+    }
+    Ok(())
+}
+
+fn revoke(w: &mut Writers, cand: u32, host: u16, stands: Stands, t: Nanos) -> std::io::Result<()> {
+    let Stands { session, term, .. } = stands;
+    w.of(host).push(&Event::Revoke { from: t, to: t + 10_000, cand, session, term, reason: Reason::Resigned })
+}
+
+/// The leader of the round resigns, the next host's candidate follows, and the former one stands again.
+fn resign(
+    w: &mut Writers,
+    size: &Size,
+    (group, round): (u32, u32),
+    stands: &mut [Stands],
+    czxid: &mut i64,
+    at: Nanos,
+) -> std::io::Result<()> {
+    let hosts = u32::from(size.hosts);
+    let (host, next) = ((round % hosts) as u16, ((round + 1) % hosts) as u16);
+    let (cand, heir) = (group * hosts + u32::from(host), group * hosts + u32::from(next));
+    let (id, old) = (w.fault, stands[usize::from(host)]);
+    w.fault += 1;
+    w.coordinator().push(&Event::Fault {
+        id,
+        kind: FaultKind::Resign,
+        t: at,
+        intended: at,
+        for_ms: None,
+        hosts: vec![host],
+        cands: vec![cand],
+        groups: vec![group],
+        detail: String::new(),
+    })?;
+    revoke(w, cand, host, old, at + MS)?;
+    let (how, delete) = (LeaveHow::Resigned, Some((at + 2 * MS, at + 3 * MS)));
+    w.of(host).push(&Event::Left { t: at + 4 * MS, cand, session: old.session, how, delete })?;
+    let (session, node) = (stands[usize::from(next)].session, format!("n_{:010}", old.czxid));
+    w.of(next).push(&Event::Notified { t: at + 3 * MS, cand: heir, session, node, kind: NotifiedKind::Deleted })?;
+    w.of(next).push(&Event::Settled { t: at + 4 * MS, cand: heir, session, requests: 2 })?;
+    let (from, to, evidence) = (at + 2 * MS, at + 3 * MS, "the deletion of its znode was answered".to_owned());
+    let stage = ReceiptStage::Injected;
+    w.coordinator().push(&Event::Receipt { id, stage, from, to, verified: true, evidence, touches: Vec::new() })?;
+    lead(w, size, group, next, stands, at + 5 * MS)?;
+    stands[usize::from(host)] = join(w, cand, host, czxid, at + 20 * MS)?;
+    Ok(())
+}
+
+fn info(size: &Size) -> CellInfo {
+    CellInfo {
+        index: 0,
+        name: "cell".into(),
+        recipe: "predecessor-watch".into(),
+        step_down: "on-disconnect".into(),
+        fault: "resign".into(),
+        fault_kind: FaultKind::Resign,
+        groups: (0..size.groups).map(|group| format!("g{group:05}")).collect(),
+        hosts: (0..size.hosts).map(|host| format!("h{host}")).collect(),
+        candidates_per_group: size.hosts.into(),
+        timeout_asked_ms: 4_000,
+        tick_ms: 500,
+        servers: 1,
+        sessions: SessionUse::PerCandidate,
+        links: LinkUse::Direct,
+        fencing: Fencing::Fenced,
+        work_interval_ms: 50,
+        expect: Expect::default(),
+        extra: BTreeMap::new(),
+    }
+}
+
+fn manifest(segments: Vec<SegmentEntry>) -> Manifest {
+    Manifest {
+        schema: SCHEMA,
+        run: "bench".into(),
+        state: RunState::Completed,
+        scenario: "bench".into(),
+        summary: "A record of a chosen size.".into(),
+        analysis: String::new(),
+        seed: 1,
+        started_utc: "2026-01-01T00:00:00Z".into(),
+        ended_utc: None,
+        folder: String::new(),
+        command: "cargo bench".into(),
+        ensemble: "none".into(),
+        ensemble_version: String::new(),
+        versions: BTreeMap::new(),
+        machine: Machine::default(),
+        cells_planned: 1,
+        cells: vec![CellEntry { index: 0, name: "cell".into(), complete: true, segments }],
+        warnings: Vec::new(),
+    }
+}

@@ -1,0 +1,202 @@
+//! Who believes to lead against who ZooKeeper says owns the lead. A *zombie* believes without owning; a *dead owner* owns, and
+//! nobody under that session believes: an orphaned znode.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, moment, time};
+use crate::index::{Index, Term};
+use crate::record::{Event, Expectation, FaultKind, Nanos, PhaseName, SessionUse};
+use crate::stats::spans::{Span, total, union, within, without};
+use crate::summary::{CellSummary, Ownership};
+
+/// What a busy machine may add.
+const MARGIN_NS: Nanos = 1_000_000_000;
+
+/// From when to when, for certain, ZooKeeper named this owner.
+#[derive(Clone, Copy, Debug)]
+struct Reign {
+    group: u32,
+    span: Span,
+    session: Option<i64>,
+    czxid: Option<i64>,
+}
+
+pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
+    let mut finding = Finding::default();
+    let blind = blind(index);
+    let reigns = reigns(index);
+    let mut result = Ownership::default();
+    evidence(index, &reigns, &blind, &mut result, &mut finding);
+    // The observer only knows what it sees.
+    let seen: Vec<Reign> = reigns
+        .iter()
+        .flat_map(|reign| without(reign.span, &blind).into_iter().map(|span| Reign { span, ..*reign }))
+        .collect();
+    zombies(index, &seen, &mut result, &mut finding);
+    dead_owners(index, &seen, &mut result, &mut finding);
+    finding.headline(format!(
+        "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}",
+        time(result.zombie_max_ns),
+        result.zombies,
+        time(result.dead_owner_max_ns),
+        result.dead_owners,
+        time(result.blind_ns),
+    ));
+    summary.ownership = result;
+    finding
+}
+
+fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], result: &mut Ownership, finding: &mut Finding) {
+    let watched: std::collections::BTreeSet<u32> = reigns.iter().map(|r| r.group).collect();
+    let missing = index.info.groups.len().saturating_sub(watched.len());
+    if missing > 0 {
+        finding.inconclusive(format!("{missing} groups were never observed"));
+    }
+    let window = index.window().unwrap_or(index.span);
+    let blind = within(blind, window);
+    result.blind_ns = total(&blind);
+    // Shorter than this it cannot hide anything that would fail.
+    for gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
+        finding.inconclusive(format!(
+            "the observer saw nothing for {} from {}",
+            time(gap.1 - gap.0),
+            moment(index, gap.0)
+        ));
+    }
+}
+
+/// When the observer had no connection.
+fn blind(index: &Index<'_>) -> Vec<Span> {
+    let mut states: Vec<(Nanos, bool)> = Vec::new();
+    for (_, event) in index.cell.events() {
+        if let Event::ObserverState { t, connected } = event {
+            states.push((*t, *connected));
+        }
+    }
+    states.sort_unstable();
+    let ends = states.iter().skip(1).map(|s| s.0).chain([index.span.1]);
+    union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
+}
+
+/// When an owner was named, its session and its znode's czxid.
+type Named = (Span, Option<i64>, Option<i64>);
+
+fn reigns(index: &Index<'_>) -> Vec<Reign> {
+    let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
+    for (_, event) in index.cell.events() {
+        if let Event::Owner { from, to, group, session, czxid, .. } = event {
+            owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
+        }
+    }
+    let mut reigns = Vec::new();
+    let until = index.observed_until();
+    for (group, mut seen) in owners {
+        seen.sort_unstable();
+        let ends = seen.iter().skip(1).map(|s| s.0.0).chain([until]);
+        for (&((_, since), session, czxid), end) in seen.iter().zip(ends) {
+            reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });
+        }
+    }
+    reigns
+}
+
+impl Reign {
+    fn is_of(&self, index: &Index<'_>, term: &Term<'_>) -> bool {
+        // Under a shared session only the znode tells one candidate from another.
+        let same_znode = index.info.sessions == SessionUse::PerCandidate || self.czxid.is_none_or(|c| c == term.czxid);
+        self.session == Some(term.session) && same_znode
+    }
+}
+
+fn zombies(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, finding: &mut Finding) {
+    let limit = 3 * index.timeout_or_asked() / 2 + MARGIN_NS;
+    let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
+    for reign in reigns {
+        by_group.entry(reign.group).or_default().push(reign);
+    }
+    for (&group, places) in &index.terms.by_group {
+        let Some(reigns) = by_group.get(&group) else { continue };
+        for term in places.iter().map(|&p| &index.terms.all[p]) {
+            let Some(believed) = term.definite() else { continue };
+            let first = reigns.partition_point(|r| r.span.1 <= believed.0);
+            let during = reigns[first..].iter().take_while(|r| r.span.0 < believed.1);
+            let others = during.filter(|r| !r.is_of(index, term)).map(|r| r.span);
+            // Reigns that follow on each other make one time of not owning, though each change of owner leaves a moment open.
+            let spans = within(&joined(others.collect(), index.tick / 10), believed);
+            let Some(worst) = spans.into_iter().max_by_key(|s| s.1 - s.0) else { continue };
+            let long = worst.1 - worst.0;
+            result.zombie_max_ns = result.zombie_max_ns.max(long);
+            result.zombies += u64::from(long > index.tick);
+            if long > limit && index.info.expect.overlap == Expectation::None && !cut_off(index, term, worst) {
+                finding.fail(format!(
+                    "{}: candidate {} on {} believed for {} from {} without owning the lead",
+                    index.group_name(group),
+                    term.cand,
+                    index.host_name(term.host),
+                    time(long),
+                    moment(index, worst.0),
+                ));
+            }
+        }
+    }
+}
+
+fn joined(mut spans: Vec<Span>, slack: Nanos) -> Vec<Span> {
+    spans.iter_mut().for_each(|s| s.1 += slack);
+    let mut merged = union(spans);
+    merged.iter_mut().for_each(|s| s.1 -= slack);
+    merged
+}
+
+/// Whether a fault kept the candidate from hearing that it had lost the lead.
+fn cut_off(index: &Index<'_>, term: &Term<'_>, span: Span) -> bool {
+    use FaultKind as F;
+    let deafens = |kind| matches!(kind, F::Partition | F::PartitionUp | F::PartitionDown | F::Pause | F::Slow);
+    index.faults.of_cand(term.cand).any(|f| deafens(f.kind) && f.active.0 <= span.1 && span.0 <= f.active.1)
+}
+
+fn dead_owners(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, finding: &mut Finding) {
+    let limit = 2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS;
+    let demanded = demanded(index);
+    let mut beliefs: BTreeMap<(u32, i64), Vec<&Term<'_>>> = BTreeMap::new();
+    for term in &index.terms.all {
+        beliefs.entry((term.group, term.session)).or_default().push(term);
+    }
+    for reign in reigns {
+        let Some(session) = reign.session else { continue };
+        let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
+        let believed = union(terms.iter().filter(|t| reign.is_of(index, t)).map(|t| t.possible()).collect());
+        for gap in without(reign.span, &believed) {
+            result.dead_owner_max_ns = result.dead_owner_max_ns.max(gap.1 - gap.0);
+            result.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
+            if gap.1 - gap.0 <= limit {
+                continue;
+            }
+            let counted = within(&demanded, (excused_until(index, session, reign.group, gap), gap.1));
+            if let Some(worst) = counted.into_iter().find(|s| s.1 - s.0 > limit) {
+                let whose = index.candidates.sessions.get(&session);
+                finding.fail(format!(
+                    "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
+                    index.group_name(reign.group),
+                    whose.map_or_else(|| "of no candidate of this run".into(), |&host| index.host_name(host)),
+                    time(worst.1 - worst.0),
+                    moment(index, worst.0),
+                ));
+            }
+        }
+    }
+}
+
+/// Times in which an orphan is held against the cell.
+fn demanded(index: &Index<'_>) -> Vec<Span> {
+    let Some(&from) = index.phases.get(&PhaseName::Measure) else { return Vec::new() };
+    union(vec![(from, index.observed_until())])
+}
+
+/// The end of the last fault that could have kept the owner from acting in this gap.
+fn excused_until(index: &Index<'_>, session: i64, group: u32, gap: Span) -> Nanos {
+    let Some(&host) = index.candidates.sessions.get(&session) else { return gap.0 };
+    let faults = index.faults.of_group(group).take_while(|f| f.t < gap.1);
+    let over = faults.filter(|f| f.met.contains(&host)).map(|f| f.active.1).filter(|&over| over > gap.0);
+    over.max().unwrap_or(gap.0).min(gap.1)
+}

@@ -1,0 +1,47 @@
+//! Is the record itself whole? Segments cut off, candidates never heard of, terms without a beginning: what rests on them is
+//! not known.
+
+use super::Finding;
+use crate::index::Index;
+use crate::summary::CellSummary;
+
+pub(super) fn check(index: &Index<'_>, _: &mut CellSummary) -> Finding {
+    let mut finding = Finding::default();
+    if !index.cell.complete {
+        finding.inconclusive("the cell was interrupted or aborted".into());
+    }
+    for life in &index.lives.all {
+        if life.torn && !life.killed {
+            finding.inconclusive(format!("{}: torn, though its writer was not killed on purpose", life.file));
+        } else if life.torn {
+            finding.note(format!("{}: torn when its writer was killed: what it had not acted on is lost", life.file));
+        }
+        if life.host.is_some() && life.died.is_some() && !life.killed {
+            finding.inconclusive(format!("{}: this process died of its own", life.writer));
+        } else if index.cell.complete && life.end.is_none() && life.died.is_none() {
+            finding.inconclusive(format!("{}: does not end in order", life.file));
+        }
+    }
+    if index.implausible > 0 {
+        finding.inconclusive(format!("{} events bear impossible numbers and are left out", index.implausible));
+    }
+    let expected = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
+    let declared = index.candidates.all.len() as u64;
+    if declared < expected {
+        finding.inconclusive(format!("{declared} candidates of {expected} were ever heard of"));
+    }
+    if index.terms.odd > 0 {
+        finding.inconclusive(format!("{} events of terms that never began", index.terms.odd));
+    }
+    let hosts: std::collections::BTreeSet<u16> = index.lives.all.iter().filter_map(|l| l.host).collect();
+    if hosts.len() < index.info.hosts.len() {
+        finding.inconclusive(format!("{} of {} hosts left a segment", hosts.len(), index.info.hosts.len()));
+    }
+    finding.headline(format!(
+        "{} segments, {declared} candidates, {} incarnations, {} terms",
+        index.lives.all.len(),
+        index.candidates.incarnations,
+        index.terms.all.len(),
+    ));
+    finding
+}

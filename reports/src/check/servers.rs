@@ -1,0 +1,133 @@
+//! Do the servers' own counters agree with what the clients were told? If not, the harness counts wrongly, and nothing that it
+//! counts is worth anything.
+//!
+//! The servers count every deletion watch that they fire. Clients may be told of fewer: a session that ends holds at most two
+//! such watches (on its predecessor, or on the lowest or lock znode; and on its own), and when they fire nobody may hear it. They
+//! may be told of more: after a reconnect a server answers a watch on a znode that is gone already without counting it.
+
+use std::collections::BTreeMap;
+
+use super::Finding;
+use crate::index::Index;
+use crate::record::{Event, LeaveHow, Nanos, ServerMetrics};
+use crate::summary::CellSummary;
+
+const METRIC: &str = "sum_node_deleted_watch_count";
+/// Watches that one incarnation can hold.
+const WATCHES_PER_INCARNATION: u64 = 2;
+/// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
+const EDGE_NS: Nanos = 250_000_000;
+/// How long after a reconnect a server may still be answering old watches.
+const RECONNECT_NS: Nanos = 2_000_000_000;
+
+pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
+    let mut finding = Finding::default();
+    let (from, to, fired) = match fired(index) {
+        Ok(found) => found,
+        Err(why) => {
+            finding.headline("the servers' counters were not compared".into());
+            finding.inconclusive(why);
+            return finding;
+        }
+    };
+    let (least, most) = told(index, from, to);
+    summary.fan_out.clients_saw = Some((least, most));
+    summary.fan_out.servers_say = Some(fired);
+    if fired < least || fired > most {
+        finding.fail(format!(
+            "harness: the servers fired {fired} deletion watches, and the clients account for {least} to {most}"
+        ));
+    }
+    finding.headline(format!("deletion watches fired: {fired} say the servers, {least} to {most} say the clients"));
+    finding
+}
+
+/// The first and last snapshot and how many deletion watches all servers fired between them.
+fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
+    let mut first: Option<(Nanos, &BTreeMap<u32, ServerMetrics>)> = None;
+    let mut last = None;
+    for (_, event) in index.cell.events() {
+        let Event::Servers { t, at, metrics } = event else { continue };
+        match at.as_str() {
+            "begin" if first.is_none_or(|f| *t < f.0) => first = Some((*t, metrics)),
+            "end" if last.is_none_or(|l: (Nanos, _)| *t > l.0) => last = Some((*t, metrics)),
+            _ => {}
+        }
+    }
+    let (Some((from, before)), Some((to, after))) = (first, last) else {
+        return Err("the servers were not asked at the beginning and at the end of the measured window".into());
+    };
+    if before.len() < index.info.servers as usize || after.len() < index.info.servers as usize {
+        return Err(format!("not all of the {} servers answered", index.info.servers));
+    }
+    let mut sum = 0.0;
+    for (server, metrics) in after {
+        let value = |m: &ServerMetrics| m.get(METRIC).copied().filter(|v| v.is_finite());
+        let (Some(after), Some(before)) = (value(metrics), before.get(server).and_then(value)) else {
+            return Err(format!("server {server} did not tell {METRIC}"));
+        };
+        if after < before {
+            return Err(format!("server {server} counts from anew: it was restarted in between"));
+        }
+        sum += after - before;
+    }
+    Ok((from, to, sum.round() as u64))
+}
+
+/// Least and most deletion watches that must have fired, from what the clients were told.
+fn told(index: &Index<'_>, from: Nanos, to: Nanos) -> (u64, u64) {
+    let inner = |t: Nanos| t >= from + EDGE_NS && t + EDGE_NS <= to;
+    let outer = |t: Nanos| t + EDGE_NS >= from && t <= to + EDGE_NS;
+    let (mut least, mut most) = (0, 0);
+    for notice in index.notices.all().filter(|n| outer(n.t)) {
+        most += 1;
+        let counted = inner(notice.t) && !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
+        least += u64::from(counted);
+    }
+    let mut counts: Vec<(Nanos, u64)> = Vec::new();
+    let mut undelivered = died(index, from, to) * WATCHES_PER_INCARNATION;
+    let mut weight = None;
+    for (_, event) in index.cell.events() {
+        match event {
+            Event::Floor { notified, .. } => {
+                least += u64::from(inner(*notified));
+                most += u64::from(outer(*notified));
+            }
+            Event::ObserverCount { t, deleted } => counts.push((*t, *deleted)),
+            Event::ObserverWeight { per_deletion, .. } => weight = Some(*per_deletion),
+            Event::Left { t, cand, how, delete, .. } if outer(*t) => {
+                undelivered += unheard(index, *cand, how, *delete, *t)
+            }
+            _ => {}
+        }
+    }
+    counts.sort_unstable();
+    // The observer counts from the beginning of the cell; what it counted around an edge may be on either side of it.
+    let counted = |at: Nanos| counts[..counts.partition_point(|c| c.0 <= at)].last().map_or(0, |c| c.1);
+    let inner_count = counted(to.saturating_sub(EDGE_NS)).saturating_sub(counted(from + EDGE_NS));
+    let outer_count = counted(to + EDGE_NS).saturating_sub(counted(from.saturating_sub(EDGE_NS)));
+    // Some versions count a recursive watch twice where it fires once: it was measured how often.
+    let weighed = |count: u64| (count as f64 * weight.unwrap_or(1.0)).round() as u64;
+    (least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered)
+}
+
+/// Watches of an incarnation that ended which may have fired unheard. One that left by order waited to hear of its own znode.
+fn unheard(index: &Index<'_>, cand: u32, how: &LeaveHow, delete: Option<(Nanos, Nanos)>, t: Nanos) -> u64 {
+    match (how, delete) {
+        (LeaveHow::Resigned, Some((sent, _))) => u64::from(!index.notices.told_within(cand, (sent, t))),
+        (LeaveHow::Resigned, None) => 1,
+        _ => WATCHES_PER_INCARNATION,
+    }
+}
+
+/// Incarnations that ended with their process in the window.
+fn died(index: &Index<'_>, from: Nanos, to: Nanos) -> u64 {
+    let mut died = 0;
+    for life in index.lives.all.iter().filter(|l| l.died.is_some_and(|d| d.1 + EDGE_NS >= from && d.0 <= to + EDGE_NS))
+    {
+        let at = life.died.map_or(0, |d| d.0);
+        let on_it = index.candidates.all.iter().filter(|(_, c)| Some(c.host) == life.host);
+        died += on_it.filter(|(cand, _)| index.candidates.standing(**cand, at).is_some()).count() as u64;
+    }
+    died
+}

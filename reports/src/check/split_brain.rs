@@ -1,0 +1,190 @@
+//! Did two incarnations of one group believe at once? `overlap = max(0, min(rᵢ⁻,rⱼ⁻) − max(aᵢ⁺,aⱼ⁺) − ε)` is certain, the
+//! same on the outer brackets with +ε is possible. While a process is stopped its belief is latent: told apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Finding, Overlap, Piece, bound, evidence, moment, sweep, time};
+use crate::index::{Index, Term};
+use crate::record::{Expectation, Nanos};
+use crate::stats::spans::{Span, total, touches, union, within, without};
+use crate::stats::{Samples, rate};
+use crate::summary::{CellSummary, SplitBrain};
+
+/// Overlaps of one pair of terms.
+#[derive(Default)]
+struct Pair {
+    group: u32,
+    length: Nanos,
+    spans: Vec<Span>,
+}
+
+type Pairs = BTreeMap<(usize, usize), Pair>;
+
+pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
+    let mut finding = Finding::default();
+    let epsilon = margin(index);
+    let mut active = pairs(index, -epsilon, active_pieces);
+    let doubtful = set_stalled_apart(index, &mut active);
+    let involved: BTreeSet<usize> = active.keys().chain(doubtful.keys()).flat_map(|p| [p.0, p.1]).collect();
+    let possible = pairs(index, epsilon, possible_pieces)
+        .into_keys()
+        .filter(|p| !involved.contains(&p.0) && !involved.contains(&p.1))
+        .count() as u64;
+    let (latent, latent_max_ns) = latent(index, epsilon);
+
+    let mut lengths = Samples::default();
+    active.values().for_each(|p| lengths.push(p.length));
+    let result = SplitBrain {
+        active: rate(active.len() as u64, index.handovers()),
+        active_total_ns: active.values().map(|p| p.length).sum(),
+        active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
+        latent,
+        latent_max_ns,
+        possible,
+        lengths: lengths.distribution(),
+    };
+    judge(index, &mut finding, &result, doubtful.len());
+    describe(index, &mut finding, &active);
+    finding.headline(format!(
+        "{} overlaps while both ran in {} handovers ({}), longest {}; {} latent, {} possible; {} proven faults",
+        result.active.seen,
+        result.active.n,
+        bound(result.active.upper_95),
+        time(result.active_max_ns),
+        latent,
+        possible,
+        index.verified_faults(),
+    ));
+    summary.split_brain = result;
+    finding
+}
+
+fn judge(index: &Index<'_>, finding: &mut Finding, result: &SplitBrain, doubtful: usize) {
+    let expect = &index.info.expect;
+    let evidence = if result.possible > 0 {
+        Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
+    } else if doubtful > 0 {
+        Err("the harness stalled in those there were".into())
+    } else {
+        evidence(index)
+    };
+    let evidence = if expect.overlap == Expectation::Any { Ok(()) } else { evidence };
+    finding.unsafe_as_expected = finding.judge(expect.overlap, result.active.seen, "overlaps of belief", evidence);
+    if doubtful > 0 {
+        finding.inconclusive(format!("{doubtful} overlaps left out: a process of the harness stalled in them"));
+    }
+    let Some(share) = expect.overlap_of_t_max.filter(|_| expect.overlap != Expectation::None) else { return };
+    match index.timeout {
+        Some(t) if result.active_max_ns as f64 > share * t as f64 => {
+            finding.unsafe_as_expected = false;
+            finding.fail(format!(
+                "the longest overlap, {}, is {:.2} T; theory allows {share} T",
+                time(result.active_max_ns),
+                result.active_max_ns as f64 / t as f64
+            ));
+        }
+        Some(_) => {}
+        None => finding.inconclusive("T is unknown: no session was established".into()),
+    }
+}
+
+fn describe(index: &Index<'_>, finding: &mut Finding, active: &Pairs) {
+    let mut worst: Vec<_> = active.iter().collect();
+    worst.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.length));
+    for ((a, b), pair) in worst.into_iter().take(10) {
+        let (a, b) = (&index.terms.all[*a], &index.terms.all[*b]);
+        finding.note(format!(
+            "{}: candidate {} on {} and candidate {} on {} both led for {} from {}",
+            index.group_name(pair.group),
+            a.cand,
+            index.host_name(a.host),
+            b.cand,
+            index.host_name(b.host),
+            time(pair.length),
+            moment(index, pair.spans.first().map_or(0, |s| s.0)),
+        ));
+    }
+}
+
+/// Sweeps every group over the pieces that `cut` makes of each term.
+fn pairs(index: &Index<'_>, margin: i64, cut: Cut) -> Pairs {
+    let mut pairs = Pairs::new();
+    for &group in index.terms.by_group.keys() {
+        for Overlap { newcomer, other, from, to } in overlaps(index, group, margin, cut) {
+            let pair = pairs.entry((newcomer.min(other), newcomer.max(other))).or_default();
+            pair.group = group;
+            pair.length += to - from;
+            pair.spans.push((from, to));
+        }
+    }
+    pairs
+}
+
+type Cut = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
+
+fn overlaps(index: &Index<'_>, group: u32, margin: i64, cut: Cut) -> Vec<Overlap> {
+    let mut pieces = Vec::new();
+    for &term in index.terms.of_group(group) {
+        let who = index.terms.all[term].incarnation();
+        let spans = cut(index, &index.terms.all[term]);
+        pieces.extend(spans.into_iter().map(|(from, to)| Piece { from, to, who, term }));
+    }
+    sweep(&mut pieces, margin)
+}
+
+/// All certain overlaps of a group, latent parts included.
+pub(crate) fn definite_overlaps(index: &Index<'_>, group: u32) -> Vec<Overlap> {
+    overlaps(index, group, -margin(index), definite_pieces)
+}
+
+fn margin(index: &Index<'_>) -> i64 {
+    i64::try_from(index.epsilon).unwrap_or(i64::MAX)
+}
+
+/// Where it certainly believed and its process certainly ran.
+fn active_pieces(index: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
+    term.definite().map_or_else(Vec::new, |c| without(c, index.faults.stops_of(term.host)))
+}
+
+/// Where it may have believed while its process may have run.
+fn possible_pieces(index: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
+    without(term.possible(), index.faults.certain_stops_of(term.host))
+}
+
+fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
+    term.definite().into_iter().collect()
+}
+
+/// Takes out the overlaps in which a process stalled for longer than T/10 of its own accord.
+fn set_stalled_apart(index: &Index<'_>, active: &mut Pairs) -> Pairs {
+    let mut stalled: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
+    for stall in index.lives.long_stalls(index.timeout_or_asked() / 10) {
+        if let Some(host) = stall.host {
+            stalled.entry(host).or_default().push((stall.from, stall.to));
+        }
+    }
+    stalled.values_mut().for_each(|s| *s = union(std::mem::take(s)));
+    let in_stall = |term: usize, spans: &[Span]| {
+        let stalls = stalled.get(&index.terms.all[term].host);
+        stalls.is_some_and(|stalls| spans.iter().any(|&s| touches(stalls, s)))
+    };
+    let (doubtful, clear) = std::mem::take(active)
+        .into_iter()
+        .partition(|((a, b), pair)| in_stall(*a, &pair.spans) || in_stall(*b, &pair.spans));
+    *active = clear;
+    doubtful
+}
+
+/// Number of certain overlaps with a part in which one of the processes was stopped, and the longest such part.
+fn latent(index: &Index<'_>, epsilon: i64) -> (u64, Nanos) {
+    let mut found = (0, 0);
+    for ((a, b), pair) in pairs(index, -epsilon, definite_pieces) {
+        let stops = [a, b].map(|term| index.faults.stops_of(index.terms.all[term].host));
+        let parts = pair.spans.iter().flat_map(|&span| stops.iter().flat_map(move |stops| within(stops, span)));
+        let length = total(&union(parts.collect()));
+        if length > 0 {
+            found = (found.0 + 1, found.1.max(length));
+        }
+    }
+    found
+}

@@ -1,0 +1,145 @@
+//! Candidates: where they stand, under which sessions, from when to when, and how they left.
+
+use std::collections::BTreeMap;
+
+use super::Lives;
+use crate::record::{CellRecord, Event, LeaveHow, Nanos, SessionChange};
+use crate::stats::spans::Span;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub group: u32,
+    pub host: u16,
+}
+
+/// One time that a candidate stood: from `Joined` to the end of that incarnation.
+#[derive(Clone, Debug)]
+pub struct Stand<'a> {
+    pub from: Nanos,
+    pub to: Nanos,
+    pub session: i64,
+    pub node: Option<&'a str>,
+    pub czxid: Option<i64>,
+    life: u32,
+    left: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Departed<'a> {
+    pub t: Nanos,
+    pub session: i64,
+    pub how: &'a LeaveHow,
+    pub delete: Option<Span>,
+}
+
+#[derive(Default)]
+pub struct Candidates<'a> {
+    pub all: BTreeMap<u32, Candidate>,
+    /// Candidates of each group.
+    pub by_group: BTreeMap<u32, Vec<u32>>,
+    /// In order of time, by candidate.
+    pub stands: BTreeMap<u32, Vec<Stand<'a>>>,
+    pub departures: BTreeMap<u32, Vec<Departed<'a>>>,
+    /// What each session's client said of its connection, in order of time.
+    pub states: BTreeMap<i64, Vec<(Nanos, SessionChange)>>,
+    /// Host of each session.
+    pub sessions: BTreeMap<i64, u16>,
+    pub incarnations: u64,
+}
+
+impl<'a> Candidates<'a> {
+    pub(super) fn new(cell: &'a CellRecord, end: Nanos) -> Self {
+        let mut index = Self::default();
+        for segment in &cell.segments {
+            let Some(host) = segment.host else { continue };
+            for event in &segment.events {
+                index.take(host, segment.life, end, event);
+            }
+        }
+        for (&cand, candidate) in &index.all {
+            index.by_group.entry(candidate.group).or_default().push(cand);
+        }
+        index.departures.values_mut().for_each(|d| d.sort_by_key(|d| d.t));
+        index.states.values_mut().for_each(|s| s.sort_by_key(|s| s.0));
+        for (cand, stands) in &mut index.stands {
+            stands.sort_by_key(|s| s.from);
+            let left = index.departures.get(cand).map_or(&[][..], Vec::as_slice);
+            for stand in &mut *stands {
+                let first = left.partition_point(|d| d.t < stand.from);
+                if let Some(end) = left[first..].iter().find(|d| d.session == stand.session) {
+                    (stand.to, stand.left) = (end.t, true);
+                }
+            }
+        }
+        index
+    }
+
+    fn take(&mut self, host: u16, life: u32, end: Nanos, event: &'a Event) {
+        match event {
+            Event::Candidate { cand, group, .. } => {
+                self.all.insert(*cand, Candidate { group: *group, host });
+            }
+            Event::Session { session, .. } => _ = self.sessions.insert(*session, host),
+            Event::Incarnation { session, .. } => {
+                self.sessions.entry(*session).or_insert(host);
+                self.incarnations += 1;
+            }
+            Event::State { t, session, state } => self.states.entry(*session).or_default().push((*t, *state)),
+            Event::Joined { t, cand, session, node, czxid } => {
+                let (node, czxid) = (node.as_deref(), *czxid);
+                let stand = Stand { from: *t, to: end, session: *session, node, czxid, life, left: false };
+                self.stands.entry(*cand).or_default().push(stand);
+            }
+            Event::Left { t, cand, session, how, delete } => {
+                let departed = Departed { t: *t, session: *session, how, delete: *delete };
+                self.departures.entry(*cand).or_default().push(departed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Those who stood on a host that died stood no longer than it lived.
+    pub(super) fn cut_at_deaths(mut self, lives: &Lives) -> Self {
+        for (cand, stands) in &mut self.stands {
+            let Some(candidate) = self.all.get(cand) else { continue };
+            for stand in stands.iter_mut().filter(|s| !s.left) {
+                if let Some(death) = lives.death(candidate.host, stand.life) {
+                    stand.to = stand.to.min(death.0);
+                }
+            }
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[u32] {
+        self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// How the candidate stood at `at`, if it did.
+    #[must_use]
+    pub fn standing(&self, cand: u32, at: Nanos) -> Option<&Stand<'a>> {
+        let stands = self.stands.get(&cand)?;
+        let last = stands.partition_point(|s| s.from <= at);
+        stands[..last].last().filter(|s| at <= s.to)
+    }
+
+    /// Whether the client of this session had a connection at `at`, as far as it had noticed.
+    #[must_use]
+    pub fn connected(&self, session: i64, at: Nanos) -> bool {
+        let Some(states) = self.states.get(&session) else { return true };
+        let last = states.partition_point(|s| s.0 <= at);
+        states[..last].last().is_none_or(|s| s.1 == SessionChange::Connected)
+    }
+
+    /// Whether the session had reconnected in the `span` before `at`.
+    #[must_use]
+    pub fn reconnected_within(&self, session: i64, at: Nanos, span: Nanos) -> bool {
+        let Some(states) = self.states.get(&session) else { return false };
+        let last = states.partition_point(|s| s.0 <= at);
+        let recent = |w: &&[(Nanos, SessionChange)]| w[1].0 + span >= at;
+        let again =
+            |w: &[(Nanos, SessionChange)]| w[0].1 == SessionChange::Disconnected && w[1].1 == SessionChange::Connected;
+        states[..last].windows(2).rev().take_while(recent).any(again)
+    }
+}

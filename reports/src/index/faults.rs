@@ -1,0 +1,207 @@
+//! Faults with their receipts: whom they may have hit, when they acted, and for how long they explain a lost lead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Candidates;
+use crate::record::{CellRecord, Event, FaultKind, Nanos, ReceiptStage, Touch};
+use crate::stats::spans::{Span, union};
+
+/// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    pub from: Nanos,
+    pub to: Nanos,
+    pub verified: bool,
+    pub evidence: Vec<String>,
+    pub touches: Vec<Touch>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Fault<'a> {
+    pub id: u32,
+    pub kind: FaultKind,
+    pub t: Nanos,
+    pub intended: Nanos,
+    pub for_ms: Option<u64>,
+    pub hosts: &'a [u16],
+    pub groups: &'a [u32],
+    /// Sorted. All candidates of its hosts where the record names none.
+    pub cands: Vec<u32>,
+    /// Its hosts and those of its candidates.
+    pub met: BTreeSet<u16>,
+    pub detail: &'a str,
+    pub injected: Option<Proof>,
+    pub healed: Option<Proof>,
+    /// From the order until it acts no longer, or the end of the cell where that is not known.
+    pub active: Span,
+    /// Losses until here are this fault's doing.
+    pub explains_until: Nanos,
+}
+
+pub(super) struct Horizon {
+    pub(super) end: Nanos,
+    /// 2 T + 2 ticks: how long after its end a fault still explains what happens.
+    pub(super) grace: Nanos,
+}
+
+/// Whether faults of this kind last until they are healed.
+#[must_use]
+pub fn heals(kind: FaultKind) -> bool {
+    use FaultKind as F;
+    match kind {
+        F::Partition | F::PartitionUp | F::PartitionDown | F::Slow | F::Pause => true,
+        F::None | F::Resign | F::Crash | F::Expire | F::Disconnect => false,
+    }
+}
+
+impl Fault<'_> {
+    /// Proven to have taken effect.
+    #[must_use]
+    pub fn verified(&self) -> bool {
+        self.injected.as_ref().is_some_and(|p| p.verified)
+    }
+
+    #[must_use]
+    pub fn hits(&self, cand: u32) -> bool {
+        self.cands.binary_search(&cand).is_ok()
+    }
+}
+
+#[derive(Default)]
+pub struct Faults<'a> {
+    /// In order of time.
+    pub all: Vec<Fault<'a>>,
+    /// Places in `all`, in order of time.
+    pub by_cand: BTreeMap<u32, Vec<usize>>,
+    pub by_group: BTreeMap<u32, Vec<usize>>,
+    /// When each host was, or may have been, stopped: sorted and disjoint.
+    pub stops: BTreeMap<u16, Vec<Span>>,
+    /// When each host was stopped for certain.
+    pub certain_stops: BTreeMap<u16, Vec<Span>>,
+}
+
+impl<'a> Faults<'a> {
+    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: Horizon) -> Self {
+        let mut proofs = collect_proofs(cell);
+        let mut faults = Self::default();
+        for (_, event) in cell.events() {
+            let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, detail } = event else { continue };
+            let cands = hit(cands, hosts, candidates);
+            let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
+            let fault = Fault {
+                id: *id,
+                kind: *kind,
+                t: *t,
+                intended: *intended,
+                for_ms: *for_ms,
+                hosts,
+                groups,
+                met: hosts.iter().copied().chain(hosts_of).collect(),
+                cands,
+                detail,
+                injected: proofs.remove(&(*id, true)),
+                healed: proofs.remove(&(*id, false)),
+                active: (*t, *t),
+                explains_until: 0,
+            };
+            faults.all.push(timed(fault, &horizon));
+        }
+        faults.all.sort_by_key(|f| (f.t, f.id));
+        faults.index_targets(candidates);
+        faults.collect_stops(&horizon);
+        faults
+    }
+
+    fn index_targets(&mut self, candidates: &Candidates<'a>) {
+        for (place, fault) in self.all.iter().enumerate() {
+            for cand in &fault.cands {
+                self.by_cand.entry(*cand).or_default().push(place);
+                let Some(candidate) = candidates.all.get(cand) else { continue };
+                let places = self.by_group.entry(candidate.group).or_default();
+                if places.last() != Some(&place) {
+                    places.push(place);
+                }
+            }
+        }
+    }
+
+    fn collect_stops(&mut self, horizon: &Horizon) {
+        for fault in self.all.iter().filter(|f| f.kind == FaultKind::Pause) {
+            let Some(injected) = &fault.injected else { continue };
+            let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
+            for host in fault.hosts {
+                self.stops.entry(*host).or_default().push((injected.from, healed.1));
+                if injected.verified {
+                    self.certain_stops.entry(*host).or_default().push((injected.to, healed.0));
+                }
+            }
+        }
+        for spans in self.stops.values_mut().chain(self.certain_stops.values_mut()) {
+            *spans = union(std::mem::take(spans));
+        }
+    }
+
+    #[must_use]
+    pub fn stops_of(&self, host: u16) -> &[Span] {
+        self.stops.get(&host).map_or(&[], Vec::as_slice)
+    }
+
+    #[must_use]
+    pub fn certain_stops_of(&self, host: u16) -> &[Span] {
+        self.certain_stops.get(&host).map_or(&[], Vec::as_slice)
+    }
+
+    /// Faults that may have hit this candidate, in order of time.
+    pub fn of_cand(&self, cand: u32) -> impl Iterator<Item = &Fault<'a>> {
+        self.by_cand.get(&cand).into_iter().flatten().map(|&place| &self.all[place])
+    }
+
+    /// Faults that may have hit a candidate of this group, in order of time.
+    pub fn of_group(&self, group: u32) -> impl Iterator<Item = &Fault<'a>> {
+        self.by_group.get(&group).into_iter().flatten().map(|&place| &self.all[place])
+    }
+}
+
+fn hit(cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
+    let mut hit = cands.to_vec();
+    if hit.is_empty() {
+        hit = candidates.all.iter().filter(|(_, c)| hosts.contains(&c.host)).map(|(cand, _)| *cand).collect();
+    }
+    hit.sort_unstable();
+    hit.dedup();
+    hit
+}
+
+fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon) -> Fault<'a> {
+    let injected = fault.injected.as_ref().map_or(fault.t, |p| p.to);
+    let over = match (&fault.healed, heals(fault.kind)) {
+        (Some(healed), true) => healed.to,
+        (None, true) => horizon.end,
+        (_, false) => injected,
+    };
+    fault.active = (fault.t, over.max(fault.t));
+    fault.explains_until =
+        if fault.kind == FaultKind::Crash { horizon.end } else { over.saturating_add(horizon.grace) };
+    fault
+}
+
+/// Proofs by fault and whether they are of its injection.
+fn collect_proofs(cell: &CellRecord) -> BTreeMap<(u32, bool), Proof> {
+    let mut proofs: BTreeMap<(u32, bool), Proof> = BTreeMap::new();
+    for (_, event) in cell.events() {
+        let Event::Receipt { id, stage, from, to, verified, evidence, touches } = event else { continue };
+        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| Proof {
+            from: *from,
+            to: *to,
+            verified: true,
+            evidence: Vec::new(),
+            touches: Vec::new(),
+        });
+        proof.from = proof.from.min(*from);
+        proof.to = proof.to.max(*to);
+        proof.verified &= *verified;
+        proof.evidence.push(evidence.clone());
+        proof.touches.extend_from_slice(touches);
+    }
+    proofs
+}

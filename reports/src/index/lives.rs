@@ -1,0 +1,116 @@
+//! The processes of a cell: how far their segments reach, when and how they ended, and their own stalls.
+
+use std::collections::BTreeMap;
+
+use super::{Faults, Proof, last_time};
+use crate::record::{CellRecord, Event, FaultKind, Nanos};
+use crate::stats::spans::{Span, total, without};
+
+/// One process that wrote a segment.
+#[derive(Clone, Debug)]
+pub struct Life {
+    pub writer: String,
+    pub file: String,
+    pub host: Option<u16>,
+    pub life: u32,
+    pub first: Nanos,
+    pub last: Nanos,
+    /// Ended its segment in order.
+    pub end: Option<Nanos>,
+    /// Died between these times.
+    pub died: Option<Span>,
+    /// The harness meant it to die.
+    pub killed: bool,
+    pub torn: bool,
+}
+
+/// A time in which a process of the harness did not run, though nobody had stopped it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stall {
+    /// Place of its process among the lives.
+    pub life: usize,
+    pub host: Option<u16>,
+    pub from: Nanos,
+    pub to: Nanos,
+    /// Without the parts in which the process was stopped by a fault.
+    pub own: Nanos,
+}
+
+#[derive(Default)]
+pub struct Lives {
+    /// In the order of the record's segments.
+    pub all: Vec<Life>,
+    /// In order of time.
+    pub stalls: Vec<Stall>,
+    deaths: BTreeMap<(u16, u32), Span>,
+}
+
+impl Lives {
+    pub(super) fn new(cell: &CellRecord, faults: &Faults<'_>, end: Nanos) -> Self {
+        let ended = ends_of_hosts(cell);
+        let mut lives = Self::default();
+        for segment in &cell.segments {
+            let times = || segment.events.iter().filter_map(last_time);
+            let mut life = Life {
+                writer: segment.writer.clone(),
+                file: segment.file.clone(),
+                host: segment.host,
+                life: segment.life,
+                first: times().min().unwrap_or(0),
+                last: times().max().unwrap_or(end),
+                end: segment.events.iter().rev().find_map(|e| if let Event::End { t } = e { Some(*t) } else { None }),
+                died: None,
+                killed: false,
+                torn: segment.torn.is_some(),
+            };
+            if let (Some(host), None) = (segment.host, life.end) {
+                let told = ended.get(&(host, segment.life));
+                let crash = crash_of(host, &life, told.map(|t| t.0), faults);
+                life.killed = crash.is_some() || told.is_some_and(|t| t.1);
+                life.died = crash.or(told.map(|t| (life.last.min(t.0), t.0)));
+                if let Some(death) = life.died {
+                    lives.deaths.insert((host, segment.life), death);
+                }
+            }
+            for event in &segment.events {
+                if let Event::Stall { from, to } = event {
+                    let stops = segment.host.map_or(&[][..], |host| faults.stops_of(host));
+                    let own = total(&without((*from, *to), stops));
+                    lives.stalls.push(Stall { life: lives.all.len(), host: segment.host, from: *from, to: *to, own });
+                }
+            }
+            lives.all.push(life);
+        }
+        lives.stalls.sort_by_key(|s| (s.from, s.to));
+        lives
+    }
+
+    /// When this life of a host died, if it did not end in order.
+    #[must_use]
+    pub fn death(&self, host: u16, life: u32) -> Option<Span> {
+        self.deaths.get(&(host, life)).copied()
+    }
+
+    /// Stalls longer than `limit`.
+    pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
+        self.stalls.iter().filter(move |s| s.own > limit)
+    }
+}
+
+/// When each life of a host was seen to be gone, and whether that was meant.
+fn ends_of_hosts(cell: &CellRecord) -> BTreeMap<(u16, u32), (Nanos, bool)> {
+    let mut ended = BTreeMap::new();
+    for (_, event) in cell.events() {
+        if let Event::HostEnded { t, host, life, killed, .. } = event {
+            ended.entry((*host, *life)).or_insert((*t, *killed));
+        }
+    }
+    ended
+}
+
+/// The kill that ended this life: the first proven one after its beginning, and before it was seen to be gone.
+fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) -> Option<Span> {
+    let mut crashes = faults.all.iter().filter(|f| f.kind == FaultKind::Crash && f.hosts.contains(&host));
+    let kills = |p: &&Proof| p.verified && p.to >= life.first && gone.is_none_or(|gone| p.from <= gone);
+    crashes.find_map(|f| f.injected.as_ref().filter(kills).map(|p| (p.from, p.to)))
+}

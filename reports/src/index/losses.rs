@@ -1,0 +1,202 @@
+//! What became of every lead: lost to a proven fault and handed over, still missing when the run ended, kept after all,
+//! or changed hands with no fault to explain it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Candidates, Ending, Fault, Faults, Term, Terms, heals};
+use crate::record::{FaultKind, LeaveHow, Nanos, PhaseName, Reason};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The successor's term, as a place among the terms.
+    Completed { successor: usize },
+    /// Nobody had followed by this time.
+    Censored { at: Nanos },
+    /// The same incarnation kept the lead, or took it back.
+    Survived,
+}
+
+/// A proven fault met the leader of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Place of the fault and of the term it met.
+    pub fault: usize,
+    pub term: usize,
+    pub group: u32,
+    /// When the fault acted on this leader.
+    pub effect: Nanos,
+    /// What the group does until here belongs to this loss: the znode's name may mean another one afterwards.
+    pub until: Nanos,
+    pub outcome: Outcome,
+}
+
+/// A change of leader without a fault that explains it: a false failover.
+#[derive(Clone, Copy, Debug)]
+pub struct Unplanned {
+    pub group: u32,
+    pub term: usize,
+    pub successor: usize,
+    pub at: Nanos,
+}
+
+#[derive(Default)]
+pub struct Losses {
+    /// In order of group and time.
+    pub all: Vec<Loss>,
+    pub unplanned: Vec<Unplanned>,
+}
+
+struct Finder<'i, 'a> {
+    candidates: &'i Candidates<'a>,
+    faults: &'i Faults<'a>,
+    terms: &'i Terms<'a>,
+    /// Confirmed terms of each group, in the order of a⁺.
+    confirmed: BTreeMap<u32, Vec<usize>>,
+    drain: Nanos,
+    /// Beginning of the tear-down.
+    until: Nanos,
+}
+
+impl Losses {
+    pub(super) fn new(
+        candidates: &Candidates<'_>,
+        faults: &Faults<'_>,
+        terms: &Terms<'_>,
+        phases: &BTreeMap<PhaseName, Nanos>,
+        end: Nanos,
+    ) -> Self {
+        let until = phases.get(&PhaseName::TearDown).copied().unwrap_or(end);
+        let drain = phases.get(&PhaseName::Drain).copied().unwrap_or(until);
+        let mut confirmed = BTreeMap::new();
+        for (&group, places) in &terms.by_group {
+            let mut places: Vec<usize> = places.iter().copied().filter(|&p| terms.all[p].granted.is_some()).collect();
+            places.sort_by_key(|&p| terms.all[p].granted);
+            confirmed.insert(group, places);
+        }
+        let finder = Finder { candidates, faults, terms, confirmed, drain, until };
+        let all = finder.losses();
+        let unplanned = finder.unplanned(&all);
+        Self { all, unplanned }
+    }
+
+    pub fn completed(&self) -> impl Iterator<Item = (&Loss, usize)> {
+        self.all.iter().filter_map(|l| match l.outcome {
+            Outcome::Completed { successor } => Some((l, successor)),
+            _ => None,
+        })
+    }
+}
+
+impl Finder<'_, '_> {
+    fn losses(&self) -> Vec<Loss> {
+        let mut losses = Vec::new();
+        for (place, fault) in self.faults.all.iter().enumerate() {
+            let Some(proof) = fault.injected.as_ref().filter(|p| p.verified) else { continue };
+            // The leader of each group at the moment of the fault; with two of them, the later one.
+            let mut met: BTreeMap<u32, usize> = BTreeMap::new();
+            for &cand in &fault.cands {
+                let held = self.terms.held_by(cand, proof.from).or_else(|| self.terms.held_by(cand, fault.t));
+                let Some(term) = held else { continue };
+                let best = met.entry(self.terms.all[term].group).or_insert(term);
+                if self.terms.all[*best].grant < self.terms.all[term].grant {
+                    *best = term;
+                }
+            }
+            losses.extend(met.into_iter().map(|(group, term)| {
+                let effect = self.effect(fault, &self.terms.all[term], proof.from);
+                let outcome = self.outcome(fault, term, effect);
+                Loss { fault: place, term, group, effect, until: self.until, outcome }
+            }));
+        }
+        losses.sort_by_key(|l| (l.group, l.effect));
+        let mut losses = self.one_loss_a_term(losses);
+        self.set_limits(&mut losses);
+        losses
+    }
+
+    /// A resignation acts when the znode's deletion is sent; anything else with its receipt.
+    fn effect(&self, fault: &Fault<'_>, term: &Term<'_>, receipt: Nanos) -> Nanos {
+        let resigned = || {
+            let left = self.candidates.departures.get(&term.cand)?;
+            let left = left[left.partition_point(|d| d.t < fault.t)..].iter().find(|d| d.session == term.session)?;
+            left.delete.filter(|_| *left.how == LeaveHow::Resigned).map(|d| d.0)
+        };
+        if fault.kind == FaultKind::Resign { resigned().unwrap_or(receipt) } else { receipt }
+    }
+
+    fn outcome(&self, fault: &Fault<'_>, lost: usize, effect: Nanos) -> Outcome {
+        let term = &self.terms.all[lost];
+        let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
+        let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
+        let next = confirmed[first..].iter().copied().find(|&p| p != lost);
+        // Belief that outlasts everything the fault could do was not lost to it.
+        let kept = term.ended.0 > fault.explains_until;
+        match next.map(|p| (p, &self.terms.all[p])) {
+            Some((_, next)) if next.incarnation() == term.incarnation() => Outcome::Survived,
+            Some((_, next)) if kept && next.granted > Some(fault.explains_until) => Outcome::Survived,
+            Some((successor, _)) => Outcome::Completed { successor },
+            None if kept || term.ending == Ending::Censored || term.ended.0 >= self.until => Outcome::Survived,
+            None => Outcome::Censored { at: self.until.max(effect) },
+        }
+    }
+
+    /// Several faults may meet one term: its loss belongs to the first that cost it, or that still acted when the next came.
+    fn one_loss_a_term(&self, losses: Vec<Loss>) -> Vec<Loss> {
+        let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
+        // Place in `kept` of the last loss of each term.
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for loss in losses {
+            if let Some(&place) = last.get(&loss.term) {
+                let before = &self.faults.all[kept[place].fault];
+                let acts_until = if heals(before.kind) { before.active.1 } else { before.explains_until };
+                let gone = match kept[place].outcome {
+                    Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(loss.effect),
+                    _ => false,
+                };
+                if gone || loss.effect <= acts_until {
+                    continue;
+                }
+                kept[place].outcome = Outcome::Survived;
+            }
+            last.insert(loss.term, kept.len());
+            kept.push(loss);
+        }
+        kept
+    }
+
+    /// Where every term rests on a znode of the same name, its deletion is this loss's only until the next term ends.
+    fn set_limits(&self, losses: &mut [Loss]) {
+        for at in 0..losses.len() {
+            let next = losses.get(at + 1).filter(|n| n.group == losses[at].group).map(|n| n.effect);
+            let lost = &self.terms.all[losses[at].term];
+            let Outcome::Completed { successor } = losses[at].outcome else { continue };
+            let successor = &self.terms.all[successor];
+            if successor.node == lost.node {
+                let until = next.map_or(successor.ended.0, |n| n.min(successor.ended.0));
+                losses[at].until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
+            }
+        }
+    }
+
+    fn unplanned(&self, losses: &[Loss]) -> Vec<Unplanned> {
+        let planned: BTreeSet<usize> = losses
+            .iter()
+            .filter_map(|l| if let Outcome::Completed { successor } = l.outcome { Some(successor) } else { None })
+            .collect();
+        let mut unplanned = Vec::new();
+        for (&group, places) in &self.confirmed {
+            for pair in places.windows(2) {
+                let (term, next) = (&self.terms.all[pair[0]], &self.terms.all[pair[1]]);
+                let at = term.ended.0.min(next.granted.unwrap_or(next.grant));
+                let stopped = at >= self.until
+                    || at >= self.drain && term.ending == Ending::Revoked(Reason::Resigned)
+                    || term.ending == Ending::Revoked(Reason::ElectionDeleted);
+                let explained = || self.faults.of_cand(term.cand).any(|f| f.t <= at && at <= f.explains_until);
+                if term.incarnation() != next.incarnation() && !planned.contains(&pair[1]) && !stopped && !explained() {
+                    unplanned.push(Unplanned { group, term: pair[0], successor: pair[1], at });
+                }
+            }
+        }
+        unplanned
+    }
+}

@@ -1,0 +1,100 @@
+//! Deletions that candidates were told of, and what they asked for because of it.
+
+use std::collections::BTreeMap;
+
+use super::Candidates;
+use crate::record::{CellRecord, Event, Nanos, NotifiedKind};
+use crate::stats::spans::Span;
+
+/// A candidate was told that a znode was deleted.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice<'a> {
+    pub t: Nanos,
+    pub cand: u32,
+    pub session: i64,
+    pub node: &'a str,
+}
+
+#[derive(Default)]
+pub struct Notices<'a> {
+    /// By group and name of the znode, in order of time.
+    by_node: BTreeMap<(u32, &'a str), Vec<Notice<'a>>>,
+    /// Times by candidate, in order.
+    by_cand: BTreeMap<u32, Vec<Nanos>>,
+    /// Times and requests by candidate, in order.
+    settled: BTreeMap<u32, Vec<(Nanos, u32)>>,
+}
+
+impl<'a> Notices<'a> {
+    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'_>) -> Self {
+        let mut notices = Self::default();
+        for (_, event) in cell.events() {
+            match event {
+                Event::Notified { t, cand, session, node, kind: NotifiedKind::Deleted } => {
+                    // Candidates that were never declared are told of by the checker of the record.
+                    let group = candidates.all.get(cand).map_or(u32::MAX, |c| c.group);
+                    let notice = Notice { t: *t, cand: *cand, session: *session, node };
+                    notices.by_node.entry((group, node)).or_default().push(notice);
+                    notices.by_cand.entry(*cand).or_default().push(*t);
+                }
+                Event::Settled { t, cand, requests, .. } => {
+                    notices.settled.entry(*cand).or_default().push((*t, *requests));
+                }
+                _ => {}
+            }
+        }
+        notices.by_node.values_mut().for_each(|n| n.sort_by_key(|n| n.t));
+        notices.by_cand.values_mut().for_each(|n| n.sort_unstable());
+        notices.settled.values_mut().for_each(|s| s.sort_unstable());
+        notices
+    }
+
+    /// All of them, in no order of time.
+    pub fn all(&self) -> impl Iterator<Item = &Notice<'a>> {
+        self.by_node.values().flatten()
+    }
+
+    /// Who was told within `window`, both ends included, that this znode was deleted; in order of time.
+    #[must_use]
+    pub fn of(&self, group: u32, node: &'a str, window: Span) -> &[Notice<'a>] {
+        let Some(notices) = self.by_node.get(&(group, node)) else { return &[] };
+        let first = notices.partition_point(|n| n.t < window.0);
+        let last = notices.partition_point(|n| n.t <= window.1);
+        &notices[first..last.max(first)]
+    }
+
+    /// Requests that the candidate sent because of what it was told at `t`.
+    #[must_use]
+    pub fn requests(&self, cand: u32, t: Nanos) -> Option<u32> {
+        let settled = self.settled.get(&cand)?;
+        settled.get(settled.partition_point(|s| s.0 < t)).map(|s| s.1)
+    }
+
+    /// Whether the candidate was told of a deletion within `window`, both ends included.
+    #[must_use]
+    pub fn told_within(&self, cand: u32, window: Span) -> bool {
+        let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
+        told.get(told.partition_point(|&t| t < window.0)).is_some_and(|&t| t <= window.1)
+    }
+
+    /// Whether at `at` the candidate was not yet done with what it was last told, or with joining at `stood`: its watch may
+    /// not have been armed.
+    #[must_use]
+    pub fn busy(&self, cand: u32, stood: Nanos, at: Nanos) -> bool {
+        let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
+        let last = told[..told.partition_point(|&t| t < at)].last().map_or(stood, |&t| t.max(stood));
+        let settled = self.settled.get(&cand).map_or(&[][..], Vec::as_slice);
+        settled.get(settled.partition_point(|s| s.0 < last)).is_none_or(|s| s.0 > at)
+    }
+}
+
+impl<'a> super::Index<'a> {
+    /// The other candidates that were told that the lost lead's znode is gone: each its first notice, in order of time.
+    #[must_use]
+    pub fn woken(&self, loss: &super::Loss) -> Vec<Notice<'a>> {
+        let lost = &self.terms.all[loss.term];
+        let mut seen = std::collections::BTreeSet::new();
+        let notices = self.notices.of(loss.group, lost.node, (loss.effect, loss.until));
+        notices.iter().filter(|n| n.cand != lost.cand && seen.insert(n.cand)).copied().collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! Terms: every continuous belief "I lead this group", with the brackets of its beginning and its end.
+
+use std::collections::BTreeMap;
+
+use super::{Candidates, Lives};
+use crate::record::{CellRecord, Event, Nanos, Reason};
+use crate::stats::spans::Span;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Revoked(Reason),
+    /// Its process died.
+    Died,
+    /// It still believed when its segment ended.
+    Censored,
+}
+
+#[derive(Clone, Debug)]
+pub struct Term<'a> {
+    pub group: u32,
+    pub cand: u32,
+    pub host: u16,
+    pub session: i64,
+    pub czxid: i64,
+    /// Name of the znode that the term rests on.
+    pub node: &'a str,
+    /// a⁻.
+    pub grant: Nanos,
+    /// a⁺; None where the record ends before it: such a term has no definite belief.
+    pub granted: Option<Nanos>,
+    /// [r⁻, r⁺].
+    pub ended: Span,
+    pub ending: Ending,
+}
+
+impl Term<'_> {
+    /// C = [a⁺, r⁻].
+    #[must_use]
+    pub fn definite(&self) -> Option<Span> {
+        self.granted.map(|a| (a, self.ended.0)).filter(|c| c.0 < c.1)
+    }
+
+    /// P = [a⁻, r⁺].
+    #[must_use]
+    pub fn possible(&self) -> Span {
+        (self.grant, self.ended.1.max(self.grant))
+    }
+
+    /// A candidate under one session.
+    #[must_use]
+    pub fn incarnation(&self) -> (u32, i64) {
+        (self.cand, self.session)
+    }
+}
+
+#[derive(Default)]
+pub struct Terms<'a> {
+    pub all: Vec<Term<'a>>,
+    /// Places in `all`, by group, in the order of a⁻.
+    pub by_group: BTreeMap<u32, Vec<usize>>,
+    /// Places in `all`, by candidate, in the order of a⁻.
+    pub by_cand: BTreeMap<u32, Vec<usize>>,
+    /// Grants of candidates that were never declared, and revokes or confirmations without a grant.
+    pub odd: u64,
+}
+
+/// The segment, candidate, session and number of a term.
+type Key = (usize, u32, i64, u32);
+
+impl<'a> Terms<'a> {
+    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'_>, lives: &Lives, end: Nanos) -> Self {
+        let mut terms = Self::default();
+        let mut open: BTreeMap<Key, usize> = BTreeMap::new();
+        for (place, segment) in cell.segments.iter().enumerate() {
+            let Some(host) = segment.host else { continue };
+            let life = &lives.all[place];
+            let (ended, ending) = match (life.died, life.end) {
+                (Some(died), _) => (died, Ending::Died),
+                (None, Some(t)) => ((t, t), Ending::Censored),
+                (None, None) => ((life.last, end), Ending::Censored),
+            };
+            for event in &segment.events {
+                let Event::Grant { t, cand, session, term, czxid, node } = event else { continue };
+                let Some(candidate) = candidates.all.get(cand) else {
+                    terms.odd += 1;
+                    continue;
+                };
+                open.insert((place, *cand, *session, *term), terms.all.len());
+                terms.all.push(Term {
+                    group: candidate.group,
+                    cand: *cand,
+                    host,
+                    session: *session,
+                    czxid: *czxid,
+                    node,
+                    grant: *t,
+                    granted: None,
+                    ended: (ended.0.max(*t), ended.1.max(*t)),
+                    ending,
+                });
+            }
+            for event in &segment.events {
+                terms.close(&open, place, event);
+            }
+        }
+        for (place, term) in terms.all.iter().enumerate() {
+            terms.by_group.entry(term.group).or_default().push(place);
+            terms.by_cand.entry(term.cand).or_default().push(place);
+        }
+        for places in terms.by_group.values_mut().chain(terms.by_cand.values_mut()) {
+            places.sort_by_key(|&p| (terms.all[p].grant, terms.all[p].granted));
+        }
+        terms
+    }
+
+    fn close(&mut self, open: &BTreeMap<Key, usize>, segment: usize, event: &Event) {
+        let (key, part) = match event {
+            Event::Granted { t, cand, session, term } => ((segment, *cand, *session, *term), Ok(*t)),
+            Event::Revoke { from, to, cand, session, term, reason } => {
+                ((segment, *cand, *session, *term), Err((*from, *to, *reason)))
+            }
+            _ => return,
+        };
+        let Some(&place) = open.get(&key) else {
+            self.odd += 1;
+            return;
+        };
+        match part {
+            Ok(granted) => self.all[place].granted = Some(granted),
+            Err((from, to, reason)) => {
+                self.all[place].ended = (from, to.max(from));
+                self.all[place].ending = Ending::Revoked(reason);
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[usize] {
+        self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// The candidate's last term that began by `at`, if it may have lasted until then.
+    #[must_use]
+    pub fn held_by(&self, cand: u32, at: Nanos) -> Option<usize> {
+        let places = self.by_cand.get(&cand)?;
+        let last = places.partition_point(|&p| self.all[p].grant <= at);
+        places[..last].last().copied().filter(|&p| at <= self.all[p].ended.1)
+    }
+}

@@ -1,0 +1,87 @@
+//! The times of an event: how far a segment, and a cell, reached; and which numbers no clock ever showed.
+
+use std::borrow::Cow;
+
+use crate::record::{CellRecord, Event, Nanos};
+
+/// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
+const NUMBER_MAX: u64 = 1 << 60;
+/// The same in milliseconds.
+const MS_MAX: u64 = NUMBER_MAX / 1_000_000;
+
+/// The cell without the events whose numbers are impossible (beyond any clock, or ending before they begin), and how many
+/// those were: nobody need look out for them again.
+#[must_use]
+pub fn plausible(cell: &CellRecord) -> (Cow<'_, CellRecord>, u64) {
+    let odd = cell.events().filter(|(_, e)| !is_plausible(e)).count() as u64;
+    if odd == 0 {
+        return (Cow::Borrowed(cell), 0);
+    }
+    let mut cell = cell.clone();
+    cell.segments.iter_mut().for_each(|s| s.events.retain(is_plausible));
+    (Cow::Owned(cell), odd)
+}
+
+fn is_plausible(event: &Event) -> bool {
+    let span = |from: Nanos, to: Nanos| from <= to && to <= NUMBER_MAX;
+    let timed = last_time(event).is_none_or(|t| t <= NUMBER_MAX);
+    timed
+        && match event {
+            Event::Stall { from, to } | Event::Revoke { from, to, .. } | Event::Owner { from, to, .. } => {
+                span(*from, *to)
+            }
+            Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
+            Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
+            Event::Left { delete: Some((from, to)), .. } => span(*from, *to),
+            Event::Fault { intended, for_ms, .. } => *intended <= NUMBER_MAX && for_ms.is_none_or(|ms| ms <= MS_MAX),
+            Event::Receipt { from, to, touches, .. } => {
+                span(*from, *to) && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
+            }
+            Event::Write { seq, .. } => *seq <= NUMBER_MAX,
+            Event::HostMemory { rss_kb, .. } => *rss_kb <= MS_MAX,
+            Event::ObserverCount { deleted, .. } => *deleted <= NUMBER_MAX,
+            Event::ObserverWeight { per_deletion, .. } => per_deletion.abs() < NUMBER_MAX as f64,
+            Event::Floor { deleted, notified, listed } => span(*deleted, *notified) && span(*notified, *listed),
+            Event::Servers { metrics, .. } => {
+                metrics.values().flat_map(|m| m.values()).all(|v| v.abs() < NUMBER_MAX as f64)
+            }
+            _ => true,
+        }
+}
+
+/// The last time that an event speaks of. None for summaries that are not stamped by their writer's clock.
+#[must_use]
+pub fn last_time(event: &Event) -> Option<Nanos> {
+    match event {
+        Event::Segment { t, .. }
+        | Event::End { t }
+        | Event::Candidate { t, .. }
+        | Event::Session { t, .. }
+        | Event::State { t, .. }
+        | Event::Incarnation { t, .. }
+        | Event::Joined { t, .. }
+        | Event::Grant { t, .. }
+        | Event::Granted { t, .. }
+        | Event::Notified { t, .. }
+        | Event::Settled { t, .. }
+        | Event::Left { t, .. }
+        | Event::Note { t, .. }
+        | Event::Cell { t, .. }
+        | Event::Phase { t, .. }
+        | Event::HostStarted { t, .. }
+        | Event::HostEnded { t, .. }
+        | Event::HostMemory { t, .. }
+        | Event::Fault { t, .. }
+        | Event::Write { t, .. }
+        | Event::Fence { t, .. }
+        | Event::Servers { t, .. }
+        | Event::ObserverState { t, .. }
+        | Event::ObserverWeight { t, .. }
+        | Event::ObserverCount { t, .. } => Some(*t),
+        Event::Stall { to, .. }
+        | Event::Revoke { to, .. }
+        | Event::Receipt { to, .. }
+        | Event::Owner { to, .. }
+        | Event::Floor { listed: to, .. } => Some(*to),
+    }
+}

@@ -1,0 +1,75 @@
+//! The reports: one HTML file, a summary for the terminal, and the same as JSON. All three show a [`Summary`] and measure
+//! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
+
+mod clean;
+pub mod format;
+mod plots;
+mod state;
+mod terminal;
+mod view;
+
+use minijinja::Environment;
+
+pub use plots::PlotError;
+pub use terminal::terminal;
+
+use crate::summary::Summary;
+
+/// Why there is no page. Both kinds are faults of this program, never of a record.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    #[error(
+        "the report's template could not be filled: {0:#}; this is a fault of hustings, please report it with the record"
+    )]
+    Template(#[from] minijinja::Error),
+    #[error(
+        "a chart of the report could not be drawn: {0}; this is a fault of hustings, please report it with the record"
+    )]
+    Plot(#[from] PlotError),
+}
+
+/// Every part of the page, by the name under which the others include it. The ending turns escaping on.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("report.html", include_str!("../../templates/report.html")),
+    ("macros.html", include_str!("../../templates/macros.html")),
+    ("overview.html", include_str!("../../templates/overview.html")),
+    ("cell.html", include_str!("../../templates/cell.html")),
+    ("how.html", include_str!("../../templates/how.html")),
+    ("style.css", include_str!("../../templates/style.css")),
+];
+
+/// The report as one self-contained HTML file: no script, no network, nothing beside it.
+pub fn html(summary: &Summary) -> Result<String, RenderError> {
+    let page = view::Page::new(summary)?;
+    let mut environment = Environment::new();
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment.get_template("report.html")?.render(&page)?)
+}
+
+/// `summary.json`: indented, keys in the order of the types, so that two of them can be compared line by line.
+#[must_use]
+pub fn json(summary: &Summary) -> String {
+    let mut text = serde_json::to_string_pretty(summary).expect("a summary has only keys that are strings");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TEMPLATES;
+
+    #[test]
+    fn no_template_turns_escaping_off_or_asks_the_network() {
+        for (name, source) in TEMPLATES {
+            for word in
+                ["|safe", "| safe", "autoescape", "<script", "http:", "https:", "url(", "@import", " src=", "style=\""]
+            {
+                assert!(!source.contains(word), "{name} contains {word}");
+            }
+        }
+        let style = TEMPLATES.iter().find(|(name, _)| *name == "style.css").expect("the page has a style sheet").1;
+        assert!(!style.contains("{{") && !style.contains("{%"), "the style sheet is not escaped, so nothing may go in");
+    }
+}

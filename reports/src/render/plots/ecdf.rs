@@ -1,0 +1,136 @@
+//! Distributions as rising curves on a logarithmic time axis: what share of the samples took no longer than this.
+//! A curve that ends below 100 % has samples that the run did not see end; a faint line shows what is missing.
+
+use plotters::style::RGBColor;
+
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::scale::{Kind, Scale};
+use crate::record::Nanos;
+use crate::render::{clean, format};
+use crate::summary::Distribution;
+
+pub(crate) struct Curve<'a> {
+    pub(crate) label: String,
+    pub(crate) colour: RGBColor,
+    pub(crate) dash: Dash,
+    pub(crate) distribution: &'a Distribution,
+}
+
+pub(crate) struct Plot<'a> {
+    pub(crate) title: String,
+    pub(crate) x_title: &'static str,
+    pub(crate) curves: Vec<Curve<'a>>,
+    /// A time worth a line of its own.
+    pub(crate) mark: Option<(Nanos, &'static str)>,
+}
+
+const WIDTH: i32 = 860;
+const LEFT: i32 = 64;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 58;
+const BOTTOM: i32 = TOP + 260;
+const LEGEND_ROW: i32 = 20;
+
+impl Plot<'_> {
+    pub(crate) fn draw(&self) -> Result<Figure, PlotError> {
+        let height = BOTTOM + 56 + LEGEND_ROW * i32::try_from(self.curves.len()).unwrap_or(0);
+        figure(self.title.clone(), self.words(), (WIDTH as u32, height as u32), |canvas| {
+            let x = self.x_scale();
+            let y = Scale::new(Kind::Linear, 0.0, 1.0, (BOTTOM, TOP));
+            self.axes(canvas, &x, &y)?;
+            for (i, curve) in self.curves.iter().enumerate() {
+                curve.draw(canvas, &x, &y)?;
+                curve.legend(canvas, BOTTOM + 62 + LEGEND_ROW * i as i32)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn words(&self) -> String {
+        let curves: Vec<String> = self
+            .curves
+            .iter()
+            .map(|c| format!("{}: median {}", c.label, format::duration_or_hidden(c.distribution.p50)))
+            .collect();
+        format!("Cumulative distribution on a logarithmic time axis. {}.", curves.join("; "))
+    }
+
+    fn x_scale(&self) -> Scale {
+        let points = || self.curves.iter().flat_map(|c| &c.distribution.curve).map(|&(ns, _)| ns as f64);
+        let low = points().fold(f64::INFINITY, f64::min);
+        let high = points().fold(0.0, f64::max);
+        Scale::new(Kind::Log, low / 1.15, high * 1.15, (LEFT, RIGHT))
+    }
+
+    fn axes(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {
+        for (share, label) in [(0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (0.9, "90 %"), (1.0, "100 %")]
+        {
+            canvas.line((LEFT, y.at(share)), (RIGHT, y.at(share)), Pen::grid())?;
+            canvas.text((LEFT - 8, y.at(share)), label, Align::Right, false)?;
+        }
+        for tick in x.ticks() {
+            let at = x.at(tick);
+            canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
+            canvas.text((at, BOTTOM + 14), &tick_text(tick), Align::Middle, false)?;
+        }
+        canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
+        canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), self.x_title, Align::Middle, false)?;
+        if let Some((ns, name)) = self.mark
+            && x.holds(ns as f64)
+        {
+            let at = x.at(ns as f64);
+            let label = format!("{name} = {}", tick_text(ns as f64));
+            canvas.line((at, TOP - 4), (at, BOTTOM), Pen::new(INK, 1).dash(Dash::Dotted))?;
+            let half = text_width(&label) / 2;
+            canvas.text((at.clamp(LEFT + half, RIGHT - half), TOP - 12), &label, Align::Middle, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// Durations at ticks are round: written without needless digits.
+pub(crate) fn tick_text(ns: f64) -> String {
+    let text = format::duration(ns.round() as Nanos);
+    match text.split_once(' ') {
+        Some((value, unit)) if value.contains('.') => {
+            format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+impl Curve<'_> {
+    fn draw(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {
+        let mut points = Vec::with_capacity(self.distribution.curve.len() * 2 + 1);
+        let mut level = y.at(0.0);
+        for &(ns, share) in &self.distribution.curve {
+            let at = x.at(ns as f64);
+            points.push((at, level));
+            level = y.at(share);
+            points.push((at, level));
+        }
+        points.dedup();
+        let Some(&end) = points.last() else { return Ok(()) };
+        canvas.path(points, Pen::new(self.colour, 2).dash(self.dash))?;
+        if self.distribution.censored > 0 {
+            canvas.line(end, (RIGHT, end.1), Pen { alpha: 0.45, ..Pen::new(self.colour, 1) })?;
+        }
+        canvas.dot(end, 3, self.colour)
+    }
+
+    fn legend(&self, canvas: &Canvas<'_>, at: i32) -> Drawn {
+        canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
+        let d = self.distribution;
+        let mut text = format!(
+            ": p50 {}, p99 {}, n {}",
+            format::duration_or_hidden(d.p50),
+            format::duration_or_hidden(d.p99),
+            format::count(d.n)
+        );
+        if d.censored > 0 {
+            text.push_str(&format!(" and {} not ended", format::count(d.censored)));
+        }
+        let room = chars_in(WIDTH - LEFT - 44).saturating_sub(text.chars().count());
+        canvas.text((LEFT + 44, at), &format!("{}{text}", clean::short(&self.label, room)), Align::Left, false)
+    }
+}

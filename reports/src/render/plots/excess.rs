@@ -1,0 +1,14 @@
+//! Detection beyond the floor, where sessions are left to expire: what the ensemble and the client add to what T alone costs.
+
+use super::{Chart, Draw, comparison};
+
+pub(super) const CHART: Chart = Chart {
+    heading: "Excess over the floor",
+    about: "How much later than the earliest moment that the session timeout allows the loss was noticed. Rounding to the \
+            server's tick explains up to 1.5 ticks of it. Only for faults that leave a session to expire.",
+    draw: Draw::Run(|summary| {
+        comparison::ecdfs(summary, "Detection beyond the floor", "excess over T − age (logarithmic)", false, |cell| {
+            cell.excess.as_ref().map(|excess| &excess.over_floor)
+        })
+    }),
+};

@@ -1,0 +1,127 @@
+//! How many other candidates a leader's loss wakes, against the size of the group: the herd, or its absence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plotters::style::RGBColor;
+
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::palette::Palette;
+use super::scale::{Kind, Scale};
+use super::{Chart, Draw};
+use crate::render::{clean, format};
+use crate::summary::Summary;
+
+pub(super) const CHART: Chart = Chart {
+    heading: "Fan-out",
+    about: "Other candidates woken by one leader loss, against the number of candidates in a group. A dot is a cell's \
+            median, its whisker runs from the least to the most. Dashed lines: one, and everybody else. Recipes stand \
+            side by side; one without watches wakes nobody and is not shown.",
+    draw: Draw::Run(draw),
+};
+
+const WIDTH: i32 = 860;
+const LEFT: i32 = 64;
+const RIGHT: i32 = WIDTH - 120;
+const TOP: i32 = 40;
+const BOTTOM: i32 = TOP + 280;
+/// Sizes that get a label of their own; beyond that, round ticks.
+const SIZES_MAX: usize = 8;
+const DODGE: i32 = 10;
+
+struct Point {
+    size: u32,
+    woken: (u64, u64, u64),
+}
+
+fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
+    let palette = Palette::of(summary);
+    let mut recipes: BTreeMap<String, (RGBColor, Vec<Point>)> = BTreeMap::new();
+    for cell in &summary.cells {
+        if let Some(woken) = cell.fan_out.woken {
+            let name = cell.info.recipe.clone();
+            let entry = recipes.entry(name).or_insert_with_key(|name| (palette.recipe(name), Vec::new()));
+            entry.1.push(Point { size: cell.info.candidates_per_group, woken });
+        }
+    }
+    if recipes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let legend_rows = i32::try_from(recipes.len()).unwrap_or(0);
+    let height = BOTTOM + 58 + 20 * legend_rows;
+    let title = "Candidates woken per leader loss".to_owned();
+    let figure = figure(title, words(&recipes), (WIDTH as u32, height as u32), |canvas| {
+        let sizes: BTreeSet<u32> = recipes.values().flat_map(|(_, points)| points).map(|p| p.size).collect();
+        let (x, y) = scales(&recipes, &sizes);
+        axes(canvas, &x, &y, &sizes)?;
+        for (i, (name, (colour, points))) in recipes.iter().enumerate() {
+            let shift = DODGE * i as i32 - DODGE * (recipes.len() as i32 - 1) / 2;
+            let at = BOTTOM + 64 + 20 * i as i32;
+            canvas.dot((LEFT + 6, at), 5, *colour)?;
+            canvas.text((LEFT + 20, at), &clean::short(name, 60), Align::Left, false)?;
+            for point in points {
+                let (least, median, most) = point.woken;
+                let at = x.at(point.size.into()) + shift;
+                canvas.line((at, y.at(least as f64)), (at, y.at(most as f64)), Pen::new(*colour, 2))?;
+                canvas.dot((at, y.at(median as f64)), 5, *colour)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(vec![figure])
+}
+
+fn words(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>) -> String {
+    let recipes: Vec<String> = recipes
+        .iter()
+        .map(|(name, (_, points))| {
+            let points: BTreeSet<(u32, u64)> = points.iter().map(|p| (p.size, p.woken.1)).collect();
+            let points: Vec<String> =
+                points.into_iter().take(40).map(|(size, woken)| format!("{woken} of {size}")).collect();
+            format!("{}: {}", clean::short(name, 60), points.join(", "))
+        })
+        .collect();
+    format!("Median candidates woken of candidates in a group. {}.", recipes.join("; "))
+}
+
+fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u32>) -> (Scale, Scale) {
+    let (low, high) = (sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1));
+    let most = recipes.values().flat_map(|(_, points)| points).map(|p| p.woken.2).max().unwrap_or(0);
+    let most = (most as f64).max(f64::from(high) * 1.4).max(1.0);
+    (
+        Scale::new(Kind::Log, f64::from(low) / 1.4, f64::from(high) * 1.4, (LEFT, RIGHT)),
+        Scale::new(Kind::LogWithZero, 0.0, most * 1.05, (BOTTOM, TOP)),
+    )
+}
+
+fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> Drawn {
+    for tick in y.ticks() {
+        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
+        canvas.text((LEFT - 8, y.at(tick)), &format::count(tick as u64), Align::Right, false)?;
+    }
+    let ticks: Vec<f64> =
+        if sizes.len() <= SIZES_MAX { sizes.iter().map(|&size| f64::from(size)).collect() } else { x.ticks() };
+    let mut free_from = i32::MIN;
+    for tick in ticks {
+        let label = format::count(tick as u64);
+        let (at, half) = (x.at(tick), text_width(&label) / 2);
+        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
+        if at - half >= free_from {
+            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
+            free_from = at + half + 6;
+        }
+    }
+    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
+    canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "candidates in a group (logarithmic)", Align::Middle, false)?;
+
+    let pen = Pen::new(INK, 1).dash(Dash::Dashed);
+    canvas.line((LEFT, y.at(1.0)), (RIGHT, y.at(1.0)), pen)?;
+    canvas.text((RIGHT + 8, y.at(1.0)), "one", Align::Left, false)?;
+    let (low, high) = (sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1));
+    let (low, high) = (f64::from(low) / 1.4, f64::from(high) * 1.4);
+    let others = |share: f64| low * (high / low).powf(share);
+    let curve = (0..=40).map(|i| others(f64::from(i) / 40.0)).map(|size| (x.at(size), y.at((size - 1.0).max(0.0))));
+    canvas.path(curve.collect(), pen)?;
+    // Kept clear of the label below it where both lines end close together.
+    let end = y.at(high - 1.0).min(y.at(1.0) - 18);
+    canvas.text((RIGHT + 8, end), "all others", Align::Left, false)
+}

@@ -1,0 +1,247 @@
+//! Who believed to lead a group, and when: a row a candidate, faults as bands behind, what must not be in a strong colour.
+
+use std::collections::BTreeSet;
+
+use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::ecdf::tick_text;
+use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
+use super::scale::{Kind, Scale};
+use super::{Chart, Draw};
+use crate::record::Nanos;
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, TermBar, Timeline};
+
+pub(super) const CHART: Chart = Chart {
+    heading: "Beliefs over time",
+    about: "The groups most worth a look. A blue bar is a term: a candidate that believes it leads. Pale and hatched: its \
+            process was stopped, so the belief was latent. Vermillion: two candidates definitely believed at once; \
+            hatched where one of them was stopped. \
+            Orange bands: faults. A cross is a stale write that was accepted, a ring one that the fence stopped.",
+    draw: Draw::Cell(draw),
+};
+
+const ROWS_MAX: usize = 24;
+const TERMS_MAX: usize = 2_000;
+const FAULTS_MAX: usize = 500;
+const WIDTH: i32 = 860;
+const LEFT: i32 = 190;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 66;
+const ROW: i32 = 30;
+const BAR: i32 = 14;
+/// A definite overlap shorter than this share of the picture gets a second, closer picture.
+const CLOSER_BELOW: f64 = 0.03;
+
+fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
+    let mut figures = Vec::new();
+    for timeline in cell.timelines.iter().filter(|timeline| timeline.to > timeline.from) {
+        let title = format!("Group {}: {}", clean::short(&timeline.group, 40), clean::short(&timeline.because, 60));
+        figures.push(View { cell, timeline, from: timeline.from, to: timeline.to }.draw(title)?);
+        if let Some((from, to)) = closer(timeline) {
+            let title = format!("Group {}, closer: the longest overlap", clean::short(&timeline.group, 40));
+            figures.push(View { cell, timeline, from, to }.draw(title)?);
+        }
+    }
+    Ok(figures)
+}
+
+/// A window around the longest overlap, where the whole picture is too coarse for it.
+fn closer(timeline: &Timeline) -> Option<(Nanos, Nanos)> {
+    let overlaps = timeline.terms.iter().flat_map(|term| &term.overlap);
+    let &(from, to) = overlaps.filter(|(from, to)| to > from).max_by_key(|(from, to)| to - from)?;
+    let length = to - from;
+    let whole = timeline.to - timeline.from;
+    let margin = length.saturating_mul(3);
+    (length as f64 / (whole as f64) < CLOSER_BELOW)
+        .then(|| (from.saturating_sub(margin).max(timeline.from), to.saturating_add(margin).min(timeline.to)))
+}
+
+type Row = (u16, Option<u32>);
+
+struct View<'a> {
+    cell: &'a CellSummary,
+    timeline: &'a Timeline,
+    from: Nanos,
+    to: Nanos,
+}
+
+impl View<'_> {
+    fn draw(&self, title: String) -> Result<Figure, PlotError> {
+        let (rows, left_out) = self.rows();
+        let bottom = TOP + ROW * i32::try_from(rows.len().max(1)).unwrap_or(1);
+        let about = self.words(left_out);
+        figure(title, about, (WIDTH as u32, (bottom + 82) as u32), |canvas| {
+            let length = self.to.saturating_sub(self.from);
+            let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
+            self.faults(canvas, &x, &rows, bottom)?;
+            for tick in x.ticks() {
+                let at = x.at(tick);
+                canvas.line((at, TOP), (at, bottom), Pen::grid())?;
+                canvas.text((at, bottom + 14), &tick_text(tick), Align::Middle, false)?;
+            }
+            for (i, &(host, candidate)) in rows.iter().enumerate() {
+                let top = TOP + ROW * i as i32;
+                canvas.line((0, top), (RIGHT, top), Pen::grid())?;
+                canvas.text((LEFT - 10, top + ROW / 2), &self.row_name(host, candidate), Align::Right, false)?;
+            }
+            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
+            let since = match self.from.saturating_sub(self.timeline.from) {
+                0 => "time since the picture begins".into(),
+                later => format!("time since {} into the picture above", format::duration(later)),
+            };
+            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), &since, Align::Middle, false)?;
+            for term in self.timeline.terms.iter().take(TERMS_MAX) {
+                if let Some(row) = rows.iter().position(|&row| row == (term.host, Some(term.candidate))) {
+                    self.term(canvas, &x, term, TOP + ROW * row as i32 + (ROW - BAR) / 2)?;
+                }
+            }
+            self.stale_writes(canvas, &x, &rows)?;
+            legend(canvas, bottom + 64)
+        })
+    }
+
+    /// The rows to draw, and how many there was no room for. Hosts without a term get a row if a fault or a write names them.
+    fn rows(&self) -> (Vec<Row>, usize) {
+        let mut rows: BTreeSet<Row> =
+            self.timeline.terms.iter().map(|term| (term.host, Some(term.candidate))).collect();
+        let faults = self.timeline.faults.iter().filter_map(|fault| fault.host);
+        for host in faults.chain(self.timeline.stale_writes.iter().map(|&(_, host, _)| host)) {
+            if rows.range((host, None)..=(host, Some(u32::MAX))).next().is_none() {
+                rows.insert((host, None));
+            }
+        }
+        let left_out = rows.len().saturating_sub(ROWS_MAX);
+        (rows.into_iter().take(ROWS_MAX).collect(), left_out)
+    }
+
+    fn row_name(&self, host: u16, candidate: Option<u32>) -> String {
+        let name = self.cell.info.hosts.get(usize::from(host)).map_or("", String::as_str);
+        let name = if name.is_empty() { &format!("host {host}") } else { name };
+        let candidate = candidate.map_or_else(String::new, |candidate| format!(" #{candidate}"));
+        let room = chars_in(LEFT - 10).saturating_sub(candidate.len());
+        format!("{}{candidate}", clean::short(name, room))
+    }
+
+    fn words(&self, left_out: usize) -> String {
+        let overlaps = self.timeline.terms.iter().map(|term| term.overlap.len()).sum::<usize>();
+        let more =
+            if left_out > 0 { format!(", {left_out} candidates more without room for a row") } else { String::new() };
+        format!(
+            "Beliefs over {}: {}, {}, {}, {}{more}. The same is told in the table below.",
+            format::duration(self.to.saturating_sub(self.from)),
+            format::plural(self.timeline.terms.len() as u64, "term", "terms"),
+            format::plural(self.timeline.faults.len() as u64, "fault", "faults"),
+            format::plural(overlaps as u64, "overlapping part", "overlapping parts"),
+            format::plural(self.timeline.stale_writes.len() as u64, "stale write", "stale writes"),
+        )
+    }
+
+    /// Pixels of what is seen of a span, or None where the picture does not reach it.
+    fn span(&self, x: &Scale, (from, to): (Nanos, Nanos)) -> Option<(i32, i32)> {
+        let (from, to) = (from.max(self.from), to.min(self.to));
+        (from <= to).then(|| (x.at((from - self.from) as f64), x.at((to - self.from) as f64)))
+    }
+
+    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[Row], bottom: i32) -> Drawn {
+        let mut free_from = [i32::MIN; 2];
+        for fault in self.timeline.faults.iter().take(FAULTS_MAX) {
+            let Some((from, to)) = self.span(x, (fault.from, fault.to)) else { continue };
+            let to = to.max(from + 2);
+            let hit = |&(host, _): &Row| fault.host.is_none_or(|only| only == host);
+            for (i, _) in rows.iter().enumerate().filter(|(_, row)| hit(row)) {
+                let top = TOP + ROW * i as i32;
+                canvas.bar((from, top), (to, top + ROW), ORANGE, 0.28)?;
+            }
+            canvas.line((from, TOP - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
+            let name = fault.kind.name();
+            let at = from.min(RIGHT - text_width(name));
+            if let Some(lane) = free_from.iter().position(|&free| at >= free) {
+                canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
+                free_from[lane] = at + text_width(name) + 6;
+            }
+        }
+        Ok(())
+    }
+
+    fn term(&self, canvas: &Canvas<'_>, x: &Scale, term: &TermBar, top: i32) -> Drawn {
+        let Some((from, to)) = self.span(x, (term.from, term.to)) else { return Ok(()) };
+        canvas.bar((from, top), (to.max(from + 2), top + BAR), BLUE, 1.0)?;
+        for &part in &term.latent {
+            if let Some((from, to)) = self.span(x, part) {
+                // Cleared first, so that the part looks the same on a light page and on a dark one.
+                canvas.bar((from, top), (to.max(from + 1), top + BAR), PALE, 1.0)?;
+                canvas.hatch((from, top), (to.max(from + 1), top + BAR), Pen::new(BLUE, 1))?;
+                canvas.frame((from, top), (to.max(from + 1), top + BAR), Pen::new(BLUE, 1))?;
+            }
+        }
+        for &part in &term.overlap {
+            if let Some((from, to)) = self.span(x, part) {
+                canvas.bar((from, top - 3), (to.max(from + 3), top + BAR + 3), VERMILLION, 1.0)?;
+            }
+            for latent in self.latent_within(part) {
+                if let Some((from, to)) = self.span(x, latent) {
+                    latent_overlap(canvas, (from, top - 3), (to.max(from + 1), top + BAR + 3))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts of an overlap in which one of those that share it was stopped.
+    fn latent_within(&self, (from, to): (Nanos, Nanos)) -> impl Iterator<Item = (Nanos, Nanos)> {
+        let sharing = self.timeline.terms.iter().filter(move |term| term.from <= from && to <= term.to);
+        let parts = sharing.flat_map(|term| &term.latent).map(move |&(a, b)| (a.max(from), b.min(to)));
+        parts.filter(|(a, b)| a < b)
+    }
+
+    fn stale_writes(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[Row]) -> Drawn {
+        let mut marks: BTreeSet<(i32, usize, bool)> = BTreeSet::new();
+        for &(at, host, fenced) in &self.timeline.stale_writes {
+            let led = self.timeline.terms.iter().find(|t| t.host == host && (t.from..=t.to).contains(&at));
+            let row = led
+                .and_then(|term| rows.iter().position(|&row| row == (host, Some(term.candidate))))
+                .or_else(|| rows.iter().position(|&(other, _)| other == host));
+            if let (Some((px, _)), Some(row)) = (self.span(x, (at, at)), row) {
+                // Marks are thinned to what can be told apart.
+                marks.insert((px / 4 * 4, row, fenced));
+            }
+        }
+        for (px, row, fenced) in marks {
+            stale_mark(canvas, (px, TOP + ROW * row as i32 + ROW / 2), fenced)?;
+        }
+        Ok(())
+    }
+}
+
+fn latent_overlap(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
+    canvas.bar(from, to, PALE, 1.0)?;
+    canvas.hatch(from, to, Pen::new(VERMILLION, 2))?;
+    canvas.frame(from, to, Pen::new(VERMILLION, 1))
+}
+
+fn stale_mark(canvas: &Canvas<'_>, at: (i32, i32), fenced: bool) -> Drawn {
+    if fenced { canvas.ring(at, 4, Pen::new(INK, 2)) } else { canvas.cross(at, 5, Pen::new(INK, 2)) }
+}
+
+fn legend(canvas: &Canvas<'_>, at: i32) -> Drawn {
+    let mut left = 8;
+    let names = ["term", "latent", "overlap", "latent overlap", "fault", "stale write accepted", "write fenced off"];
+    for (i, name) in names.into_iter().enumerate() {
+        let (from, to) = ((left, at - 6), (left + 20, at + 6));
+        match i {
+            0 => canvas.bar(from, to, BLUE, 1.0)?,
+            1 => {
+                canvas.bar(from, to, PALE, 1.0)?;
+                canvas.hatch(from, to, Pen::new(BLUE, 1))?;
+                canvas.frame(from, to, Pen::new(BLUE, 1))?;
+            }
+            2 => canvas.bar(from, to, VERMILLION, 1.0)?,
+            3 => latent_overlap(canvas, from, to)?,
+            4 => canvas.bar(from, to, ORANGE, 0.28)?,
+            _ => stale_mark(canvas, (left + 10, at), i == 6)?,
+        }
+        canvas.text((left + 27, at), name, Align::Left, false)?;
+        left += 27 + text_width(name) + 12;
+    }
+    Ok(())
+}

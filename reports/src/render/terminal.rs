@@ -1,0 +1,166 @@
+//! The summary for a terminal: a line a cell, what failed and why, and the verdict last, where the eye rests.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use super::clean;
+use super::state::Chip;
+use super::view::{Banner, Problem, Row, banner, remarks};
+use crate::summary::Summary;
+
+/// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
+const WIDE: usize = 142;
+const WIDTH_MIN: usize = 40;
+
+/// A summary at most `width` columns wide (40 at least). Without `colour` it holds no escape codes.
+#[must_use]
+pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
+    let width = width.max(WIDTH_MIN);
+    let rows: Vec<Row> = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect();
+    let banner = banner(summary);
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text.push_str(&paint_table(&table(&rows, width), &rows, colour));
+        text.push_str("\n\n");
+    }
+    for problem in &banner.problems {
+        text.push_str(&problem_line(problem, width, colour));
+    }
+    if banner.more > 0 {
+        text.push_str(&format!("  … and {} more in the report\n", banner.more));
+    }
+    let remarks = remarks(summary);
+    for remark in &remarks {
+        text.push_str(&marked("!", remark, width));
+    }
+    if !banner.problems.is_empty() || !remarks.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&verdict_line(&banner, width, colour));
+    text
+}
+
+fn table(rows: &[Row], width: usize) -> String {
+    let wide = width >= WIDE;
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
+    let (head, numbers) = if wide {
+        (vec!["recipe", "policy", "fault", "T", "p50", "p99"], 4..9)
+    } else {
+        (vec!["recipe\npolicy", "fault\nT", "p50\np99"], 2..6)
+    };
+    table.set_header(head.into_iter().chain(tail));
+    for row in rows {
+        table.add_row(if wide { wide_row(row) } else { narrow_row(row) });
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, if wide { 2 } else { 1 }));
+    }
+    for at in numbers {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn wide_row(row: &Row) -> Vec<String> {
+    let cells = [&row.recipe, &row.step_down, &row.fault, &row.t, &row.p50, &row.p99, &row.woken];
+    let tail = [&row.overlaps_short, &row.stale_short];
+    cells.into_iter().chain(tail).cloned().chain([verdict_words(&row.state)]).collect()
+}
+
+/// What belongs together stands one below the other.
+fn narrow_row(row: &Row) -> Vec<String> {
+    vec![
+        format!("{}\n{}", row.recipe, row.step_down),
+        format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
+        format!("{}\n{}", row.p50, row.p99),
+        row.woken.replacen(" (", "\n(", 1),
+        row.overlaps_short.replacen(' ', "\n", 1),
+        row.stale_short.replacen(' ', "\n", 1),
+        verdict_words(&row.state).replacen(", ", ",\n", 1),
+    ]
+}
+
+fn verdict_words(state: &Chip) -> String {
+    format!("{} {}", state.sign, state.words)
+}
+
+/// Colours the signs: what the rows hold is clean, so a sign at the place of a verdict is one.
+fn paint_table(table: &str, rows: &[Row], colour: bool) -> String {
+    if !colour {
+        return table.to_owned();
+    }
+    let mut rows = rows.iter().peekable();
+    let lines = table.lines().enumerate().map(|(i, line)| {
+        if i == 0 {
+            return format!("\u{1b}[1m{line}\u{1b}[0m");
+        }
+        let Some(row) = rows.peek() else { return line.to_owned() };
+        match line.rfind(row.state.sign) {
+            Some(at) => {
+                let painted = paint(&line[at..], &row.state, true);
+                rows.next();
+                format!("{}{painted}", &line[..at])
+            }
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn paint(text: &str, state: &Chip, colour: bool) -> String {
+    let code = match state.class {
+        "pass" => "32",
+        "unsafe" => "35",
+        "inconclusive" => "33",
+        _ => "1;31",
+    };
+    if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+fn problem_line(problem: &Problem, width: usize, colour: bool) -> String {
+    let sign = paint(problem.state.sign, &problem.state, colour);
+    let words = format!("{}, {}: {}", problem.cell, problem.check, problem.headline);
+    marked(&sign, &words, width)
+}
+
+/// Lines behind a sign.
+fn marked(sign: &str, words: &str, width: usize) -> String {
+    let mut text = String::new();
+    for (i, line) in wrapped(words, width.saturating_sub(4)).into_iter().enumerate() {
+        text.push_str(&if i == 0 { format!("{sign} {line}\n") } else { format!("    {line}\n") });
+    }
+    text
+}
+
+fn verdict_line(banner: &Banner, width: usize, colour: bool) -> String {
+    let verdict = paint(&verdict_words(&banner.state).to_uppercase(), &banner.state, colour);
+    let lines = wrapped(&banner.sentence, width);
+    format!("{verdict}\n{}\n", lines.join("\n"))
+}
+
+/// Breaks at spaces; a word longer than a line is cut.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let word = clean::short(word, width.max(1));
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(&word);
+            used += length;
+        }
+    }
+    lines
+}

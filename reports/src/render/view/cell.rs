@@ -1,0 +1,215 @@
+//! The section of one cell: what was expected of it, what the checks say, its numbers, beliefs and receipts.
+
+use minijinja::Value;
+use serde::Serialize;
+
+use super::facts::{Line, Subject, distributions, subjects};
+use super::receipts::Receipts;
+use super::row::{Row, negotiated};
+use super::{Fact, Figures, Panel, first_lines};
+use crate::record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
+use crate::render::plots::{CHARTS, Draw, PlotError};
+use crate::render::state::{Chip, State};
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, CheckResult, Timeline};
+
+/// Terms listed under a group's picture.
+const TERMS_MAX: usize = 60;
+
+#[derive(Serialize)]
+pub(super) struct Section {
+    anchor: String,
+    name: String,
+    /// Recipe, policy and fault in one line.
+    what: String,
+    headline: String,
+    state: Chip,
+    open: bool,
+    because: String,
+    parameters: Vec<Fact>,
+    extra: Vec<(String, String)>,
+    checks: Vec<Check>,
+    distributions: Vec<Line>,
+    not_measured: String,
+    subjects: Vec<Subject>,
+    receipts: Receipts,
+    panels: Vec<Panel>,
+    timelines: Vec<TermTable>,
+}
+
+#[derive(Serialize)]
+struct Check {
+    name: String,
+    headline: String,
+    details: Vec<String>,
+    state: Chip,
+    open: bool,
+}
+
+#[derive(Serialize)]
+struct TermTable {
+    group: String,
+    because: String,
+    /// Candidate, from, to, latent, overlap.
+    rows: Vec<[String; 5]>,
+    left_out: usize,
+    stale: String,
+}
+
+impl Section {
+    pub(super) fn new(cell: &CellSummary, row: &Row, figures: &mut Figures) -> Result<Self, PlotError> {
+        let state = State::of_cell(cell);
+        let (distributions, missing) = distributions(cell);
+        Ok(Self {
+            anchor: row.anchor.clone(),
+            name: row.name.clone(),
+            what: format!("{}, {}, {}, T = {}, {}", row.recipe, row.step_down, row.fault, row.t, row.size),
+            headline: worst_headline(cell),
+            state: state.into(),
+            open: state >= State::Inconclusive,
+            because: clean::short(&cell.info.expect.because, 600),
+            parameters: parameters(cell),
+            extra: cell.info.extra.iter().map(|(k, v)| (clean::short(k, 40), clean::short(v, 120))).collect(),
+            checks: worst_first(cell).into_iter().map(check).collect(),
+            distributions,
+            not_measured: missing.join(", "),
+            subjects: subjects(cell),
+            receipts: Receipts::new(cell),
+            panels: panels(cell, figures)?,
+            timelines: cell.timelines.iter().map(|timeline| term_table(cell, timeline)).collect(),
+        })
+    }
+}
+
+fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotError> {
+    let mut panels = Vec::new();
+    for chart in CHARTS {
+        if let Draw::Cell(draw) = chart.draw {
+            let drawn: Vec<Value> = figures.place(&draw(cell)?);
+            if !drawn.is_empty() {
+                panels.push(Panel { heading: chart.heading, about: chart.about, figures: drawn });
+            }
+        }
+    }
+    Ok(panels)
+}
+
+fn worst_headline(cell: &CellSummary) -> String {
+    match worst_first(cell).first() {
+        Some(check) if State::of_check(check) > State::Pass => clean::short(&check.headline, 200),
+        Some(_) => format!("all {} passed", format::plural(cell.checks.len() as u64, "check", "checks")),
+        None => "no check was made".into(),
+    }
+}
+
+fn worst_first(cell: &CellSummary) -> Vec<&CheckResult> {
+    let mut checks: Vec<&CheckResult> = cell.checks.iter().collect();
+    checks.sort_by_key(|check| std::cmp::Reverse(State::of_check(check)));
+    checks
+}
+
+fn check(check: &CheckResult) -> Check {
+    let state = State::of_check(check);
+    Check {
+        name: clean::short(&check.name, 40),
+        headline: clean::short(&check.headline, 400),
+        details: first_lines(&check.details, 20, 400),
+        state: state.into(),
+        open: state >= State::Inconclusive,
+    }
+}
+
+fn parameters(cell: &CellSummary) -> Vec<Fact> {
+    let info = &cell.info;
+    let hosts: Vec<String> = info.hosts.iter().take(8).map(|host| clean::short(host, 40)).collect();
+    let more = if info.hosts.len() > 8 { ", …" } else { "" };
+    vec![
+        Fact::new("T", negotiated(cell)),
+        Fact::new("Tick", format::setting_ms(info.tick_ms)),
+        Fact::new("Servers", info.servers.to_string()),
+        Fact::new("Groups", format::count(info.groups.len() as u64)),
+        Fact::new("Candidates a group", info.candidates_per_group.to_string()),
+        Fact::new("Hosts", format!("{} ({}{more})", format::count(info.hosts.len() as u64), hosts.join(", "))),
+        Fact::new(
+            "Sessions",
+            match info.sessions {
+                SessionUse::PerCandidate => "one a candidate",
+                SessionUse::PerHost => "one a host",
+            },
+        ),
+        Fact::new(
+            "Links",
+            match info.links {
+                LinkUse::Direct => "none: direct connections",
+                LinkUse::Embedded => "embedded proxy",
+                LinkUse::External => "external Toxiproxy",
+            },
+        ),
+        Fact::new(
+            "Verdict on stale writes",
+            match info.fencing {
+                Fencing::Fenced => "counts what got past the fence",
+                Fencing::Unfenced => "counts without a fence",
+            },
+        ),
+        Fact::new("A leader writes every", format::setting_ms(info.work_interval_ms)),
+        Fact::new("Expected", expected(&info.expect)),
+    ]
+}
+
+fn expected(expect: &Expect) -> String {
+    let word = |expectation| match expectation {
+        Expectation::None => "none",
+        Expectation::Some => "some (known unsafe)",
+        Expectation::Any => "any",
+    };
+    let mut text = format!("overlaps {}", word(expect.overlap));
+    if let Some(most) = expect.overlap_of_t_max {
+        text.push_str(&format!(", up to {most} T"));
+    }
+    text.push_str(&format!(
+        "; stale writes {}; unplanned handovers {}",
+        word(expect.stale_writes),
+        word(expect.unplanned)
+    ));
+    if let Some(fan_out) = &expect.fan_out {
+        text.push_str(&format!("; fan-out {}", clean::short(fan_out, 40)));
+    }
+    text
+}
+
+fn term_table(cell: &CellSummary, timeline: &Timeline) -> TermTable {
+    let host = |index: u16| {
+        cell.info.hosts.get(usize::from(index)).map_or_else(|| format!("host {index}"), |name| clean::short(name, 40))
+    };
+    let at = |ns: u64| format!("+{}", format::duration(ns.saturating_sub(timeline.from)));
+    let spans = |spans: &[(u64, u64)]| {
+        let shown: Vec<String> = spans
+            .iter()
+            .take(4)
+            .map(|&(from, to)| format!("{} for {}", at(from), format::duration(to.saturating_sub(from))))
+            .collect();
+        match spans.len() {
+            0 => format::NOTHING.into(),
+            n if n > 4 => format!("{} and {} more", shown.join(", "), n - 4),
+            _ => shown.join(", "),
+        }
+    };
+    let rows = timeline.terms.iter().take(TERMS_MAX).map(|term| {
+        let candidate = format!("{} #{}", host(term.host), term.candidate);
+        [candidate, at(term.from), at(term.to), spans(&term.latent), spans(&term.overlap)]
+    });
+    let fenced = timeline.stale_writes.iter().filter(|(_, _, fenced)| *fenced).count() as u64;
+    let accepted = timeline.stale_writes.len() as u64 - fenced;
+    TermTable {
+        group: clean::short(&timeline.group, 80),
+        because: clean::short(&timeline.because, 200),
+        rows: rows.collect(),
+        left_out: timeline.terms.len().saturating_sub(TERMS_MAX),
+        stale: format!(
+            "stale writes: {} accepted, {} stopped by the fence",
+            format::count(accepted),
+            format::count(fenced)
+        ),
+    }
+}

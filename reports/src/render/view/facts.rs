@@ -1,0 +1,228 @@
+//! The numbers of one cell, by subject. Every count has behind it what it is a count of.
+
+use serde::Serialize;
+
+use super::Fact;
+use super::row::woken;
+use crate::record::FaultKind;
+use crate::render::{clean, format};
+use crate::stats::rate;
+use crate::summary::{CellSummary, Distribution};
+
+/// What hosts are planned by, in KiB: a process, and each candidate with its session.
+const HOST_KB: f64 = 15.0 * 1024.0;
+const CANDIDATE_KB: f64 = 60.0;
+
+#[derive(Serialize)]
+pub(super) struct Subject {
+    heading: &'static str,
+    facts: Vec<Fact>,
+}
+
+/// One line of the table of distributions.
+#[derive(Serialize)]
+pub(super) struct Line {
+    name: &'static str,
+    about: &'static str,
+    n: String,
+    censored: String,
+    /// min, p50, p90, p99, max, mean.
+    values: Vec<String>,
+}
+
+/// The measured distributions, and the names of those that there are none of.
+pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>) {
+    let excess = cell.excess.as_ref().map(|excess| &excess.over_floor);
+    let all = [
+        ("failover", "fault → next grant", cell.failover.as_ref()),
+        ("detect", "fault → first watcher notified", cell.detect.as_ref()),
+        ("spread", "first → last watcher notified", cell.spread.as_ref()),
+        ("decide", "first watcher notified → grant", cell.decide.as_ref()),
+        ("act", "grant → first accepted write", cell.act.as_ref()),
+        ("excess", "detect beyond the floor T − age", excess),
+        ("floor", "deleted → notified → listed, without an election", cell.floor.as_ref()),
+        ("overlap", "length of definite active overlaps", cell.split_brain.lengths.as_ref()),
+        ("connect", "connecting a session, when enrolling", cell.enrolment.connect.as_ref()),
+    ];
+    let mut lines = Vec::new();
+    let mut missing = Vec::new();
+    for (name, about, distribution) in all {
+        match distribution {
+            Some(d) => lines.push(line(name, about, d)),
+            None => missing.push(name),
+        }
+    }
+    (lines, missing)
+}
+
+fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
+    let measured = |ns| if d.n == 0 { format::NOTHING.into() } else { format::duration(ns) };
+    let quantile =
+        |ns: Option<u64>| if d.n + d.censored == 0 { format::NOTHING.into() } else { format::duration_or_hidden(ns) };
+    let values =
+        vec![measured(d.min), quantile(d.p50), quantile(d.p90), quantile(d.p99), measured(d.max), measured(d.mean)];
+    Line { name, about, n: format::count(d.n), censored: format::count(d.censored), values }
+}
+
+pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
+    vec![
+        Subject { heading: "Handovers", facts: handovers(cell) },
+        Subject { heading: "Faults", facts: faults(cell) },
+        Subject { heading: "Split brain", facts: split_brain(cell) },
+        Subject { heading: "Writes", facts: writes(cell) },
+        Subject { heading: "Fan-out", facts: fan_out(cell) },
+        Subject { heading: "Leaderless and ownership", facts: ownership(cell) },
+        Subject { heading: "Enrolment and the harness", facts: enrolment(cell) },
+    ]
+}
+
+fn handovers(cell: &CellSummary) -> Vec<Fact> {
+    let h = &cell.handovers;
+    let mut facts = vec![
+        Fact::new("Planned (a verified fault explains them)", format::count(h.planned)),
+        Fact::new("Completed", format::count(h.completed)),
+        Fact::new("Not ended when the run did (censored)", format::count_of(h.censored, h.planned)),
+        Fact::new("Unplanned (false failovers), against planned ones", format::count_of(h.unplanned, h.planned)),
+        Fact::new(
+            "Faults that the leader survived",
+            format::count_of(h.survived, h.planned.saturating_add(h.survived)),
+        ),
+    ];
+    facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
+    if let Some(excess) = &cell.excess {
+        let n = excess.over_floor.n;
+        let window = format::duration(excess.window_ns);
+        facts.push(Fact::new("Detected before the floor", format::count_of(excess.early, n)));
+        facts.push(Fact::new(
+            "Detected beyond the window",
+            format!("{} (window {window})", format::count_of(excess.beyond_window, n)),
+        ));
+    }
+    facts
+}
+
+fn faults(cell: &CellSummary) -> Vec<Fact> {
+    let f = &cell.faults;
+    let all = f.verified.saturating_add(f.unverified);
+    let late = f.lateness.as_ref().map_or_else(
+        || format::NOTHING.into(),
+        |d| format!("p50 {}, longest {}", format::duration_or_hidden(d.p50), format::duration(d.max)),
+    );
+    vec![
+        Fact::new("Verified", format::count_of(f.verified, all)),
+        Fact::new("Not verified", format::count(f.unverified)),
+        Fact::new("Ordered later than intended", late),
+    ]
+}
+
+/// A resignation has nothing to wait for: what it takes beyond the floor is the recipe's.
+fn over_floor(cell: &CellSummary) -> Option<String> {
+    let half = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);
+    let (failover, floor) = half(&cell.failover).zip(half(&cell.floor))?;
+    let times = failover as f64 / floor as f64;
+    (cell.info.fault_kind == FaultKind::Resign)
+        .then(|| format!("{times:.2} times ({} against {})", format::duration(failover), format::duration(floor)))
+}
+
+fn split_brain(cell: &CellSummary) -> Vec<Fact> {
+    let s = &cell.split_brain;
+    let of_t = cell.timeout_ms.filter(|&ms| ms > 0 && s.active_max_ns > 0).map(|ms| {
+        let share = s.active_max_ns as f64 / (ms as f64 * 1e6);
+        if share < 0.005 { " (less than 0.01 T)".into() } else { format!(" ({share:.2} T)") }
+    });
+    vec![
+        Fact::new("Definite overlaps, both processes running", format::rate(&s.active)),
+        Fact::new("Longest of them", format!("{}{}", format::duration(s.active_max_ns), of_t.unwrap_or_default())),
+        Fact::new("All of them together", format::duration(s.active_total_ns)),
+        Fact::new("Latent overlaps (a process was stopped)", counted(s.latent, s.active.n)),
+        Fact::new("Longest latent overlap", format::duration(s.latent_max_ns)),
+        Fact::new("Possible, not proven", counted(s.possible, s.active.n)),
+    ]
+}
+
+/// With the bound that stands behind it.
+fn counted(seen: u64, n: u64) -> String {
+    format::rate(&rate(seen, n))
+}
+
+fn writes(cell: &CellSummary) -> Vec<Fact> {
+    let w = &cell.writes;
+    vec![
+        Fact::new("Writes tried", format::count(w.total)),
+        Fact::new("Stale, accepted without a fence", format::rate(&w.unfenced)),
+        Fact::new("Rejected by the fence (no violation)", counted(w.fenced_off, w.total)),
+        Fact::new("Stale, past the fence", format::rate(&w.past_fence)),
+        Fact::new("Tried between waking and stepping down", counted(w.on_waking, w.total)),
+    ]
+}
+
+fn fan_out(cell: &CellSummary) -> Vec<Fact> {
+    let f = &cell.fan_out;
+    let range = |(low, high): (u64, u64)| {
+        if low == high { format::count(low) } else { format!("{} to {}", format::count(low), format::count(high)) }
+    };
+    let or_nothing = |range: Option<String>| range.unwrap_or_else(|| format::NOTHING.into());
+    let spread = f
+        .spread
+        .as_ref()
+        .map(|d| format!("p50 {}, p99 {}", format::duration_or_hidden(d.p50), format::duration_or_hidden(d.p99)));
+    vec![
+        Fact::new("Leader losses counted", format::count(f.losses)),
+        Fact::new("Others woken per loss, median (least–most)", woken(f)),
+        Fact::new("Promised by the recipe", or_nothing(f.promised.map(range))),
+        Fact::new(
+            "Requests caused per loss",
+            or_nothing(
+                f.requests.map(|(m, most)| format!("median {}, most {}", format::count(m), format::count(most))),
+            ),
+        ),
+        Fact::new("First → last watcher", or_nothing(spread)),
+        Fact::new("Deletion watches fired, by the clients", or_nothing(f.clients_saw.map(range))),
+        Fact::new("The same, by the servers", or_nothing(f.servers_say.map(format::count))),
+    ]
+}
+
+fn ownership(cell: &CellSummary) -> Vec<Fact> {
+    let (l, o, n) = (&cell.leaderless, &cell.ownership, cell.split_brain.active.n);
+    let group = l.longest_group.as_ref().map(|group| format!(" (group {})", clean::short(group, 60)));
+    vec![
+        Fact::new("Leaderless share of group-time", format::share(l.share)),
+        Fact::new(
+            "Longest without a leader",
+            format!("{}{}", format::duration(l.longest_ns), group.unwrap_or_default()),
+        ),
+        Fact::new(
+            "Groups without a leader at the end",
+            format::count_of(l.groups_at_end, cell.info.groups.len() as u64),
+        ),
+        Fact::new("Zombies (believe, do not own), against handovers", format::count_of(o.zombies, n)),
+        Fact::new("Longest zombie", format::duration(o.zombie_max_ns)),
+        Fact::new("Dead owners (own, nobody believes), against handovers", format::count_of(o.dead_owners, n)),
+        Fact::new("Longest dead owner", format::duration(o.dead_owner_max_ns)),
+        Fact::new("Time in which the observer was blind", format::duration(o.blind_ns)),
+    ]
+}
+
+fn enrolment(cell: &CellSummary) -> Vec<Fact> {
+    let e = &cell.enrolment;
+    let each = |kb: u64| match e.candidates {
+        0 => String::new(),
+        n => format!(", {} a candidate", format::memory_kb(kb as f64 / n as f64)),
+    };
+    let memory = e.rss_kb.map(|kb| format!("{}{}", format::memory_kb(kb as f64), each(kb)));
+    let planned = format::memory_kb(e.hosts as f64 * HOST_KB + e.candidates as f64 * CANDIDATE_KB);
+    vec![
+        Fact::new("Candidates", format::count(e.candidates)),
+        Fact::new("Sessions", format::count(e.sessions)),
+        Fact::new("Hosts (processes)", format::count(e.hosts)),
+        Fact::new("First connect → every group led", e.all_led_ns.map_or_else(|| "never".into(), format::duration)),
+        Fact::new("Resident memory of all hosts", memory.unwrap_or_else(|| "not measured".into())),
+        Fact::new("60 KB a candidate and 15 MB a host would be", planned),
+        Fact::new("Own stalls of the harness", format::count(cell.stalls.count)),
+        Fact::new("Longest of them", format::duration(cell.stalls.longest_ns)),
+        Fact::new(
+            "Longer than T/10",
+            format!("{} of {}", format::count(cell.stalls.over_limit), format::count(cell.stalls.count)),
+        ),
+    ]
+}

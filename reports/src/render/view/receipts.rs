@@ -1,0 +1,78 @@
+//! The proof that each fault took effect, as a table: no receipt, no sample.
+
+use serde::Serialize;
+
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, Receipt};
+
+/// Rows of the table. Where there are more receipts, those that failed come first and the rest is counted.
+const ROWS_MAX: usize = 100;
+const HOSTS_MAX: usize = 6;
+
+#[derive(Serialize)]
+pub(super) struct Receipts {
+    /// `12 of 12 verified`.
+    headline: String,
+    rows: Vec<Line>,
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Line {
+    fault: u32,
+    kind: &'static str,
+    /// Intended time, since the first fault of the cell.
+    intended: String,
+    injected: String,
+    healed: String,
+    verified: bool,
+    evidence: String,
+    hosts: String,
+    groups: String,
+}
+
+impl Receipts {
+    pub(super) fn new(cell: &CellSummary) -> Self {
+        let first = cell.receipts.iter().map(|receipt| receipt.intended).min().unwrap_or(0);
+        let mut receipts: Vec<&Receipt> = cell.receipts.iter().collect();
+        let left_out = receipts.len().saturating_sub(ROWS_MAX);
+        if left_out > 0 {
+            receipts.sort_by_key(|receipt| receipt.verified);
+        }
+        let verified = receipts.iter().filter(|receipt| receipt.verified).count() as u64;
+        let headline = if receipts.is_empty() {
+            "no fault was injected".into()
+        } else {
+            format!("{} of {} verified", format::count(verified), format::count(receipts.len() as u64))
+        };
+        Self { headline, rows: receipts.into_iter().take(ROWS_MAX).map(|r| line(r, first)).collect(), left_out }
+    }
+}
+
+fn line(receipt: &Receipt, first: u64) -> Line {
+    let hosts: Vec<String> = receipt.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40)).collect();
+    let more = receipt.hosts.len().saturating_sub(HOSTS_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Line {
+        fault: receipt.fault,
+        kind: receipt.kind.name(),
+        intended: format!("+{}", format::duration(receipt.intended.saturating_sub(first))),
+        injected: receipt.injected.map_or_else(|| "never".into(), |(from, to)| since(receipt.intended, from, to)),
+        healed: match (receipt.healed, receipt.injected) {
+            (Some((healed, _)), Some((injected, _))) => {
+                format!("after {}", format::duration(healed.saturating_sub(injected)))
+            }
+            (Some(_), None) => "yes".into(),
+            (None, _) => format::NOTHING.into(),
+        },
+        verified: receipt.verified,
+        evidence: clean::short(&receipt.evidence, 400),
+        hosts: format!("{}{more}", hosts.join(", ")),
+        groups: format::count(receipt.groups),
+    }
+}
+
+fn since(intended: u64, from: u64, to: u64) -> String {
+    let took = format::duration(to.saturating_sub(from));
+    format!("{} late, took {took}", format::duration(from.saturating_sub(intended)))
+}

@@ -1,0 +1,118 @@
+//! A cell in one line: what it was, the three headline numbers, its verdict. The page and the terminal show the same.
+
+use serde::Serialize;
+
+use crate::record::Fencing;
+use crate::render::state::{Chip, State};
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, FanOut, Rate, Summary};
+
+#[derive(Serialize)]
+pub(crate) struct Row {
+    /// Name of the cell's section within the page.
+    pub(crate) anchor: String,
+    pub(crate) name: String,
+    pub(crate) recipe: String,
+    pub(crate) step_down: String,
+    pub(crate) fault: String,
+    /// T, the negotiated one; and the one asked for where they differ.
+    pub(crate) t: String,
+    pub(crate) size: String,
+    pub(crate) p50: String,
+    pub(crate) p99: String,
+    /// How many handovers stand behind p50 and p99.
+    pub(crate) handovers: String,
+    pub(crate) woken: String,
+    pub(crate) overlaps: String,
+    pub(crate) overlaps_short: String,
+    /// Whether there is something to be seen in red.
+    pub(crate) overlapped: bool,
+    pub(crate) overlap_longest: String,
+    pub(crate) stale: String,
+    pub(crate) stale_short: String,
+    pub(crate) stale_seen: bool,
+    /// What the unfenced ledger says, where it has something to say.
+    pub(crate) stale_note: String,
+    pub(crate) state: Chip,
+}
+
+pub(super) fn rows(summary: &Summary) -> Vec<Row> {
+    summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect()
+}
+
+impl Row {
+    pub(crate) fn new(place: usize, cell: &CellSummary) -> Self {
+        let info = &cell.info;
+        let stale = counted_writes(cell);
+        let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
+            cell.failover.as_ref().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
+        };
+        let longest = cell.split_brain.active_max_ns;
+        Self {
+            anchor: format!("cell-{}", place + 1),
+            name: clean::short(&info.name, 60),
+            recipe: clean::short(&info.recipe, 40),
+            step_down: clean::short(&info.step_down, 24),
+            fault: clean::short(&info.fault, 40),
+            t: negotiated(cell),
+            size: format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group),
+            p50: quantile(|d| d.p50),
+            p99: quantile(|d| d.p99),
+            handovers: handovers(cell),
+            woken: woken(&cell.fan_out),
+            overlaps: format::rate(&cell.split_brain.active),
+            overlaps_short: format::rate_short(&cell.split_brain.active),
+            overlapped: cell.split_brain.active.seen > 0,
+            overlap_longest: if longest > 0 { format!("longest {}", format::duration(longest)) } else { String::new() },
+            stale: format::rate(stale),
+            stale_short: format::rate_short(stale),
+            stale_seen: stale.seen > 0,
+            stale_note: match info.fencing {
+                Fencing::Fenced if cell.writes.unfenced.seen == 0 => String::new(),
+                Fencing::Fenced => {
+                    format!("past the fence; {} without it", format::count(cell.writes.unfenced.seen))
+                }
+                Fencing::Unfenced => "without a fence".into(),
+            },
+            state: State::of_cell(cell).into(),
+        }
+    }
+}
+
+/// Stale writes of the ledger that the cell's verdict counts.
+pub(super) fn counted_writes(cell: &CellSummary) -> &Rate {
+    match cell.info.fencing {
+        Fencing::Fenced => &cell.writes.past_fence,
+        Fencing::Unfenced => &cell.writes.unfenced,
+    }
+}
+
+pub(super) fn negotiated(cell: &CellSummary) -> String {
+    let asked = format::setting_ms(cell.info.timeout_asked_ms);
+    match cell.timeout_ms {
+        Some(ms) if ms == cell.info.timeout_asked_ms => asked,
+        Some(ms) => format!("{} (asked {asked})", format::setting_ms(ms)),
+        None => format!("none (asked {asked})"),
+    }
+}
+
+fn handovers(cell: &CellSummary) -> String {
+    match cell.failover.as_ref() {
+        Some(d) if d.censored > 0 => {
+            format!("n {}, {} not ended", format::count(d.n), format::count(d.censored))
+        }
+        Some(d) => format!("n {}", format::count(d.n)),
+        None => "no handover".into(),
+    }
+}
+
+/// `1`, or the median with least and most where they differ.
+pub(super) fn woken(fan_out: &FanOut) -> String {
+    match fan_out.woken {
+        None => format::NOTHING.into(),
+        Some((least, _, most)) if least == most => format::count(most),
+        Some((least, median, most)) => {
+            format!("{} ({}–{})", format::count(median), format::count(least), format::count(most))
+        }
+    }
+}

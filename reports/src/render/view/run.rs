@@ -1,0 +1,217 @@
+//! The run as a whole: its verdict in plain words, what was run and on what, and what a reader must know beforehand.
+
+use serde::Serialize;
+
+use super::{Fact, first_lines};
+use crate::record::{Manifest, RunState};
+use crate::render::state::{Chip, State};
+use crate::render::{clean, format};
+use crate::summary::{CheckResult, Summary};
+
+/// Problems named at the top; the rest is counted.
+const PROBLEMS_MAX: usize = 12;
+const LINES_MAX: usize = 40;
+const CHARS_MAX: usize = 600;
+
+#[derive(Serialize)]
+pub(crate) struct Banner {
+    pub(crate) state: Chip,
+    /// The verdict as a sentence.
+    pub(crate) sentence: String,
+    pub(crate) problems: Vec<Problem>,
+    /// Problems that there was no room for.
+    pub(crate) more: usize,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Problem {
+    pub(crate) anchor: String,
+    pub(crate) cell: String,
+    pub(crate) check: String,
+    pub(crate) headline: String,
+    pub(crate) state: Chip,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Run {
+    scenario: String,
+    summary: String,
+    /// By paragraphs: a line break alone is where the scenario's author wrapped the text.
+    analysis: Vec<String>,
+    facts: Vec<Fact>,
+    versions: Vec<(String, String)>,
+    /// Said before anything else: warnings of the run, notes of the reader, a run that did not end.
+    cautions: Vec<String>,
+    command: String,
+    folder: String,
+    seed: String,
+    id: String,
+}
+
+pub(crate) fn banner(summary: &Summary) -> Banner {
+    let mut problems: Vec<(State, Problem)> = Vec::new();
+    for (i, cell) in summary.cells.iter().enumerate() {
+        let name = clean::short(&cell.info.name, 60);
+        let anchor = format!("cell-{}", i + 1);
+        for check in cell.checks.iter().filter(|check| State::of_check(check) >= State::Inconclusive) {
+            problems.push(problem(anchor.clone(), name.clone(), check));
+        }
+        let state = State::of_cell(cell);
+        if state >= State::Inconclusive && cell.checks.iter().all(|check| State::of_check(check) < state) {
+            let (check, headline) = ("cell".into(), "no check says why; look at what is missing from it".into());
+            problems.push((state, Problem { anchor, cell: name, check, headline, state: state.into() }));
+        }
+    }
+    problems.sort_by_key(|(state, _)| std::cmp::Reverse(*state));
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    Banner {
+        state: State::of_run(summary).into(),
+        sentence: sentence(summary),
+        problems: problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(),
+        more,
+    }
+}
+
+fn problem(anchor: String, cell: String, check: &CheckResult) -> (State, Problem) {
+    let state = State::of_check(check);
+    let (check, headline) = (clean::short(&check.name, 40), clean::short(&check.headline, 300));
+    (state, Problem { anchor, cell, check, headline, state: state.into() })
+}
+
+fn sentence(summary: &Summary) -> String {
+    let there = summary.cells.len() as u64;
+    let missing = u64::from(summary.manifest.cells_planned).saturating_sub(there);
+    let missing = match missing {
+        0 => String::new(),
+        n => format!(" {} that the scenario asks for left no record.", format::plural(n, "cell", "cells")),
+    };
+    if there == 0 {
+        return format!("No cell was recorded, so nothing was shown.{missing}");
+    }
+    let parts: Vec<String> = [State::Fail, State::Inconclusive, State::Unsafe, State::Pass]
+        .into_iter()
+        .map(|state| (state, summary.cells.iter().filter(|cell| State::of_cell(cell) == state).count() as u64))
+        .filter(|&(_, n)| n > 0)
+        .map(|(state, n)| {
+            let are = if n == 1 { "is" } else { "are" };
+            match state {
+                State::Pass => format!("{} passed", format::count(n)),
+                State::Unsafe => format!("{} {are} unsafe as expected", format::count(n)),
+                State::Inconclusive => format!("{} {are} inconclusive", format::count(n)),
+                State::Fail => format!("{} failed", format::count(n)),
+            }
+        })
+        .collect();
+    format!("Of {}, {}.{missing}", format::plural(there, "cell", "cells"), join_and(&parts))
+}
+
+fn join_and(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+impl Run {
+    pub(super) fn new(summary: &Summary) -> Self {
+        let manifest = &summary.manifest;
+        let versions = manifest.versions.iter();
+        Self {
+            scenario: clean::short(&manifest.scenario, 80),
+            summary: clean::short(&manifest.summary, CHARS_MAX),
+            analysis: paragraphs(&clean::prose(&manifest.analysis)),
+            facts: facts(summary),
+            versions: versions.map(|(name, v)| (clean::short(name, 60), clean::short(v, 120))).collect(),
+            cautions: cautions(summary),
+            command: clean::line(&manifest.command),
+            folder: if manifest.folder.is_empty() { "RECORD".into() } else { clean::line(&manifest.folder) },
+            seed: manifest.seed.to_string(),
+            id: clean::short(&manifest.run, 80),
+        }
+    }
+}
+
+fn facts(summary: &Summary) -> Vec<Fact> {
+    let manifest = &summary.manifest;
+    let machine = &manifest.machine;
+    let mut facts = vec![
+        Fact::new("Ensemble", clean::short(&manifest.ensemble, 200)),
+        Fact::new("ZooKeeper", clean::short(&manifest.ensemble_version, 120)),
+        Fact::new(
+            "Machine",
+            format!(
+                "{}, {}, {} of memory, {}",
+                clean::short(&machine.cpu, 80),
+                format::plural(machine.cores.into(), "core", "cores"),
+                format::memory_kb(machine.memory_mb as f64 * 1024.0),
+                clean::short(&machine.kernel, 80)
+            ),
+        ),
+        Fact::new("Load when it began", format!("{} (one-minute average)", clean::short(&machine.load_1m, 20))),
+        Fact::new("Began", clean::short(&manifest.started_utc, 40)),
+        Fact::new("Ended", manifest.ended_utc.as_ref().map_or("not noted".into(), |ended| clean::short(ended, 40))),
+        Fact::new("Recorded for", summary.recorded_ns.map_or_else(|| format::NOTHING.into(), format::duration)),
+        Fact::new("Seed", manifest.seed.to_string()),
+        Fact::new("Cells", cells(summary)),
+        Fact::new("T asked → negotiated", timeouts(summary)),
+    ];
+    let largest = summary.cells.iter().max_by_key(|cell| cell.enrolment.candidates);
+    if let Some(cell) = largest {
+        let groups = format::plural(cell.info.groups.len() as u64, "group", "groups");
+        let hosts = format::plural(cell.info.hosts.len() as u64, "host", "hosts");
+        let candidates = format::plural(cell.enrolment.candidates, "candidate", "candidates");
+        let sessions = format::plural(cell.enrolment.sessions, "session", "sessions");
+        facts.push(Fact::new("Largest cell", format!("{candidates} in {groups} on {hosts}, {sessions}")));
+    }
+    facts.push(Fact::new("Run", clean::short(&manifest.run, 80)));
+    facts
+}
+
+fn cells(summary: &Summary) -> String {
+    let (there, planned) = (summary.cells.len() as u64, u64::from(summary.manifest.cells_planned));
+    format!("{} of {} planned", format::count(there), format::count(planned))
+}
+
+fn timeouts(summary: &Summary) -> String {
+    let mut pairs: Vec<(u64, Option<u64>)> =
+        summary.cells.iter().map(|cell| (cell.info.timeout_asked_ms, cell.timeout_ms)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let words = pairs.into_iter().take(12).map(|(asked, got)| {
+        let got = got.map_or_else(|| "no session".into(), format::setting_ms);
+        format!("{} → {got}", format::setting_ms(asked))
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { format::NOTHING.into() } else { words }
+}
+
+fn cautions(summary: &Summary) -> Vec<String> {
+    let mut lines: Vec<String> = ended(&summary.manifest).into_iter().map(str::to_owned).collect();
+    lines.extend(remarks(summary));
+    lines
+}
+
+/// What must be known before any figure is believed.
+pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
+    let mut lines = first_lines(&summary.manifest.warnings, LINES_MAX, CHARS_MAX);
+    lines.extend(first_lines(&summary.notes, LINES_MAX, CHARS_MAX));
+    lines
+}
+
+fn ended(manifest: &Manifest) -> Option<&'static str> {
+    match manifest.state {
+        RunState::Completed => None,
+        RunState::Running => Some("This run has no end on record: it is still running, or it was killed."),
+        RunState::Interrupted => Some("This run was interrupted; what it recorded until then is here."),
+        RunState::Aborted => {
+            Some("This run was ended by an error of the infrastructure; what it recorded until then is here.")
+        }
+    }
+}
+
+/// Text between blank lines, each in one line.
+fn paragraphs(prose: &str) -> Vec<String> {
+    let one = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    prose.split("\n\n").map(one).filter(|paragraph| !paragraph.is_empty()).collect()
+}

@@ -1,0 +1,142 @@
+//! How high a rate may be, given how often something was seen: a zero is worth what stands behind it.
+
+use crate::summary::Rate;
+
+/// The chance that is left to rates above the bound.
+const LEFT: f64 = 0.05;
+/// Halvings of the bracket: beyond the precision of f64.
+const HALVINGS: u32 = 200;
+
+/// `seen` out of `n` with its bound. More seen than opportunities raises `n`: a rate above 1 says nothing.
+#[must_use]
+pub fn rate(seen: u64, n: u64) -> Rate {
+    let n = n.max(seen);
+    Rate { seen, n, upper_95: upper_95(seen, n) }
+}
+
+/// One-sided 95 % upper bound of a rate (Clopper and Pearson 1934): the p at which seeing at most `seen` out of `n`
+/// has a chance of 5 %. `1 − 0.05^(1/n)` at zero, about 3/n. None where `n` is 0.
+#[must_use]
+pub fn upper_95(seen: u64, n: u64) -> Option<f64> {
+    if n == 0 {
+        return None;
+    }
+    if seen >= n {
+        return Some(1.0);
+    }
+    if seen == 0 {
+        return Some(-(LEFT.ln() / n as f64).exp_m1());
+    }
+    let (mut low, mut high) = (seen as f64 / n as f64, 1.0);
+    for _ in 0..HALVINGS {
+        let p = f64::midpoint(low, high);
+        // P(X ≤ seen) is the regularised incomplete beta function at 1 − p.
+        if beta(1.0 - p, (n - seen) as f64, seen as f64 + 1.0) > LEFT {
+            low = p;
+        } else {
+            high = p;
+        }
+    }
+    Some(high)
+}
+
+/// Regularised incomplete beta function I_x(a, b) by its continued fraction (DLMF 8.17.22), a, b > 0.
+fn beta(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    // The fraction converges fast on this side of the mean; the other side is its mirror image.
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - beta(1.0 - x, b, a);
+    }
+    let scale = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
+    (scale.exp() / a * fraction(x, a, b)).clamp(0.0, 1.0)
+}
+
+/// The continued fraction by the modified method of Lentz.
+fn fraction(x: f64, a: f64, b: f64) -> f64 {
+    const TINY: f64 = 1e-300;
+    let away = |v: f64| if v.abs() < TINY { TINY } else { v };
+    let mut c = 1.0;
+    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
+    let mut result = d;
+    for m in 1..100_000_u32 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        d = 1.0 / away(1.0 + even * d);
+        c = away(1.0 + even / c);
+        result *= d * c;
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        d = 1.0 / away(1.0 + odd * d);
+        c = away(1.0 + odd / c);
+        result *= d * c;
+        if (d * c - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    result
+}
+
+/// Logarithm of the gamma function for x > 0: Stirling's series (DLMF 5.11.1), shifted up to where it is exact enough.
+fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut shift) = (x, 0.0);
+    while x < 15.0 {
+        shift -= x.ln();
+        x += 1.0;
+    }
+    let inverse = 1.0 / (x * x);
+    let series = (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
+    shift + (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// P(X ≤ k) summed term by term, from the end where the terms do not vanish.
+    fn at_most(k: u64, n: u64, p: f64) -> f64 {
+        if p > 0.5 {
+            return 1.0 - at_most(n - k - 1, n, 1.0 - p);
+        }
+        let mut term = (1.0 - p).powf(n as f64);
+        let mut sum = term;
+        for i in 0..k {
+            term *= (n - i) as f64 / (i + 1) as f64 * p / (1.0 - p);
+            sum += term;
+        }
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn the_bound_is_where_the_binomial_tail_is_five_percent(n in 1_u64..250, share in 0.0_f64..1.0) {
+            let seen = ((n as f64) * share) as u64;
+            let p = upper_95(seen, n).unwrap();
+            prop_assume!(seen < n);
+            prop_assert!((at_most(seen, n, p) - 0.05).abs() < 1e-6, "{seen} of {n}: {p}");
+        }
+
+        #[test]
+        fn more_evidence_never_raises_the_bound(n in 1_u64..100_000, seen in 0_u64..50) {
+            prop_assert!(upper_95(seen, n + 1000) <= upper_95(seen, n));
+        }
+    }
+
+    #[test]
+    fn zero_of_n_is_about_three_in_n() {
+        assert!((upper_95(0, 1000).unwrap() - 0.002_991_2).abs() < 1e-6);
+        assert_eq!(upper_95(0, 0), None);
+        assert_eq!(upper_95(3, 3), Some(1.0));
+    }
+
+    #[test]
+    fn half_a_million_writes_are_no_trouble() {
+        let p = upper_95(1234, 500_000).unwrap();
+        assert!(p > 0.002_468 && p < 0.002_6, "{p}");
+    }
+}

@@ -1,0 +1,175 @@
+//! Samples, some of which had not ended when the run did, to a distribution that a report can show.
+
+use hdrhistogram::Histogram;
+
+use crate::record::Nanos;
+use crate::summary::Distribution;
+
+/// Points of a curve that a picture can use.
+const CURVE_POINTS_MAX: usize = 200;
+
+/// Durations of one kind: completed ones, and those cut off while still under way.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    completed: Vec<Nanos>,
+    censored: Vec<Nanos>,
+}
+
+impl Samples {
+    pub fn push(&mut self, value: Nanos) {
+        self.completed.push(value);
+    }
+
+    /// It had lasted this long when the run ended.
+    pub fn censor(&mut self, value: Nanos) {
+        self.censored.push(value);
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.completed.is_empty() && self.censored.is_empty()
+    }
+
+    /// The distribution; None without any sample. Quantiles come from a histogram of three significant digits, or
+    /// from the product-limit estimate of Kaplan and Meier (1958) where a sample is censored. `min`, `max` and `mean`
+    /// are those of the completed samples, 0 where there is none.
+    #[must_use]
+    pub fn distribution(mut self) -> Option<Distribution> {
+        if self.is_empty() {
+            return None;
+        }
+        self.completed.sort_unstable();
+        self.censored.sort_unstable();
+        let values = &self.completed;
+        let (min, max) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
+        let sum: u128 = values.iter().map(|&v| u128::from(v)).sum();
+        let mean = sum.checked_div(values.len() as u128).map_or(0, |mean| mean as Nanos);
+        let steps = product_limit(values, &self.censored);
+        let [p50, p90, p99] = match self.histogram() {
+            Some(histogram) => [0.5, 0.9, 0.99].map(|q| Some(histogram.value_at_quantile(q).clamp(min, max))),
+            None => [0.5, 0.9, 0.99].map(|q| quantile(&steps, q)),
+        };
+        let (n, censored) = (values.len() as u64, self.censored.len() as u64);
+        Some(Distribution { n, censored, min, p50, p90, p99, max, mean, curve: thin(steps) })
+    }
+
+    /// None where a sample is censored, or a value too large for a histogram.
+    fn histogram(&self) -> Option<Histogram<u64>> {
+        if !self.censored.is_empty() {
+            return None;
+        }
+        let mut histogram = Histogram::new(3).ok()?;
+        self.completed.iter().try_for_each(|&v| histogram.record(v)).ok()?;
+        Some(histogram)
+    }
+}
+
+/// Steps of the estimated distribution function: at each completed value, the fraction of all samples no longer than it.
+/// A sample censored at a value counts as longer than it. Both slices are sorted.
+fn product_limit(completed: &[Nanos], censored: &[Nanos]) -> Vec<(Nanos, f64)> {
+    let mut steps: Vec<(Nanos, f64)> = Vec::new();
+    let (mut longer, mut at) = (1.0, 0);
+    while at < completed.len() {
+        let value = completed[at];
+        let next = at + completed[at..].partition_point(|&v| v == value);
+        let gone = censored.partition_point(|&v| v < value);
+        let at_risk = (completed.len() - at) + (censored.len() - gone);
+        if censored.is_empty() {
+            // The same figure without the rounding of many products.
+            longer = (completed.len() - next) as f64 / completed.len() as f64;
+        } else {
+            longer *= 1.0 - (next - at) as f64 / at_risk as f64;
+        }
+        steps.push((value, 1.0 - longer));
+        at = next;
+    }
+    steps
+}
+
+fn quantile(steps: &[(Nanos, f64)], q: f64) -> Option<Nanos> {
+    steps.get(steps.partition_point(|&(_, share)| share < q - 1e-12)).map(|&(value, _)| value)
+}
+
+/// Keeps evenly spread steps, the first and the last among them.
+fn thin(steps: Vec<(Nanos, f64)>) -> Vec<(Nanos, f64)> {
+    if steps.len() <= CURVE_POINTS_MAX {
+        return steps;
+    }
+    let last = steps.len() - 1;
+    (0..CURVE_POINTS_MAX).map(|i| steps[i * last / (CURVE_POINTS_MAX - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(completed: &[Nanos], censored: &[Nanos]) -> Distribution {
+        Samples { completed: completed.to_vec(), censored: censored.to_vec() }.distribution().unwrap()
+    }
+
+    #[test]
+    fn nothing_measured_is_no_distribution() {
+        assert_eq!(Samples::default().distribution(), None);
+    }
+
+    #[test]
+    fn censored_samples_hide_the_quantiles_they_reach() {
+        let d = of(&[10, 20], &[30, 30]);
+        assert_eq!((d.n, d.censored, d.p50, d.p90), (2, 2, Some(20), None));
+        let d = of(&[], &[5]);
+        assert_eq!((d.n, d.censored, d.p50, d.max), (0, 1, None, 0));
+    }
+
+    #[test]
+    fn a_sample_censored_early_only_leaves_the_risk_set() {
+        // At 10: 1 of 3 at risk (the one censored at 5 is gone); at 20: 1 of 2; at 30: 1 of 1.
+        let d = of(&[10, 20, 30], &[5]);
+        let shares: Vec<f64> = d.curve.iter().map(|c| c.1).collect();
+        for (share, expected) in shares.iter().zip([1.0 / 3.0, 2.0 / 3.0, 1.0]) {
+            assert!((share - expected).abs() < 1e-12);
+        }
+    }
+
+    /// The share of samples longer than `t`, from the definition: a product over all distinct completed values.
+    fn survival(completed: &[Nanos], censored: &[Nanos], t: Nanos) -> f64 {
+        let mut distinct = completed.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        distinct.iter().filter(|&&v| v <= t).fold(1.0, |s, &v| {
+            let died = completed.iter().filter(|&&c| c == v).count() as f64;
+            let risk = completed.iter().chain(censored).filter(|&&c| c >= v).count() as f64;
+            s * (1.0 - died / risk)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_agree_with_a_sorted_vector(mut values in prop::collection::vec(0_u64..20_000_000_000, 1..300)) {
+            let d = of(&values, &[]);
+            values.sort_unstable();
+            for (q, got) in [(0.5, d.p50), (0.9, d.p90), (0.99, d.p99)] {
+                let exact = values[((q * values.len() as f64).ceil() as usize).max(1) - 1];
+                let off = got.unwrap().abs_diff(exact);
+                prop_assert!(off as f64 <= exact as f64 / 900.0 + 1.0, "{q}: {got:?} against {exact}");
+            }
+            prop_assert_eq!((d.min, d.max), (values[0], values[values.len() - 1]));
+            prop_assert!(d.curve.len() <= 200 && d.curve.is_sorted());
+            prop_assert!((d.curve[d.curve.len() - 1].1 - 1.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn kaplan_meier_agrees_with_its_definition(
+            completed in prop::collection::vec(0_u64..40, 1..60),
+            censored in prop::collection::vec(0_u64..40, 1..60),
+        ) {
+            let d = of(&completed, &censored);
+            for &(t, share) in &d.curve {
+                prop_assert!((1.0 - share - survival(&completed, &censored, t)).abs() < 1e-9);
+            }
+            let first = d.curve.iter().find(|c| c.1 >= 0.5 - 1e-12).map(|c| c.0);
+            prop_assert_eq!(d.p50, first);
+        }
+    }
+}

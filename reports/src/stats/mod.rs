@@ -1,0 +1,9 @@
+//! Statistics that any verdict or figure needs: distributions with censoring, upper bounds of rates, spans of time.
+//! Pure functions, each tested against the slow and obvious way.
+
+mod bound;
+mod distribution;
+pub mod spans;
+
+pub use bound::{rate, upper_95};
+pub use distribution::Samples;

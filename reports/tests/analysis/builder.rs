@@ -1,0 +1,414 @@
+//! Builds records in memory: a cell that runs as it should, to which a test adds what goes wrong. Times are milliseconds.
+
+use std::collections::BTreeMap;
+
+use hustings_reports::analysis::summarise;
+use hustings_reports::record::*;
+use hustings_reports::summary::{CellSummary, CheckResult};
+use hustings_reports::verdict::Verdict;
+
+pub(crate) const T: u64 = 4_000;
+pub(crate) const TICK: u64 = 1_000;
+pub(crate) const MEASURE: u64 = 10_000;
+pub(crate) const TEAR_DOWN: u64 = 100_000;
+pub(crate) const END: u64 = 101_000;
+
+pub(crate) fn ms(ms: u64) -> Nanos {
+    ms * 1_000_000
+}
+
+/// A candidate's present incarnation.
+#[derive(Clone)]
+struct Standing {
+    session: i64,
+    node: String,
+    czxid: i64,
+    term: u32,
+}
+
+pub(crate) struct Cell {
+    pub(crate) info: CellInfo,
+    pub(crate) complete: bool,
+    hosts: Vec<Vec<Event>>,
+    dead: Vec<bool>,
+    pub(crate) coordinator: Vec<Event>,
+    pub(crate) observer: Vec<Event>,
+    standing: BTreeMap<u32, Standing>,
+    leaders: BTreeMap<u32, u32>,
+    fresh: i64,
+    faults: u32,
+    /// Added to what the servers count.
+    pub(crate) servers_differ: i64,
+    pub(crate) servers_silent: bool,
+    /// Give segments no `End`.
+    pub(crate) endless: bool,
+}
+
+impl Cell {
+    /// Every group has a candidate on each host, and host 0 leads them all.
+    pub(crate) fn new(recipe: &str, groups: u32, hosts: u16, kind: FaultKind) -> Self {
+        let mut cell = Self {
+            info: info(recipe, groups, hosts, kind),
+            complete: true,
+            hosts: vec![Vec::new(); usize::from(hosts)],
+            dead: vec![false; usize::from(hosts)],
+            coordinator: Vec::new(),
+            observer: Vec::new(),
+            standing: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            fresh: 100,
+            faults: 0,
+            servers_differ: 0,
+            servers_silent: false,
+            endless: false,
+        };
+        for group in 0..groups {
+            for host in 0..hosts {
+                let cand = cell.cand(group, host);
+                cell.host(host).push(Event::Candidate { t: ms(1_000), cand, group });
+                cell.join(group, host, 2_000);
+            }
+            cell.lead(group, 0, 3_000);
+        }
+        cell
+    }
+
+    pub(crate) fn cand(&self, group: u32, host: u16) -> u32 {
+        group * self.hosts.len() as u32 + u32::from(host)
+    }
+
+    pub(crate) fn host(&mut self, host: u16) -> &mut Vec<Event> {
+        &mut self.hosts[usize::from(host)]
+    }
+
+    pub(crate) fn session(&self, group: u32, host: u16) -> i64 {
+        self.standing[&self.cand(group, host)].session
+    }
+
+    pub(crate) fn node(&self, group: u32, host: u16) -> String {
+        self.standing[&self.cand(group, host)].node.clone()
+    }
+
+    pub(crate) fn czxid(&self, group: u32, host: u16) -> i64 {
+        self.standing[&self.cand(group, host)].czxid
+    }
+
+    /// A new session and a new znode.
+    pub(crate) fn join(&mut self, group: u32, host: u16, at: u64) {
+        self.fresh += 1;
+        let (cand, session, czxid) = (self.cand(group, host), 10_000 + self.fresh, self.fresh);
+        let lock = self.info.recipe.starts_with("lock");
+        let node = if lock { "lock".to_owned() } else { format!("n_{czxid:010}") };
+        let named = (!lock).then(|| node.clone());
+        let state = SessionChange::Connected;
+        self.host(host).extend([
+            Event::Session { t: ms(at), session, timeout_ms: T, asked_ms: T, connect_ns: ms(5) },
+            Event::State { t: ms(at), session, state },
+            Event::Incarnation { t: ms(at), cand, session },
+            Event::Joined { t: ms(at), cand, session, czxid: named.is_some().then_some(czxid), node: named },
+            Event::Settled { t: ms(at), cand, session, requests: 2 },
+        ]);
+        self.standing.insert(cand, Standing { session, node, czxid, term: 0 });
+    }
+
+    /// Grants the lead, lets ZooKeeper agree, and writes once.
+    pub(crate) fn lead(&mut self, group: u32, host: u16, at: u64) {
+        self.believe(group, host, at);
+        self.own(group, host, at);
+        self.write(group, host, at + 2);
+    }
+
+    /// Only believes.
+    pub(crate) fn believe(&mut self, group: u32, host: u16, at: u64) {
+        let cand = self.cand(group, host);
+        if self.info.recipe.starts_with("lock") {
+            self.fresh += 1;
+            let czxid = self.fresh;
+            self.standing.get_mut(&cand).unwrap().czxid = czxid;
+        }
+        let standing = self.standing.get_mut(&cand).unwrap();
+        standing.term += 1;
+        let Standing { session, node, czxid, term } = standing.clone();
+        self.host(host).extend([
+            Event::Grant { t: ms(at), cand, session, term, czxid, node },
+            Event::Granted { t: ms(at) + 10_000, cand, session, term },
+        ]);
+        self.leaders.insert(group, cand);
+    }
+
+    /// Only says that ZooKeeper names this owner.
+    pub(crate) fn own(&mut self, group: u32, host: u16, at: u64) {
+        let Standing { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
+        let (session, node, czxid) = (Some(session), Some(node), Some(czxid));
+        self.observer.push(Event::Owner { from: ms(at) - 1_000, to: ms(at), group, session, node, czxid });
+    }
+
+    /// `at` is r⁻; r⁺ is 10 µs later.
+    pub(crate) fn revoke(&mut self, group: u32, host: u16, at: u64, reason: Reason) {
+        let cand = self.cand(group, host);
+        let Standing { session, term, .. } = self.standing[&cand].clone();
+        let (from, to) = (ms(at), ms(at) + 10_000);
+        self.host(host).push(Event::Revoke { from, to, cand, session, term, reason });
+        if self.leaders.get(&group) == Some(&cand) {
+            self.leaders.remove(&group);
+        }
+    }
+
+    pub(crate) fn notify(&mut self, group: u32, host: u16, node: &str, at: u64) {
+        let (cand, session) = (self.cand(group, host), self.session(group, host));
+        let node = node.to_owned();
+        self.host(host).push(Event::Notified { t: ms(at), cand, session, node, kind: NotifiedKind::Deleted });
+        self.host(host).push(Event::Settled { t: ms(at) + 500_000, cand, session, requests: 2 });
+    }
+
+    pub(crate) fn left(&mut self, group: u32, host: u16, at: u64, how: LeaveHow, delete: Option<(u64, u64)>) {
+        let (cand, session) = (self.cand(group, host), self.session(group, host));
+        let delete = delete.map(|(from, to)| (ms(from), ms(to)));
+        self.host(host).push(Event::Left { t: ms(at), cand, session, how, delete });
+    }
+
+    pub(crate) fn write(&mut self, group: u32, host: u16, at: u64) {
+        let cand = self.cand(group, host);
+        let Standing { session, czxid, .. } = self.standing[&cand].clone();
+        self.coordinator.push(Event::Write {
+            t: ms(at),
+            seq: 0,
+            group,
+            cand,
+            host,
+            czxid,
+            session,
+            unfenced_stale: false,
+            fenced_rejected: false,
+            fenced_stale: false,
+        });
+    }
+
+    /// Orders a fault on the candidates of these groups on one host.
+    pub(crate) fn fault(&mut self, kind: FaultKind, host: u16, groups: &[u32], at: u64, for_ms: Option<u64>) -> u32 {
+        let cands = groups.iter().map(|&g| self.cand(g, host)).collect();
+        let (t, id) = (ms(at), self.faults);
+        self.faults += 1;
+        let (intended, groups, hosts, detail) = (t, groups.to_vec(), vec![host], String::new());
+        self.coordinator.push(Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, detail });
+        id
+    }
+
+    pub(crate) fn receipt(&mut self, id: u32, stage: ReceiptStage, at: u64, verified: bool, touches: Vec<Touch>) {
+        let evidence = if verified { "seen" } else { "not seen" }.to_owned();
+        let (from, to) = (ms(at), ms(at) + 100_000);
+        self.coordinator.push(Event::Receipt { id, stage, from, to, verified, evidence, touches });
+    }
+
+    pub(crate) fn injected(&mut self, id: u32, at: u64) {
+        self.receipt(id, ReceiptStage::Injected, at, true, Vec::new());
+    }
+
+    pub(crate) fn healed(&mut self, id: u32, at: u64) {
+        self.receipt(id, ReceiptStage::Healed, at, true, Vec::new());
+    }
+
+    /// Kills a host: what it believed ends with it.
+    pub(crate) fn kill(&mut self, host: u16, at: u64) {
+        self.dead[usize::from(host)] = true;
+        let status = "signal: 9".to_owned();
+        let (t, killed, rss_max_kb) = (ms(at) + 50_000, true, 1);
+        self.coordinator.push(Event::HostEnded { t, host, life: 0, killed, status, rss_max_kb });
+        self.leaders.retain(|_, cand| *cand % self.hosts.len() as u32 != u32::from(host));
+    }
+
+    /// The leader on host 0 resigns, host 1 follows within 5 ms: a whole planned handover.
+    pub(crate) fn resign(&mut self, group: u32, at: u64) {
+        let id = self.fault(FaultKind::Resign, 0, &[group], at, None);
+        self.injected(id, at);
+        let node = self.node(group, 0);
+        self.revoke(group, 0, at + 1, Reason::Resigned);
+        self.left(group, 0, at + 4, LeaveHow::Resigned, Some((at + 2, at + 3)));
+        self.wake(group, &node, at + 3);
+        self.lead(group, 1, at + 5);
+        self.join(group, 0, at + 20);
+    }
+
+    /// Tells whom the recipe would tell, other than host 0.
+    pub(crate) fn wake(&mut self, group: u32, node: &str, at: u64) {
+        let hosts = self.hosts.len() as u16;
+        let woken = match self.info.recipe.as_str() {
+            "naive" | "lock-race" => 1..hosts,
+            "poll-race" => 1..1,
+            _ => 1..2,
+        };
+        woken.for_each(|host| self.notify(group, host, node, at));
+    }
+
+    /// Host 0 is killed and leads nothing any more; host 1 follows after the session's expiry. Detected `T − 500 + over`
+    /// after the kill.
+    pub(crate) fn crash(&mut self, at: u64, over: u64) {
+        let groups: Vec<u32> = (0..self.info.groups.len() as u32).collect();
+        let id = self.fault(FaultKind::Crash, 0, &groups, at, None);
+        let touch = |g: &u32| Touch { session: self.session(*g, 0), last_up: ms(at - 500) };
+        let touches = groups.iter().map(touch).collect();
+        self.receipt(id, ReceiptStage::Injected, at, true, touches);
+        let nodes: Vec<String> = groups.iter().map(|&g| self.node(g, 0)).collect();
+        self.kill(0, at);
+        for (group, node) in groups.into_iter().zip(nodes) {
+            let detected = at - 500 + T + over;
+            self.wake(group, &node, detected);
+            self.lead(group, 1, detected + 2);
+        }
+    }
+
+    pub(crate) fn record(mut self) -> Record {
+        for (group, cand) in std::mem::take(&mut self.leaders) {
+            let host = (cand % self.hosts.len() as u32) as u16;
+            self.revoke(group, host, TEAR_DOWN + 100, Reason::Resigned);
+        }
+        number_writes(&mut self.coordinator);
+        self.ask_servers();
+        let cell = Event::Cell { t: ms(500), info: Box::new(self.info.clone()) };
+        let phases = [
+            (PhaseName::Enrol, 900),
+            (PhaseName::WarmUp, 5_000),
+            (PhaseName::Measure, MEASURE),
+            (PhaseName::Heal, 70_000),
+            (PhaseName::Drain, 75_000),
+            (PhaseName::TearDown, TEAR_DOWN),
+            (PhaseName::End, END),
+        ];
+        let mut coordinator = vec![cell];
+        coordinator.extend(phases.map(|(phase, t)| Event::Phase { t: ms(t), phase }));
+        coordinator.append(&mut self.coordinator);
+        let mut segments = vec![segment("coordinator", None, coordinator, !self.endless)];
+        segments.push(segment("observer", None, std::mem::take(&mut self.observer), !self.endless));
+        for (host, events) in self.hosts.into_iter().enumerate() {
+            let alive = !self.dead[host] && !self.endless;
+            segments.push(segment(&format!("host-{host}"), Some(host as u16), events, alive));
+        }
+        let cell = CellRecord { info: self.info, complete: self.complete, segments };
+        Record { manifest: manifest(&cell), cells: vec![cell], notes: Vec::new() }
+    }
+
+    fn ask_servers(&mut self) {
+        if self.servers_silent {
+            return;
+        }
+        let fired = self.hosts.iter().flatten().filter(|e| matches!(e, Event::Notified { .. })).count() as i64;
+        for (at, t, count) in [("begin", MEASURE, 7), ("end", TEAR_DOWN - 1, 7 + fired + self.servers_differ)] {
+            let metric = |v: i64| BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), v as f64)]);
+            let metrics = BTreeMap::from([(1, metric(count)), (2, metric(3)), (3, metric(0))]);
+            self.coordinator.push(Event::Servers { t: ms(t), at: at.into(), metrics });
+        }
+    }
+
+    pub(crate) fn summary(self) -> CellSummary {
+        summarise(&self.record()).cells.remove(0)
+    }
+
+    /// The named checker's verdict on this cell.
+    pub(crate) fn verdict(self, checker: &str) -> Verdict {
+        check(&self.summary(), checker).verdict
+    }
+}
+
+pub(crate) fn check<'a>(summary: &'a CellSummary, checker: &str) -> &'a CheckResult {
+    summary.checks.iter().find(|c| c.name == checker).expect("a checker of this name")
+}
+
+fn segment(writer: &str, host: Option<u16>, mut events: Vec<Event>, ended: bool) -> SegmentRecord {
+    let (writer, life) = (writer.to_owned(), 0);
+    let first = Event::Segment {
+        schema: SCHEMA,
+        t: ms(400),
+        cell: 0,
+        writer: writer.clone(),
+        host,
+        life,
+        pid: 1,
+        clock_uncertainty_ns: 1_000,
+    };
+    events.insert(0, first);
+    if ended {
+        events.push(Event::End { t: ms(END) });
+    }
+    SegmentRecord { file: format!("events/{writer}"), writer, host, life, events, torn: None }
+}
+
+/// Numbers the writes in order of time and judges them by the definition, one by one.
+fn number_writes(events: &mut Vec<Event>) {
+    let time = |e: &Event| match e {
+        Event::Write { t, .. } | Event::Fence { t, .. } => *t,
+        _ => 0,
+    };
+    events.sort_by_key(time);
+    // Of each earlier write: group, token, candidate, accepted by the fence.
+    let mut earlier: Vec<(u32, (i64, i64), u32, bool)> = Vec::new();
+    let mut fences: Vec<(u32, i64)> = Vec::new();
+    for event in events {
+        match event {
+            Event::Fence { group, old_czxid, done: true, .. } => fences.push((*group, *old_czxid)),
+            Event::Write {
+                seq, group, cand, czxid, session, unfenced_stale, fenced_rejected, fenced_stale, ..
+            } => {
+                let token = (*czxid, *session);
+                let of_group = || earlier.iter().filter(|e| e.0 == *group);
+                let stale_after = |e: &&(u32, (i64, i64), u32, bool)| {
+                    e.1 > token || e.1.0 == token.0 && (e.1.1, e.2) != (token.1, *cand)
+                };
+                let fenced = fences.iter().any(|f| f.0 == *group && token.0 <= f.1);
+                *unfenced_stale |= of_group().any(|e| stale_after(&e));
+                *fenced_rejected |= fenced || of_group().any(|e| e.1 > token);
+                *fenced_stale |= !*fenced_rejected && of_group().filter(|e| e.3).any(|e| stale_after(&e));
+                *seq += 50 + earlier.len() as u64;
+                earlier.push((*group, token, *cand, !*fenced_rejected));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInfo {
+    CellInfo {
+        index: 0,
+        name: "cell".into(),
+        recipe: recipe.into(),
+        step_down: "on-disconnect".into(),
+        fault: fault_kind.name().into(),
+        fault_kind,
+        groups: (0..groups).map(|g| format!("g{g}")).collect(),
+        hosts: (0..hosts).map(|h| format!("h{h}")).collect(),
+        candidates_per_group: u32::from(hosts),
+        timeout_asked_ms: T,
+        tick_ms: TICK,
+        servers: 3,
+        sessions: SessionUse::PerCandidate,
+        links: LinkUse::Direct,
+        fencing: Fencing::Fenced,
+        work_interval_ms: 100,
+        expect: Expect::default(),
+        extra: BTreeMap::new(),
+    }
+}
+
+fn manifest(cell: &CellRecord) -> Manifest {
+    let segment = |s: &SegmentRecord| SegmentEntry { file: s.writer.clone(), sealed: None };
+    let segments = cell.segments.iter().map(segment).collect();
+    Manifest {
+        schema: SCHEMA,
+        run: "test".into(),
+        state: RunState::Completed,
+        scenario: "test".into(),
+        summary: String::new(),
+        analysis: String::new(),
+        seed: 1,
+        started_utc: String::new(),
+        ended_utc: None,
+        folder: String::new(),
+        command: String::new(),
+        ensemble: "none".into(),
+        ensemble_version: String::new(),
+        versions: BTreeMap::new(),
+        machine: Machine::default(),
+        cells_planned: 1,
+        cells: vec![CellEntry { index: 0, name: "cell".into(), complete: cell.complete, segments }],
+        warnings: Vec::new(),
+    }
+}

@@ -1,0 +1,154 @@
+//! What is easily counted twice, blamed on the wrong one, or held against somebody who could not help it.
+
+use hustings_reports::record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+fn partition(cell: &mut Cell, from: u64, to: u64) {
+    let id = cell.fault(FaultKind::Partition, 0, &[0], from, Some(to - from));
+    cell.injected(id, from);
+    cell.healed(id, to);
+}
+
+#[test]
+fn a_lead_that_was_lost_already_is_not_lost_again() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    partition(&mut cell, 20_000, 30_000);
+    cell.lead(0, 1, 24_000);
+    // Host 0 never notices, and is hit once more.
+    partition(&mut cell, 45_000, 50_000);
+    cell.revoke(0, 0, 60_000, Reason::SessionEnded);
+    let handovers = cell.summary().handovers;
+    assert_eq!((handovers.completed, handovers.survived, handovers.unplanned), (1, 0, 0));
+}
+
+#[test]
+fn a_lock_of_the_same_name_is_another_lock_once_its_holder_is_gone() {
+    let mut cell = Cell::new("lock-and-nothing-promised", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    cell.revoke(0, 1, 30_000, Reason::SessionEnded);
+    cell.notify(0, 2, "lock", 30_001);
+    cell.lead(0, 2, 30_002);
+    let summary = cell.summary();
+    assert_eq!(summary.fan_out.woken, Some((1, 1, 1)));
+    assert_eq!((summary.fan_out.promised, check(&summary, "fan-out").verdict), (None, Pass));
+}
+
+#[test]
+fn the_dead_are_promised_no_wake_up() {
+    let mut cell = Cell::new("naive", 1, 4, FaultKind::Resign);
+    let id = cell.fault(FaultKind::Crash, 2, &[0], 15_000, None);
+    cell.injected(id, 15_000);
+    cell.kill(2, 15_000);
+    let resigned = cell.fault(FaultKind::Resign, 0, &[0], 30_000, None);
+    cell.injected(resigned, 30_000);
+    let node = cell.node(0, 0);
+    cell.revoke(0, 0, 30_001, Reason::Resigned);
+    cell.left(0, 0, 30_004, LeaveHow::Resigned, Some((30_002, 30_003)));
+    cell.notify(0, 1, &node, 30_003);
+    cell.notify(0, 3, &node, 30_003);
+    cell.lead(0, 1, 30_005);
+    let summary = cell.summary();
+    assert_eq!(summary.fan_out.promised, Some((2, 2)));
+    assert_eq!(check(&summary, "fan-out").verdict, Pass);
+}
+
+#[test]
+fn who_stands_behind_a_dead_follower_must_not_hear_of_the_leader() {
+    let mut cell = Cell::new("predecessor-watch", 1, 4, FaultKind::Crash);
+    let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
+    let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
+    let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
+    cell.coordinator.push(Event::Fault { id: 0, kind, t, intended, for_ms: None, hosts, cands, groups, detail });
+    cell.injected(0, 20_000);
+    let leader = cell.node(0, 0);
+    cell.kill(0, 20_000);
+    cell.kill(1, 20_000);
+    cell.notify(0, 2, &leader, 24_000);
+    cell.lead(0, 2, 24_001);
+    assert_eq!(cell.verdict("fan-out"), Fail);
+}
+
+#[test]
+fn an_owner_that_a_fault_keeps_from_believing_is_no_orphan() {
+    let verdict = |slow: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Slow);
+        if slow {
+            let id = cell.fault(FaultKind::Slow, 0, &[0], 20_000, Some(20_000));
+            cell.injected(id, 20_000);
+            cell.healed(id, 40_000);
+        }
+        cell.revoke(0, 0, 20_001, Reason::SteppedDown);
+        cell.believe(0, 0, 40_500);
+        cell.verdict("ownership")
+    };
+    assert_eq!(verdict(true), Pass);
+    assert_eq!(verdict(false), Fail);
+}
+
+#[test]
+fn what_a_blind_observer_missed_is_held_against_nobody() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    for (t, connected) in [(900, true), (21_000, false), (60_000, true)] {
+        cell.observer.push(Event::ObserverState { t: ms(t), connected });
+    }
+    cell.revoke(0, 0, 22_000, Reason::SessionEnded);
+    cell.believe(0, 1, 22_100);
+    cell.own(0, 1, 60_000);
+    assert_eq!(cell.verdict("ownership"), Inconclusive);
+}
+
+#[test]
+fn a_wake_up_in_an_earlier_life_does_not_excuse_a_candidate_that_is_not_told() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::Resign);
+    // The leader hears of its own znode as it resigns, and is never done with that.
+    let (cand, session, node) = (cell.cand(0, 0), cell.session(0, 0), cell.node(0, 0));
+    cell.host(0).push(Event::Notified { t: ms(20_003), cand, session, node, kind: NotifiedKind::Deleted });
+    cell.resign(0, 20_000);
+    let id = cell.fault(FaultKind::Resign, 1, &[0], 40_000, None);
+    cell.injected(id, 40_000);
+    let node = cell.node(0, 1);
+    cell.revoke(0, 1, 40_001, Reason::Resigned);
+    cell.left(0, 1, 40_004, LeaveHow::Resigned, Some((40_002, 40_003)));
+    cell.notify(0, 2, &node, 40_003);
+    cell.lead(0, 2, 40_005);
+    let summary = cell.summary();
+    assert_eq!((summary.fan_out.woken, check(&summary, "fan-out").verdict), (Some((1, 2, 2)), Fail));
+}
+
+#[test]
+fn what_happens_beside_a_snapshot_of_the_servers_may_be_on_either_side_of_it() {
+    let verdict = |at: u64, differ: i64| {
+        let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+        cell.notify(0, 2, "n_x", at);
+        cell.servers_differ = differ;
+        cell.verdict("servers")
+    };
+    // The first snapshot is taken at 10 s.
+    assert_eq!((verdict(10_100, 0), verdict(10_100, -1)), (Pass, Pass));
+    assert_eq!((verdict(20_000, 0), verdict(20_000, -1)), (Pass, Fail));
+}
+
+#[test]
+fn sessions_with_different_timeouts_are_inconclusive() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+    let (t, connect_ns) = (ms(2_000), ms(5));
+    cell.host(0).push(Event::Session { t, session: 9, timeout_ms: 6_000, asked_ms: 4_000, connect_ns });
+    let summary = cell.summary();
+    assert_eq!((summary.timeout_ms, check(&summary, "enrolment").verdict), (Some(4_000), Inconclusive));
+}
+
+#[test]
+fn a_successor_that_never_wrote_in_its_term_has_no_act() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
+    cell.injected(id, 20_000);
+    cell.revoke(0, 0, 20_001, Reason::SessionEnded);
+    cell.believe(0, 1, 20_010);
+    cell.revoke(0, 1, 20_020, Reason::SteppedDown);
+    cell.write(0, 1, 20_500);
+    cell.believe(0, 1, 21_000);
+    let summary = cell.summary();
+    assert_eq!((summary.failover.map(|f| f.n), summary.act), (Some(1), None));
+}

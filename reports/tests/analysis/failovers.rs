@@ -1,0 +1,180 @@
+//! Latencies by phase, the floor, fan-out, and the servers' counters.
+
+use hustings_reports::record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+#[test]
+fn phases_add_up_to_the_failover() {
+    let mut cell = Cell::new("naive", 2, 4, FaultKind::Crash);
+    cell.crash(20_000, 300);
+    let summary = cell.summary();
+    let detect = summary.detect.unwrap();
+    assert_eq!((detect.n, detect.max), (2, ms(3_800)));
+    assert_eq!(summary.decide.unwrap().max, ms(2) + 10_000);
+    // The write is two milliseconds after the grant, whose confirmation took 10 µs.
+    assert_eq!(summary.act.unwrap().max, ms(2) - 10_000);
+    assert_eq!(summary.spread.unwrap().max, 0);
+    assert_eq!(summary.failover.unwrap().max, ms(3_802) + 10_000);
+}
+
+#[test]
+fn detection_is_measured_from_the_last_touch() {
+    let excess = |over| {
+        let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
+        cell.crash(20_000, over);
+        cell.summary().excess.unwrap()
+    };
+    let inside = excess(1_200);
+    assert_eq!((inside.over_floor.max, inside.beyond_window, inside.early), (ms(1_200), 0, 0));
+    assert_eq!(inside.window_ns, ms(2_000));
+    assert_eq!(excess(2_001).beyond_window, 1);
+}
+
+#[test]
+fn a_faster_detection_than_the_floor_is_early() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
+    let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(20_000) }];
+    cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+    let node = cell.node(0, 0);
+    cell.kill(0, 20_000);
+    cell.wake(0, &node, 23_999);
+    cell.lead(0, 1, 24_010);
+    let excess = cell.summary().excess.unwrap();
+    assert_eq!((excess.early, excess.over_floor.max), (1, 0));
+}
+
+#[test]
+fn samples_of_an_unproven_fault_are_not_used() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    for event in &mut cell.coordinator {
+        if let Event::Receipt { verified, .. } = event {
+            *verified = false;
+        }
+    }
+    let summary = cell.summary();
+    assert_eq!((summary.failover, summary.handovers.planned, summary.handovers.unplanned), (None, 0, 0));
+    for checker in ["receipts", "split-brain", "failover", "fan-out", "stale-writes"] {
+        let found = summary.checks.iter().find(|c| c.name == checker).unwrap();
+        assert_eq!(found.verdict, Inconclusive, "{checker}");
+    }
+}
+
+#[test]
+fn each_recipe_wakes_whom_it_promises() {
+    for (recipe, promised) in [("predecessor-watch", 1), ("naive", 4), ("lock-race", 4), ("poll-race", 0)] {
+        let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
+        cell.resign(0, 20_000);
+        let summary = cell.summary();
+        assert_eq!(check(&summary, "fan-out").verdict, Pass, "{recipe}");
+        assert_eq!(summary.fan_out.woken, Some((promised, promised, promised)));
+        assert_eq!(summary.fan_out.promised, Some((promised, promised)));
+        assert_eq!(summary.fan_out.requests, Some((2 * promised, 2 * promised)));
+    }
+}
+
+#[test]
+fn a_herd_where_one_was_promised_fails_and_so_does_silence() {
+    let fan_out = |woken: std::ops::Range<u16>, expected: Option<&str>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+        cell.info.expect.fan_out = expected.map(str::to_owned);
+        let node = cell.node(0, 0);
+        woken.for_each(|host| cell.notify(0, host, &node, 20_004));
+        let mut all = cell;
+        all.resign(0, 20_000);
+        check(&all.summary(), "fan-out").verdict
+    };
+    assert_eq!(fan_out(2..2, None), Pass);
+    assert_eq!(fan_out(2..4, None), Fail);
+    assert_eq!(fan_out(2..2, Some("all-others")), Fail);
+    assert_eq!(fan_out(2..5, Some("all-others")), Pass);
+    assert_eq!(fan_out(2..2, Some("none")), Fail);
+    assert_eq!(fan_out(2..2, Some("a few")), Inconclusive);
+}
+
+#[test]
+fn nobody_hears_of_a_leader_whose_follower_died_with_it() {
+    let mut cell = Cell::new("predecessor-watch", 1, 4, FaultKind::Crash);
+    let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
+    let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
+    let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
+    cell.coordinator.push(Event::Fault { id: 0, kind, t, intended, for_ms: None, hosts, cands, groups, detail });
+    cell.injected(0, 20_000);
+    let behind = cell.node(0, 1);
+    cell.kill(0, 20_000);
+    cell.kill(1, 20_000);
+    cell.notify(0, 2, &behind, 24_000);
+    cell.lead(0, 2, 24_001);
+    let summary = cell.summary();
+    assert_eq!(summary.fan_out.woken, Some((0, 0, 0)));
+    assert_eq!(check(&summary, "fan-out").verdict, Pass);
+}
+
+#[test]
+fn notices_of_a_later_lock_are_not_counted_for_an_earlier_one() {
+    let mut cell = Cell::new("lock-race", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    cell.revoke(0, 1, 30_000, Reason::SessionEnded);
+    cell.notify(0, 0, "lock", 30_001);
+    cell.notify(0, 2, "lock", 30_001);
+    cell.lead(0, 2, 30_002);
+    let summary = cell.summary();
+    assert_eq!(summary.fan_out.woken, Some((2, 2, 2)));
+    assert_eq!(summary.handovers.unplanned, 1);
+}
+
+#[test]
+fn servers_that_count_otherwise_fail_the_harness() {
+    let verdict = |differ| {
+        let mut cell = Cell::new("naive", 1, 4, FaultKind::Resign);
+        cell.resign(0, 20_000);
+        cell.servers_differ = differ;
+        cell.verdict("servers")
+    };
+    assert_eq!(verdict(0), Pass);
+    // The one that resigned may not have heard of its own znode's deletion before it left.
+    assert_eq!(verdict(1), Pass);
+    assert_eq!(verdict(2), Fail);
+    assert_eq!(verdict(-1), Fail);
+    let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
+    cell.servers_silent = true;
+    assert_eq!(cell.verdict("servers"), Inconclusive);
+}
+
+#[test]
+fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
+    let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
+    cell.observer.push(Event::ObserverCount { t: ms(9_000), deleted: 5 });
+    cell.observer.push(Event::ObserverCount { t: ms(50_000), deleted: 9 });
+    for n in 0..3 {
+        let deleted = ms(15_000 + n * 100);
+        cell.host(1).push(Event::Floor { deleted, notified: deleted + 400_000, listed: deleted + 900_000 });
+    }
+    cell.servers_differ = 4 + 3;
+    let summary = cell.summary();
+    assert_eq!(check(&summary, "servers").verdict, Pass);
+    assert_eq!(summary.fan_out.clients_saw, Some((7, 7)));
+    assert_eq!(summary.floor.unwrap().max, 900_000);
+}
+
+#[test]
+fn of_two_faults_on_one_leader_the_one_that_still_acts_is_to_blame() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    // Survived: long over when the second comes.
+    let first = cell.fault(FaultKind::Partition, 0, &[0], 12_000, Some(1_000));
+    cell.injected(first, 12_000);
+    cell.healed(first, 13_000);
+    let second = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
+    cell.injected(second, 20_000);
+    cell.healed(second, 30_000);
+    cell.revoke(0, 0, 22_000, Reason::SteppedDown);
+    let node = cell.node(0, 0);
+    cell.notify(0, 1, &node, 24_000);
+    cell.lead(0, 1, 24_001);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.completed, summary.handovers.survived), (1, 1));
+    assert_eq!(summary.failover.unwrap().max, ms(4_001) + 10_000);
+}

@@ -1,0 +1,297 @@
+//! Overlaps, unplanned handovers, groups without a leader, owners that do not believe.
+
+use hustings_reports::record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+/// A partition of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 believes until `until`.
+fn partition(until: u64) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
+    cell.injected(id, 20_000);
+    let node = cell.node(0, 0);
+    cell.notify(0, 1, &node, 24_200);
+    cell.lead(0, 1, 24_201);
+    cell.revoke(0, 0, until, Reason::SteppedDown);
+    cell.healed(id, 30_000);
+    cell
+}
+
+#[test]
+fn stepping_down_in_time_is_no_overlap() {
+    let summary = partition(22_000).summary();
+    assert_eq!(check(&summary, "split-brain").verdict, Pass);
+    assert_eq!((summary.split_brain.active.seen, summary.split_brain.active.n), (0, 1));
+    assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
+}
+
+#[test]
+fn two_leaders_at_once_are_a_failure() {
+    let summary = partition(25_600).summary();
+    assert_eq!(check(&summary, "split-brain").verdict, Fail);
+    // What is certain is not possible besides.
+    assert_eq!((summary.split_brain.active.seen, summary.split_brain.possible), (1, 0));
+    // r⁻ − a⁺ − ε.
+    assert_eq!(summary.split_brain.active_max_ns, ms(25_600) - ms(24_201) - 10_000 - 1_000);
+    assert!(summary.timelines[0].terms.iter().any(|t| !t.overlap.is_empty()));
+    assert_eq!(summary.timelines[0].because, "the longest overlap of beliefs");
+}
+
+#[test]
+fn an_expected_overlap_is_unsafe_as_expected_and_its_absence_a_failure() {
+    let expecting = |until, max| {
+        let mut cell = partition(until);
+        cell.info.expect.overlap = Expectation::Some;
+        cell.info.expect.overlap_of_t_max = Some(max);
+        cell.summary()
+    };
+    let seen = expecting(25_600, 0.45);
+    assert_eq!((check(&seen, "split-brain").verdict, seen.unsafe_as_expected), (Pass, true));
+    assert_eq!(check(&expecting(25_600, 0.3), "split-brain").verdict, Fail);
+    let absent = expecting(22_000, 0.45);
+    assert_eq!(check(&absent, "split-brain").verdict, Fail);
+    assert!(check(&absent, "split-brain").details[0].contains("theory says"));
+}
+
+#[test]
+fn touching_brackets_are_only_possible() {
+    // r⁻ = a⁻, r⁺ = a⁺.
+    let summary = partition(24_201).summary();
+    assert_eq!(check(&summary, "split-brain").verdict, Inconclusive);
+    assert_eq!((summary.split_brain.active.seen, summary.split_brain.possible), (0, 1));
+}
+
+#[test]
+fn an_overlap_in_a_stall_of_the_harness_is_inconclusive() {
+    let mut cell = partition(25_600);
+    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000) });
+    let summary = cell.summary();
+    assert_eq!(check(&summary, "split-brain").verdict, Inconclusive);
+    assert_eq!(check(&summary, "stalls").verdict, Inconclusive);
+    assert_eq!(summary.stalls.over_limit, 1);
+}
+
+#[test]
+fn a_zero_without_a_proven_fault_is_inconclusive() {
+    let cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    assert_eq!(cell.verdict("split-brain"), Inconclusive);
+    let control = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    assert_eq!(control.verdict("split-brain"), Pass);
+}
+
+/// A pause of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 steps down at `until` and writes at `writes`.
+pub(crate) fn pause(until: u64, writes: &[u64]) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
+    let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(10_000));
+    cell.injected(id, 20_000);
+    let node = cell.node(0, 0);
+    cell.notify(0, 1, &node, 24_200);
+    cell.lead(0, 1, 24_201);
+    cell.healed(id, 30_000);
+    writes.iter().for_each(|&at| cell.write(0, 0, at));
+    cell.host(0).push(Event::Stall { from: ms(20_000), to: ms(30_000) });
+    cell.revoke(0, 0, until, Reason::SteppedDown);
+    cell
+}
+
+#[test]
+fn belief_while_stopped_is_latent_and_apart_from_what_follows() {
+    let summary = pause(30_005, &[30_002, 30_004]).summary();
+    let split = &summary.split_brain;
+    assert_eq!(split.latent, 1);
+    assert_eq!(split.latent_max_ns, ms(30_000) + 100_000 - ms(24_201) - 10_000);
+    // After the waking it believed for 5 ms less the heal's bracket and ε.
+    assert_eq!((split.active.seen, split.active_max_ns), (1, ms(5) - 100_000 - 1_000));
+    assert_eq!(summary.writes.on_waking, 2);
+    // The stop is not the harness's own stall.
+    assert_eq!(summary.stalls.over_limit, 0);
+}
+
+#[test]
+fn a_change_of_leader_without_a_fault_is_unplanned() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.revoke(0, 0, 30_000, Reason::SessionEnded);
+    cell.lead(0, 1, 30_010);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.unplanned, summary.handovers.completed), (1, 0));
+    assert_eq!(check(&summary, "handovers").verdict, Fail);
+}
+
+#[test]
+fn a_change_of_leader_after_a_stall_of_the_harness_is_held_against_nobody() {
+    let verdict = |stall: (u64, u64)| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1) });
+        cell.revoke(0, 0, 30_000, Reason::SessionEnded);
+        cell.lead(0, 1, 30_010);
+        let summary = cell.summary();
+        assert_eq!(summary.handovers.unplanned, 1);
+        check(&summary, "handovers").verdict
+    };
+    assert_eq!(verdict((28_000, 29_500)), Inconclusive);
+    assert_eq!(verdict((12_000, 13_000)), Fail, "long before");
+    assert_eq!(verdict((31_000, 32_000)), Fail, "afterwards");
+    assert_eq!(verdict((29_900, 29_950)), Fail, "too short to matter");
+}
+
+#[test]
+fn the_same_incarnation_taking_the_lead_back_has_survived() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
+    let id = cell.fault(FaultKind::Disconnect, 0, &[0], 20_000, None);
+    cell.injected(id, 20_000);
+    cell.revoke(0, 0, 20_001, Reason::SteppedDown);
+    cell.believe(0, 0, 20_100);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.survived, summary.handovers.planned), (1, 0));
+    assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
+}
+
+#[test]
+fn the_same_candidate_under_a_new_session_is_a_handover() {
+    let mut cell = Cell::new("predecessor-watch", 1, 1, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
+    cell.injected(id, 20_000);
+    cell.revoke(0, 0, 20_003, Reason::SessionEnded);
+    cell.left(0, 0, 20_004, LeaveHow::SessionEnded, None);
+    cell.join(0, 0, 20_010);
+    cell.lead(0, 0, 20_012);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.completed, summary.handovers.unplanned), (1, 0));
+}
+
+#[test]
+fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
+    cell.injected(id, 20_000);
+    cell.kill(0, 20_000);
+    let summary = cell.summary();
+    assert_eq!(check(&summary, "liveness").verdict, Fail);
+    assert_eq!((summary.leaderless.groups_at_end, summary.handovers.censored), (1, 1));
+    let failover = summary.failover.unwrap();
+    assert_eq!((failover.n, failover.censored, failover.p50), (0, 1, None));
+    assert!((summary.leaderless.share - 80.0 / 90.0).abs() < 0.001);
+}
+
+#[test]
+fn a_lead_that_is_lost_as_the_drain_ends_is_inconclusive() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
+    cell.injected(id, 99_000);
+    cell.kill(0, 99_000);
+    let summary = cell.summary();
+    assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.groups_at_end), (Inconclusive, 1));
+}
+
+#[test]
+fn a_late_successor_fails_liveness() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    cell.crash(20_000, 15_000);
+    assert_eq!(cell.verdict("liveness"), Fail);
+}
+
+#[test]
+fn liveness_is_not_judged_before_the_drain_has_ended() {
+    let mut record = Cell::new("naive", 1, 3, FaultKind::None).record();
+    let events = &mut record.cells[0].segments[0].events;
+    events.retain(|e| !matches!(e, Event::Phase { phase: PhaseName::TearDown, .. }));
+    let summary = hustings_reports::analysis::summarise(&record);
+    assert_eq!(check(&summary.cells[0], "liveness").verdict, Inconclusive);
+}
+
+#[test]
+fn an_orphaned_znode_at_the_head_fails_ownership() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let (from, to) = (ms(20_000), ms(20_001));
+    let (session, node, czxid) = (Some(0x77), Some("n_1".to_owned()), Some(1));
+    cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid });
+    cell.revoke(0, 0, 20_000, Reason::Deposed);
+    let summary = cell.summary();
+    assert_eq!(check(&summary, "ownership").verdict, Fail);
+    assert!(summary.ownership.dead_owner_max_ns > ms(70_000));
+}
+
+#[test]
+fn a_believer_that_owns_nothing_fails_ownership_unless_it_was_cut_off() {
+    let zombie = |faulty: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+        if faulty {
+            let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(20_000));
+            cell.injected(id, 20_000);
+            cell.healed(id, 40_000);
+        }
+        cell.lead(0, 1, 24_000);
+        cell.revoke(0, 0, 35_000, Reason::SessionEnded);
+        cell.summary()
+    };
+    assert_eq!(check(&zombie(false), "ownership").verdict, Fail);
+    assert_eq!(check(&zombie(true), "ownership").verdict, Pass);
+    assert_eq!(zombie(true).ownership.zombies, 1);
+}
+
+#[test]
+fn a_blind_observer_is_inconclusive() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+    for (t, connected) in [(900, true), (30_000, false), (33_000, true)] {
+        cell.observer.push(Event::ObserverState { t: ms(t), connected });
+    }
+    let summary = cell.summary();
+    assert_eq!((check(&summary, "ownership").verdict, summary.ownership.blind_ns), (Inconclusive, ms(3_000)));
+    let mut unwatched = Cell::new("naive", 1, 3, FaultKind::None);
+    unwatched.observer.clear();
+    assert_eq!(unwatched.verdict("ownership"), Inconclusive);
+}
+
+#[test]
+fn a_short_overlap_is_told_whatever_the_scenario_allows() {
+    let mut cell = partition(25_600);
+    cell.info.expect.overlap = Expectation::Any;
+    let summary = cell.summary();
+    assert_eq!((check(&summary, "split-brain").verdict, summary.unsafe_as_expected), (Pass, true));
+    let mut cell = partition(25_600);
+    cell.info.expect.overlap = Expectation::Any;
+    cell.info.expect.overlap_of_t_max = Some(0.01);
+    let summary = cell.summary();
+    assert_eq!((check(&summary, "split-brain").verdict, summary.unsafe_as_expected), (Fail, false));
+}
+
+#[test]
+fn candidates_of_one_host_under_one_session_are_told_apart_by_their_znodes() {
+    let owned_by_other = |sessions| {
+        let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::None);
+        cell.info.sessions = sessions;
+        let session = Some(cell.session(0, 0));
+        let (from, to, node) = (ms(20_000), ms(20_001), Some("n_9".to_owned()));
+        cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid: Some(9) });
+        cell.verdict("ownership")
+    };
+    assert_eq!(owned_by_other(SessionUse::PerCandidate), Pass);
+    assert_eq!(owned_by_other(SessionUse::PerHost), Fail);
+}
+
+#[test]
+fn a_grant_that_was_never_confirmed_is_no_definite_belief() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let (cand, session, czxid) = (cell.cand(0, 1), cell.session(0, 1), cell.czxid(0, 1));
+    let node = cell.node(0, 1);
+    cell.host(1).push(Event::Grant { t: ms(20_000), cand, session, term: 9, czxid, node });
+    let summary = cell.summary();
+    assert_eq!((summary.split_brain.active.seen, summary.split_brain.possible), (0, 1));
+    assert_eq!(check(&summary, "split-brain").verdict, Inconclusive);
+}
+
+#[test]
+fn a_host_that_dies_of_its_own_is_inconclusive_and_its_handover_unplanned() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.kill(0, 20_000);
+    for event in &mut cell.coordinator {
+        if let Event::HostEnded { killed, .. } = event {
+            *killed = false;
+        }
+    }
+    cell.lead(0, 1, 24_000);
+    let summary = cell.summary();
+    assert_eq!(check(&summary, "record").verdict, Inconclusive);
+    assert_eq!(summary.handovers.unplanned, 1);
+}

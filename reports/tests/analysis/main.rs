@@ -1,0 +1,43 @@
+//! What the analysis makes of records: every checker passes a clean one, fails its violation, and is inconclusive without
+//! evidence.
+
+mod builder;
+mod corners;
+#[path = "../common/events.rs"]
+mod events;
+mod failovers;
+mod harness;
+mod leads;
+mod oracle;
+mod writes;
+
+use builder::Cell;
+use hustings_reports::record::FaultKind;
+use hustings_reports::verdict::Verdict;
+
+#[test]
+fn a_clean_crash_cell_passes_every_check() {
+    for recipe in ["predecessor-watch", "naive", "lock-race"] {
+        let mut cell = Cell::new(recipe, 3, 4, FaultKind::Crash);
+        cell.crash(20_000, 300);
+        let summary = cell.summary();
+        let bad: Vec<_> = summary.checks.iter().filter(|c| c.verdict != Verdict::Pass).collect();
+        assert!(bad.is_empty(), "{recipe}: {bad:#?}");
+        assert_eq!((summary.handovers.completed, summary.handovers.unplanned), (3, 0));
+        assert_eq!(summary.timeout_ms, Some(4_000));
+        assert!(!summary.timelines.is_empty() && summary.timelines.len() <= 6);
+    }
+}
+
+#[test]
+fn a_clean_resign_cell_passes_every_check() {
+    let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    cell.resign(1, 30_000);
+    let summary = cell.summary();
+    let bad: Vec<_> = summary.checks.iter().filter(|c| c.verdict != Verdict::Pass).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    // From the deletion that was sent at +2 ms to the confirmed grant at +5.01 ms.
+    assert_eq!(summary.failover.unwrap().max, 3_010_000);
+    assert_eq!(summary.verdict, Verdict::Pass);
+}

@@ -1,0 +1,89 @@
+//! Stale writes, fences, and a coordinator that judges wrongly.
+
+use hustings_reports::record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+use crate::leads::pause;
+
+#[test]
+fn a_stale_write_counts_in_the_unfenced_ledger_and_is_stopped_by_the_fence() {
+    let verdict = |fencing, expected| {
+        let mut cell = pause(30_005, &[30_002]);
+        (cell.info.fencing, cell.info.expect.stale_writes) = (fencing, expected);
+        let summary = cell.summary();
+        let writes = &summary.writes;
+        assert_eq!((writes.unfenced.seen, writes.fenced_off, writes.past_fence.seen), (1, 1, 0));
+        assert_eq!(summary.timelines[0].stale_writes, [(ms(30_002), 0, true)]);
+        check(&summary, "stale-writes").verdict
+    };
+    assert_eq!(verdict(Fencing::Fenced, Expectation::None), Pass);
+    assert_eq!(verdict(Fencing::Unfenced, Expectation::None), Fail);
+    assert_eq!(verdict(Fencing::Unfenced, Expectation::Some), Pass);
+    assert_eq!(verdict(Fencing::Fenced, Expectation::Some), Fail);
+    assert_eq!(verdict(Fencing::Unfenced, Expectation::Any), Pass);
+}
+
+#[test]
+fn the_same_token_from_another_incarnation_gets_past_the_fence_and_fails() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.write(0, 1, 20_000);
+    let (czxid, cand) = (cell.czxid(0, 1), cell.cand(0, 1));
+    cell.coordinator.push(Event::Write {
+        t: ms(20_001),
+        seq: 0,
+        group: 0,
+        cand,
+        host: 1,
+        czxid,
+        session: i64::MAX,
+        unfenced_stale: false,
+        fenced_rejected: false,
+        fenced_stale: false,
+    });
+    let summary = cell.summary();
+    assert_eq!(summary.writes.past_fence.seen, 1);
+    assert_eq!(check(&summary, "stale-writes").verdict, Fail);
+}
+
+#[test]
+fn a_fence_refuses_the_old_token_from_then_on() {
+    let mut cell = Cell::new("lock-race", 1, 3, FaultKind::None);
+    let (old_czxid, old_session) = (cell.czxid(0, 0), cell.session(0, 0));
+    let how = "resource".to_owned();
+    cell.coordinator.push(Event::Fence { t: ms(20_000), group: 0, by: 1, old_czxid, old_session, how, done: true });
+    cell.write(0, 0, 20_001);
+    let summary = cell.summary();
+    assert_eq!((summary.writes.fenced_off, summary.writes.unfenced.seen), (1, 0));
+    assert_eq!(check(&summary, "stale-writes").verdict, Pass);
+}
+
+#[test]
+fn a_coordinator_that_judges_otherwise_fails_the_harness() {
+    let mut record = Cell::new("naive", 1, 3, FaultKind::None).record();
+    for event in &mut record.cells[0].segments[0].events {
+        if let Event::Write { fenced_rejected, .. } = event {
+            *fenced_rejected = true;
+        }
+    }
+    let summary = hustings_reports::analysis::summarise(&record);
+    let found = check(&summary.cells[0], "stale-writes");
+    assert_eq!(found.verdict, Fail);
+    assert!(found.details[0].starts_with("harness"));
+}
+
+#[test]
+fn missing_writes_and_no_writes_are_inconclusive() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { .. }));
+    assert_eq!(cell.verdict("stale-writes"), Inconclusive);
+
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+    (20..24).for_each(|s| cell.write(0, 0, s * 1_000));
+    let mut record = cell.record();
+    let events = &mut record.cells[0].segments[0].events;
+    let gone = events.iter().position(|e| matches!(e, Event::Write { seq: 52, .. })).unwrap();
+    events.remove(gone);
+    let summary = hustings_reports::analysis::summarise(&record);
+    assert_eq!(check(&summary.cells[0], "stale-writes").verdict, Inconclusive);
+}

@@ -1,0 +1,110 @@
+//! Any event with anything in it, for tests of what must hold of all of them.
+
+use std::collections::BTreeMap;
+
+use hustings_reports::record::*;
+use proptest::prelude::*;
+
+/// Events of every kind; numbers are small, so that they meet, or extreme.
+pub(crate) fn event() -> impl Strategy<Value = Event> {
+    let number = prop_oneof![6 => 0_u64..50, 2 => Just(3_000_000_000), 1 => Just(u64::MAX), 1 => any::<u64>()];
+    let text = prop_oneof![Just("lock".to_owned()), Just("begin".to_owned()), Just("end".to_owned()), any::<String>()];
+    (0..29_u8, prop::collection::vec(number, 8), text, any::<bool>()).prop_map(|(kind, n, s, yes)| match kind {
+        0..15 => of_host(kind, &n, s, yes),
+        15..26 => of_coordinator(kind, &n, s, yes),
+        _ => of_observer(kind, &n, s, yes),
+    })
+}
+
+fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
+    let (t, cand, session, term) = (n[0], n[1] as u32, n[2] as i64, n[3] as u32);
+    match kind {
+        0 => Event::Segment {
+            schema: SCHEMA,
+            t,
+            cell: cand,
+            writer: text,
+            host: yes.then_some(n[2] as u16),
+            life: term,
+            pid: 1,
+            clock_uncertainty_ns: n[4],
+        },
+        1 => Event::Stall { from: t, to: n[1] },
+        2 => Event::End { t },
+        3 => Event::Candidate { t, cand, group: term },
+        4 => Event::Session { t, session, timeout_ms: n[3], asked_ms: n[4], connect_ns: n[5] },
+        5 => Event::State { t, session, state: SessionChange::Disconnected },
+        6 => Event::State { t, session, state: SessionChange::Connected },
+        7 => Event::Incarnation { t, cand, session },
+        8 => Event::Joined { t, cand, session, node: yes.then_some(text), czxid: yes.then_some(n[3] as i64) },
+        9 => Event::Grant { t, cand, session, term, czxid: n[4] as i64, node: text },
+        10 => Event::Granted { t, cand, session, term },
+        11 => Event::Revoke { from: t, to: n[4], cand, session, term, reason: Reason::SteppedDown },
+        12 => Event::Notified { t, cand, session, node: text, kind: NotifiedKind::Deleted },
+        13 => Event::Settled { t, cand, session, requests: term },
+        _ => Event::Left { t, cand, session, how: LeaveHow::Failed(text), delete: yes.then_some((n[3], n[4])) },
+    }
+}
+
+fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
+    let (t, host, life, group) = (n[0], n[1] as u16, n[2] as u32, n[3] as u32);
+    let fault = FaultKind::ALL[n[4] as usize % FaultKind::ALL.len()];
+    let phases = [PhaseName::Enrol, PhaseName::Measure, PhaseName::Drain, PhaseName::TearDown];
+    match kind {
+        15 => Event::Note { t, cand: yes.then_some(life), text },
+        16 => Event::Phase { t, phase: phases[n[1] as usize % phases.len()] },
+        17 => Event::HostStarted { t, host, life, pid: 4 },
+        18 => Event::HostEnded { t, host, life, killed: yes, status: text, rss_max_kb: n[4] },
+        19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life },
+        20 => Event::Fault {
+            id: life,
+            kind: fault,
+            t,
+            intended: n[5],
+            for_ms: yes.then_some(n[6]),
+            hosts: vec![host],
+            cands: n[5..7].iter().map(|&n| n as u32).collect(),
+            groups: vec![group],
+            detail: text,
+        },
+        21 | 22 => Event::Receipt {
+            id: life,
+            stage: if kind == 21 { ReceiptStage::Injected } else { ReceiptStage::Healed },
+            from: t,
+            to: n[4],
+            verified: yes,
+            evidence: text,
+            touches: vec![Touch { session: n[5] as i64, last_up: n[6] }],
+        },
+        23 => Event::Write {
+            t,
+            seq: n[4],
+            group,
+            cand: life,
+            host,
+            czxid: n[5] as i64,
+            session: n[6] as i64,
+            unfenced_stale: yes,
+            fenced_rejected: false,
+            fenced_stale: !yes,
+        },
+        24 => {
+            Event::Fence { t, group, by: life, old_czxid: n[5] as i64, old_session: n[6] as i64, how: text, done: yes }
+        }
+        _ => {
+            let metrics = BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), n[5] as f64)]);
+            Event::Servers { t, at: text, metrics: BTreeMap::from([(life, metrics)]) }
+        }
+    }
+}
+
+fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
+    let session = yes.then_some(n[3] as i64);
+    let (from, to, group, czxid) = (n[0], n[1], n[2] as u32, yes.then_some(n[4] as i64));
+    match kind {
+        26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
+        27 => Event::ObserverState { t: from, connected: yes },
+        _ if yes => Event::ObserverCount { t: from, deleted: to },
+        _ => Event::Floor { deleted: from, notified: to, listed: n[2] },
+    }
+}

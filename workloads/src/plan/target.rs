@@ -1,0 +1,195 @@
+//! Whom a fault hits, decided when it strikes: pure, by the seed and by who leads at that moment.
+
+use std::collections::BTreeSet;
+
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::PlannedFault;
+use crate::scenario::{Cell, FaultKind, SessionUse, Target};
+use crate::seed;
+
+/// Who leads, who lives where, and which hosts are there, when a fault strikes.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaderView<'a> {
+    /// For every group its leader's number and host; `None` for a group that nobody leads.
+    pub leader_of_group: &'a [Option<(u32, u16)>],
+    /// Group and host of every candidate.
+    pub placement: &'a [(u32, u16)],
+    /// Hosts whose process runs and is not under a fault.
+    pub alive: &'a [u16],
+}
+
+/// Whom a fault hits. Everything ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hit {
+    /// Hosts hit whole; of a fault that hits candidates, the hosts on which they live.
+    pub hosts: Vec<u16>,
+    /// All candidates hit.
+    pub cands: Vec<u32>,
+    /// Groups whose leader is among them.
+    pub groups: Vec<u32>,
+}
+
+/// Decides whom a planned fault hits. Fewer than asked for are hit when there are no more leaders, or when more would take
+/// more than a minority of the hosts out; nobody is hit when nobody is there.
+#[must_use]
+pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Hit {
+    let rng = seed::rng(seed, &cell.name, &format!("target {}", fault.id));
+    let mut choice = Choice { cell, view, rng };
+    if fault.kind.hits_hosts() {
+        let hosts = choice.hosts(fault);
+        choice.hit_hosts(&hosts)
+    } else {
+        let cands = choice.candidates(fault.target);
+        // Where the candidates of a host share a session, what ends it for one ends it for all of them.
+        if fault.kind == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
+            let hosts = choice.hit(cands).hosts;
+            return choice.hit_hosts(&hosts);
+        }
+        choice.hit(cands)
+    }
+}
+
+struct Choice<'a> {
+    cell: &'a Cell,
+    view: LeaderView<'a>,
+    rng: ChaCha8Rng,
+}
+
+impl Choice<'_> {
+    /// All leaders on hosts that are there.
+    fn leaders(&self) -> Vec<(u32, u16)> {
+        let leaders = self.view.leader_of_group.iter().flatten();
+        leaders.filter(|(_, host)| self.view.alive.contains(host)).copied().collect()
+    }
+
+    fn some<T: Clone>(&mut self, mut of: Vec<T>, count: usize) -> Vec<T> {
+        of.shuffle(&mut self.rng);
+        of.truncate(count);
+        of
+    }
+
+    fn share(share: f64, of: usize) -> usize {
+        ((share * of as f64).ceil() as usize).min(of)
+    }
+
+    /// Hosts in the order in which they are to be hit, no more than may be.
+    fn hosts(&mut self, fault: &PlannedFault) -> Vec<u16> {
+        let mut hosts = match fault.target {
+            Target::Leaders { groups } => {
+                let leaders = self.leaders();
+                self.some(leaders, groups as usize).into_iter().map(|(_, host)| host).collect()
+            }
+            Target::Followers { groups } => self.followers(groups).into_iter().map(|cand| self.host_of(cand)).collect(),
+            Target::HostLeadingMost { hosts } => {
+                let mut all = self.by_leaders();
+                all.truncate(usize::from(hosts));
+                all
+            }
+            Target::Host { hosts } => self.some(self.view.alive.to_vec(), usize::from(hosts)),
+            Target::Share { share } => {
+                let count = Self::share(share, usize::from(self.cell.hosts));
+                self.some(self.view.alive.to_vec(), count)
+            }
+        };
+        let mut seen = BTreeSet::new();
+        hosts.retain(|host| seen.insert(*host));
+        if fault.kind.takes_hosts_out() {
+            let out = usize::from(self.cell.hosts).saturating_sub(self.view.alive.len());
+            hosts.truncate(usize::from(self.cell.hosts_out_max()).saturating_sub(out));
+        }
+        hosts
+    }
+
+    /// Hosts that are there, by how many groups they lead; equal ones in the seed's order.
+    fn by_leaders(&mut self) -> Vec<u16> {
+        let leaders = self.leaders();
+        let mut hosts = self.some(self.view.alive.to_vec(), usize::MAX);
+        hosts.sort_by_cached_key(|host| std::cmp::Reverse(leaders.iter().filter(|leader| leader.1 == *host).count()));
+        hosts
+    }
+
+    fn host_of(&self, cand: u32) -> u16 {
+        self.view.placement.get(cand as usize).map_or(u16::MAX, |place| place.1)
+    }
+
+    fn is_there(&self, cand: u32) -> bool {
+        self.view.alive.contains(&self.host_of(cand))
+    }
+
+    /// The candidates of a group: they stand together in the placement.
+    fn members(&self, group: usize) -> std::ops::Range<u32> {
+        let (size, group) = (self.cell.candidates_per_group, u32::try_from(group).unwrap_or(u32::MAX));
+        group.saturating_mul(size)..group.saturating_add(1).saturating_mul(size)
+    }
+
+    /// One follower in each of some groups that have a leader and a follower on a host that is there.
+    fn followers(&mut self, groups: u32) -> Vec<u32> {
+        let led: Vec<usize> =
+            (0..self.view.leader_of_group.len()).filter(|group| self.view.leader_of_group[*group].is_some()).collect();
+        let mut chosen = Vec::new();
+        for group in self.some(led, usize::MAX) {
+            if chosen.len() >= groups as usize {
+                break;
+            }
+            let leader = self.view.leader_of_group[group].map(|leader| leader.0);
+            let others: Vec<u32> =
+                self.members(group).filter(|cand| Some(*cand) != leader && self.is_there(*cand)).collect();
+            chosen.extend(self.some(others, 1));
+        }
+        chosen
+    }
+
+    fn candidates(&mut self, target: Target) -> Vec<u32> {
+        let on = |leaders: Vec<(u32, u16)>, hosts: &[u16]| {
+            leaders.into_iter().filter(|leader| hosts.contains(&leader.1)).map(|leader| leader.0).collect()
+        };
+        match target {
+            Target::Leaders { groups } => {
+                let leaders = self.leaders();
+                self.some(leaders, groups as usize).into_iter().map(|leader| leader.0).collect()
+            }
+            Target::Followers { groups } => self.followers(groups),
+            Target::HostLeadingMost { hosts } => {
+                let mut most = self.by_leaders();
+                most.truncate(usize::from(hosts));
+                on(self.leaders(), &most)
+            }
+            Target::Host { hosts } => {
+                let any = self.some(self.view.alive.to_vec(), usize::from(hosts));
+                on(self.leaders(), &any)
+            }
+            Target::Share { share } => {
+                let all = (0_u32..).take(self.view.placement.len());
+                let alive: Vec<u32> = all.filter(|cand| self.is_there(*cand)).collect();
+                let count = Self::share(share, self.view.placement.len());
+                self.some(alive, count)
+            }
+        }
+    }
+
+    fn hit_hosts(&self, hosts: &[u16]) -> Hit {
+        let cands = (0_u32..).zip(self.view.placement).filter(|(_, place)| hosts.contains(&place.1));
+        self.hit(cands.map(|(cand, _)| cand).collect()).with_hosts(hosts)
+    }
+
+    fn hit(&self, mut cands: Vec<u32>) -> Hit {
+        cands.sort_unstable();
+        let hosts: BTreeSet<u16> = cands.iter().map(|cand| self.host_of(*cand)).collect();
+        let leads = |group: &u32| {
+            let leader = self.view.leader_of_group[*group as usize];
+            leader.is_some_and(|(cand, _)| cands.binary_search(&cand).is_ok())
+        };
+        let groups = (0_u32..).take(self.view.leader_of_group.len()).filter(leads).collect();
+        Hit { hosts: hosts.into_iter().collect(), cands, groups }
+    }
+}
+
+impl Hit {
+    fn with_hosts(mut self, hosts: &[u16]) -> Self {
+        self.hosts = hosts.to_vec();
+        self.hosts.sort_unstable();
+        self
+    }
+}

@@ -1,0 +1,282 @@
+//! What every recipe works with: the candidate's state, its questions to the ensemble, its waits and its reports.
+//! The state outlives a cancelled recipe, so that an order can interrupt it anywhere and still leave nothing behind.
+
+use std::future::Future;
+
+use futures::{FutureExt, select_biased};
+
+use super::{Election, TermCounter, lock, names, queue};
+use crate::booth::{Booth, Departure, Report, RevokeReason};
+use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
+
+/// First and longest wait before a question whose answer was lost is put again while the connection seems to be up.
+const BACK_OFF_MIN_MS: u64 = 20;
+const BACK_OFF_MAX_MS: u64 = 1_000;
+
+/// How long to wait for a notification that must be on its way.
+const NOTIFICATION_MAX_MS: u64 = 100;
+
+/// A step of a recipe: what came of it, or how the incarnation ends.
+pub(super) type Flow<T> = Result<T, Departure>;
+
+/// The ensemble's word on an operation, as far as a recipe goes on after it.
+pub(super) enum Answer<T> {
+    Ok(T),
+    Refused(Refusal),
+    /// The outcome is unknown; the connection is back.
+    Lost,
+}
+
+/// The candidate's own znode, or the lock while it holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Own {
+    None,
+    /// A create is under way, or its answer was lost.
+    Maybe,
+    Node(Node),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) path: String,
+    pub(super) czxid: i64,
+}
+
+impl Node {
+    pub(super) fn name(&self) -> &str {
+        names::name_of(&self.path)
+    }
+}
+
+/// A watch on another candidate's znode.
+pub(super) struct Armed<W> {
+    pub(super) name: String,
+    pub(super) watch: W,
+}
+
+/// Why a waiting candidate woke up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    Fired(WatchEvent),
+    /// The connection was lost and is back: watches alone are not to be trusted.
+    Reconnected,
+}
+
+pub(super) struct Candidate<'a, S: Session, B: Booth> {
+    pub(super) session: &'a S,
+    pub(super) booth: &'a B,
+    pub(super) election: &'a Election,
+    pub(super) terms: &'a TermCounter,
+    pub(super) states: S::States,
+    pub(super) guid: String,
+    pub(super) own: Own,
+    /// On the own znode, from the first grant on until it is gone.
+    pub(super) own_watch: Option<S::Watch>,
+    pub(super) watch: Option<Armed<S::Watch>>,
+    /// The term it believes in.
+    pub(super) term: Option<u32>,
+    /// Version of the breadcrumb while it names this incarnation.
+    pub(super) breadcrumb: Option<i32>,
+    /// Whether the election's path was seen: from then on its absence means that it was deleted.
+    pub(super) election_seen: bool,
+    pub(super) joined: bool,
+    unsettled: bool,
+    back_off_ms: u64,
+}
+
+impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
+    pub(super) fn new(session: &'a S, booth: &'a B, election: &'a Election, terms: &'a TermCounter) -> Self {
+        Self {
+            session,
+            booth,
+            election,
+            terms,
+            states: session.states(),
+            guid: names::guid(booth.draw(), booth.draw()),
+            own: Own::None,
+            own_watch: None,
+            watch: None,
+            term: None,
+            breadcrumb: None,
+            election_seen: false,
+            joined: false,
+            unsettled: false,
+            back_off_ms: BACK_OFF_MIN_MS,
+        }
+    }
+
+    /// Who this is, as it stands in its znodes: guid, host, candidate.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {} {}", self.guid, self.booth.host(), self.booth.candidate())
+    }
+
+    /// Waits for the answer to a question. A lost one comes back only when the connection does.
+    pub(super) async fn ask<T>(&mut self, question: impl Future<Output = Result<T, OpError>>) -> Flow<Answer<T>> {
+        match question.await {
+            Ok(value) => {
+                self.back_off_ms = BACK_OFF_MIN_MS;
+                Ok(Answer::Ok(value))
+            }
+            Err(OpError::Refused(refusal)) => {
+                self.back_off_ms = BACK_OFF_MIN_MS;
+                Ok(Answer::Refused(refusal))
+            }
+            Err(OpError::Unknown) => {
+                self.back_off().await;
+                self.connected().await?;
+                Ok(Answer::Lost)
+            }
+            Err(OpError::Ended(end)) => Err(Departure::SessionEnded(end)),
+        }
+    }
+
+    /// Waits for a change of the connection's state, or for a time that doubles with every answer lost in a row.
+    async fn back_off(&mut self) {
+        let until = self.booth.now() + self.back_off_ms * 1_000_000;
+        self.back_off_ms = (self.back_off_ms * 2).min(BACK_OFF_MAX_MS);
+        if self.states.now() == SessionState::Connected {
+            select_biased! {
+                _ = self.states.changed().fuse() => {}
+                () = self.booth.sleep_until(until).fuse() => {}
+            }
+        }
+    }
+
+    /// Waits until the session is connected.
+    pub(super) async fn connected(&mut self) -> Flow<()> {
+        let mut state = self.states.now();
+        loop {
+            match state {
+                SessionState::Connected => return Ok(()),
+                SessionState::Ended(end) => return Err(Departure::SessionEnded(end)),
+                SessionState::Disconnected => state = self.states.changed().await,
+            }
+        }
+    }
+
+    /// Waits for this long, or until the session ends.
+    pub(super) async fn pause(&mut self, for_ms: u64) -> Flow<()> {
+        let mut until = std::pin::pin!(self.booth.sleep_until(self.booth.now() + for_ms * 1_000_000).fuse());
+        loop {
+            select_biased! {
+                () = until => return Ok(()),
+                state = self.states.changed().fuse() => if let SessionState::Ended(end) = state {
+                    return Err(Departure::SessionEnded(end));
+                },
+            }
+        }
+    }
+
+    /// Waits for the armed watch, a reconnect or the end of the session.
+    pub(super) async fn wait(&mut self) -> Flow<Wake> {
+        self.settle();
+        loop {
+            let Self { states, watch, .. } = &mut *self;
+            let Some(armed) = watch else { return Ok(Wake::Reconnected) };
+            select_biased! {
+                state = states.changed().fuse() => match state {
+                    SessionState::Ended(end) => return Err(Departure::SessionEnded(end)),
+                    SessionState::Connected => return Ok(Wake::Reconnected),
+                    SessionState::Disconnected => {}
+                },
+                event = armed.watch.fired().fuse() => {
+                    if let WatchEvent::Ended(end) = event {
+                        return Err(Departure::SessionEnded(end));
+                    }
+                    if let Some(armed) = self.watch.take() {
+                        self.notified(&armed.name, event);
+                    }
+                    return Ok(Wake::Fired(event));
+                }
+            }
+        }
+    }
+
+    /// Puts another watch in the place of the armed one. The new one is armed before the old one is dropped, so that the same
+    /// znode stays watched throughout; an old one that has fired meanwhile is reported.
+    pub(super) fn rearm(&mut self, new: Option<Armed<S::Watch>>) {
+        if let Some(mut old) = std::mem::replace(&mut self.watch, new)
+            && let Some(event) = old.watch.fired().now_or_never()
+        {
+            self.notified(&old.name, event);
+        }
+    }
+
+    /// The own znode is gone: takes in the notification of it that must be on its way, if there is a watch.
+    pub(super) async fn drop_own_watch(&mut self, name: &str) {
+        let Some(mut watch) = self.own_watch.take() else { return };
+        let until = self.booth.now() + NOTIFICATION_MAX_MS * 1_000_000;
+        let event = select_biased! {
+            event = watch.fired().fuse() => Some(event),
+            () = self.booth.sleep_until(until).fuse() => None,
+        };
+        if let Some(event) = event {
+            self.notified(name, event);
+        }
+    }
+
+    /// Says that it stands, once. It has settled in when it waits or leads for the first time.
+    pub(super) fn join(&mut self, node: Option<&Node>) {
+        if !std::mem::replace(&mut self.joined, true) {
+            self.booth.report(Report::Joined { node: node.map(Node::name), czxid: node.map(|node| node.czxid) });
+            self.unsettled = true;
+        }
+    }
+
+    pub(super) fn notified(&mut self, name: &str, event: WatchEvent) {
+        if matches!(event, WatchEvent::Ended(_)) {
+            return;
+        }
+        self.booth.report(Report::Notified { at: self.booth.now(), node: name, event });
+        self.unsettled = true;
+    }
+
+    /// All that notifications caused so far is done.
+    pub(super) fn settle(&mut self) {
+        if std::mem::take(&mut self.unsettled) {
+            self.booth.report(Report::Settled);
+        }
+    }
+
+    pub(super) fn note(&self, text: &str) {
+        self.booth.report(Report::Note { text });
+    }
+
+    /// Finds out what became of a create whose answer was lost. Afterwards the own znode is known, or known to be absent, or
+    /// the question has to be put again.
+    pub(super) async fn recover(&mut self) -> Flow<()> {
+        if self.election.recipe.is_lock() { lock::recover(self).await } else { queue::recover(self).await }
+    }
+
+    /// Stops believing, then says so; only afterwards may the caller act on it.
+    pub(super) fn revoke(&mut self, reason: RevokeReason) {
+        if let Some(term) = self.term.take() {
+            let from = self.booth.now();
+            self.booth.believe(None);
+            let to = self.booth.now();
+            self.booth.report(Report::Revoke { from, to, term, reason });
+        }
+    }
+
+    /// Ends an incarnation that ended by itself: whatever way led here, no belief survives it.
+    pub(super) fn conclude(mut self, departure: Departure) -> Departure {
+        self.revoke(match departure {
+            Departure::SessionEnded(_) => RevokeReason::SessionEnded,
+            Departure::ElectionDeleted => RevokeReason::ElectionDeleted,
+            _ => RevokeReason::Deposed,
+        });
+        self.rearm(None);
+        self.settle();
+        departure
+    }
+
+    pub(super) fn ended(&mut self, end: SessionEnd) -> Departure {
+        self.revoke(RevokeReason::SessionEnded);
+        Departure::SessionEnded(end)
+    }
+
+    /// The departure of a candidate that met an answer for which its recipe has none.
+    pub(super) fn stuck(&self, what: &str, refusal: &Refusal) -> Departure {
+        Departure::Failed(format!("{what} under {}: {refusal}", self.election.path))
+    }
+}

@@ -1,0 +1,125 @@
+//! The election itself: its path comes before the first candidate, and its deletion ends all of them. Also what anybody
+//! may ask of an election without standing in it.
+
+use super::candidate::{Answer, Candidate, Flow};
+use super::{RecipeKind, names};
+use crate::booth::{Booth, Departure};
+use crate::coordination::{CreateMode, Op, OpError, Refusal, Session};
+
+/// Rounds of listing and deleting against candidates that keep coming, before [`delete_election`] gives up.
+const DELETE_ROUNDS_MAX: u32 = 100;
+
+/// Children deleted in one transaction, well below what fits into one request.
+const DELETE_AT_ONCE_MAX: usize = 1_000;
+
+/// Who leads an election, as ZooKeeper has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lead {
+    /// Name of the znode that the lead rests on.
+    pub node: String,
+    pub czxid: i64,
+    /// The session that owns it.
+    pub session: i64,
+    /// Host and candidate, as the znode says; `None` when it was not made by a recipe of this package.
+    pub who: Option<(u16, u32)>,
+}
+
+/// Asks who leads. `None`: nobody does, or there is no such election.
+pub async fn leader<S: Session>(session: &S, path: &str, recipe: RecipeKind) -> Result<Option<Lead>, OpError> {
+    let node = if recipe.is_lock() {
+        names::LOCK.to_owned()
+    } else {
+        let names = match session.children(path).await {
+            Ok(names) => names,
+            Err(OpError::Refused(Refusal::NoNode)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match names::queue_order(names).into_iter().next() {
+            Some(first) => first,
+            None => return Ok(None),
+        }
+    };
+    match session.get(&format!("{path}/{node}")).await {
+        Ok((data, stat)) => {
+            let who = identity_of(&data);
+            Ok(Some(Lead { node, czxid: stat.czxid, session: stat.ephemeral_owner, who }))
+        }
+        Err(OpError::Refused(Refusal::NoNode)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn identity_of(data: &[u8]) -> Option<(u16, u32)> {
+    let mut words = std::str::from_utf8(data).ok()?.split(' ').skip(1);
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+/// Deletes an election with all that is in it; one that is missing already is no error. What is left of the candidates goes
+/// together with the election, so that those who still race to join find it gone.
+///
+/// # Errors
+/// What the ensemble refused; [`OpError::Unknown`] when the connection was lost, and then it may be called again.
+pub async fn delete_election<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
+    let mut refused = Refusal::NotEmpty;
+    for _ in 0..DELETE_ROUNDS_MAX {
+        let names = match session.children(path).await {
+            Ok(names) => names,
+            Err(OpError::Refused(Refusal::NoNode)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let last = names.len() <= DELETE_AT_ONCE_MAX;
+        let mut ops: Vec<Op> = names
+            .iter()
+            .take(DELETE_AT_ONCE_MAX)
+            .map(|name| Op::Delete { path: format!("{path}/{name}"), version: None })
+            .collect();
+        if last {
+            ops.push(Op::Delete { path: path.to_owned(), version: None });
+        }
+        match session.multi(ops).await {
+            Ok(()) if last => return Ok(()),
+            Ok(()) => {}
+            Err(OpError::Refused(refusal)) => refused = refusal,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(OpError::Refused(refused))
+}
+
+impl<S: Session, B: Booth> Candidate<'_, S, B> {
+    /// The ensemble said that there is no election: creates its path if that is still to be done, else ends.
+    pub(super) async fn election_missing(&mut self) -> Flow<()> {
+        if self.election_seen || !self.election.create_missing {
+            return Err(Departure::ElectionDeleted);
+        }
+        let (session, path) = (self.session, self.election.path.as_str());
+        let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+        for end in ends {
+            loop {
+                match self.ask(session.create(&path[..end], &[], CreateMode::Persistent)).await? {
+                    Answer::Ok(_) | Answer::Refused(Refusal::NodeExists) => break,
+                    Answer::Refused(refusal) => return Err(self.stuck("the election could not be created", &refusal)),
+                    Answer::Lost => {}
+                }
+            }
+        }
+        self.election_seen = true;
+        Ok(())
+    }
+
+    /// Ends if the election was deleted.
+    pub(super) async fn check_election(&mut self) -> Flow<()> {
+        let (session, path) = (self.session, self.election.path.as_str());
+        loop {
+            match self.ask(session.exists(path)).await? {
+                Answer::Ok(Some(_)) => {
+                    self.election_seen = true;
+                    return Ok(());
+                }
+                Answer::Ok(None) | Answer::Refused(Refusal::NoNode) => return Err(Departure::ElectionDeleted),
+                Answer::Refused(refusal) => return Err(self.stuck("the election could not be looked at", &refusal)),
+                Answer::Lost => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The election recipes: one file a recipe, and what they share. Each is written once against [`Session`] and [`Booth`]
+//! and cannot tell a model from a real ensemble.
+
+mod breadcrumb;
+mod broken;
+mod candidate;
+pub mod election;
+mod lead;
+mod leave;
+mod lock;
+mod lock_race;
+mod naive;
+pub mod names;
+mod poll_race;
+mod predecessor_watch;
+mod queue;
+mod registry;
+pub mod step_down;
+mod term;
+
+use std::pin::pin;
+
+use futures::future::{Either, select};
+
+pub use self::registry::{FanOut, RecipeKind, UnknownRecipe};
+pub use self::step_down::{StepDown, UnknownStepDown};
+pub use self::term::TermCounter;
+
+use self::candidate::Candidate;
+use crate::booth::{Booth, Departure, Order};
+use crate::coordination::Session;
+
+/// What a candidate stands for, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Election {
+    /// Path of the election, `/election/<group>`.
+    pub path: String,
+    pub recipe: RecipeKind,
+    pub step_down: StepDown,
+    /// `poll-race` tries this often, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// Create the election's path (persistent) when it is missing at first. Without it, and once the path has been seen,
+    /// its absence means that the election was deleted.
+    pub create_missing: bool,
+}
+
+/// Stands in `election` under `session` until it is told to go, the session ends, or the election is deleted. This is one
+/// incarnation: for another one, call it again with another session.
+///
+/// `terms` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number.
+///
+/// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
+/// says so, `left` is `None`, and the caller should close the session, which is what removes it.
+pub async fn stand<S: Session, B: Booth>(
+    session: &S,
+    booth: &B,
+    election: &Election,
+    terms: &TermCounter,
+) -> Departure {
+    let mut candidate = Candidate::new(session, booth, election, terms);
+    let ended = {
+        let order = pin!(booth.order());
+        let run = pin!(run(&mut candidate));
+        // The order comes first: once it is given, nothing else of the recipe runs.
+        match select(order, run).await {
+            Either::Left((order, _)) => Err(order),
+            Either::Right((departure, _)) => Ok(departure),
+        }
+    };
+    match ended {
+        Ok(departure) => candidate.conclude(departure),
+        Err(Order::Resign) => Departure::Resigned { left: candidate.leave().await },
+        Err(Order::Stop) => {
+            candidate.leave().await;
+            Departure::Stopped
+        }
+    }
+}
+
+async fn run<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Departure {
+    let Err(departure) = match candidate.election.recipe {
+        RecipeKind::PredecessorWatch => queue::stand(candidate, &predecessor_watch::DISCIPLINE).await,
+        RecipeKind::Naive => queue::stand(candidate, &naive::DISCIPLINE).await,
+        RecipeKind::LockRace => lock_race::stand(candidate).await,
+        RecipeKind::PollRace => poll_race::stand(candidate).await,
+        RecipeKind::NoRelist => queue::stand(candidate, &broken::no_relist::DISCIPLINE).await,
+        RecipeKind::IgnoresSessionLoss => queue::stand(candidate, &broken::ignores_session_loss::DISCIPLINE).await,
+    };
+    departure
+}

@@ -1,0 +1,106 @@
+//! Step-down policies: when a leader that lost its connection stops believing.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest useful fraction: the client library gives its session up after 1.4 T, and the belief ends there anyway.
+pub const FRACTION_MAX: f64 = 1.4;
+
+/// When a leader that lost its connection stops believing that it leads. Spelled `on-disconnect`, `on-expiry` or
+/// `after=<fraction of T>`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum StepDown {
+    /// As soon as the loss of the connection is seen. Safe, and every reconnect costs a term.
+    #[default]
+    OnDisconnect,
+    /// Only when the session has ended. Keeps the lead over a reconnect; unsafe when the client learns of the end later
+    /// than the ensemble decides it.
+    OnExpiry,
+    /// This fraction of the negotiated session timeout after the loss was seen; inside (0, 1.4).
+    After(f64),
+}
+
+impl StepDown {
+    /// How long after the loss of the connection was seen, in nanoseconds; `None`: not before the session ends.
+    #[must_use]
+    pub fn delay_ns(self, timeout_ms: u64) -> Option<u64> {
+        match self {
+            Self::OnDisconnect => Some(0),
+            Self::OnExpiry => None,
+            Self::After(fraction) => Some((fraction * timeout_ms as f64 * 1e6) as u64),
+        }
+    }
+}
+
+impl fmt::Display for StepDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnDisconnect => f.pad("on-disconnect"),
+            Self::OnExpiry => f.pad("on-expiry"),
+            Self::After(fraction) => f.pad(&format!("after={fraction}")),
+        }
+    }
+}
+
+/// A step-down policy that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown step-down policy `{0}`: use `on-disconnect`, `on-expiry` or `after=<fraction of T>` with a fraction \
+     between 0 and 1.4"
+)]
+pub struct UnknownStepDown(pub String);
+
+impl FromStr for StepDown {
+    type Err = UnknownStepDown;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownStepDown(text.to_owned());
+        match text {
+            "on-disconnect" => Ok(Self::OnDisconnect),
+            "on-expiry" => Ok(Self::OnExpiry),
+            _ => {
+                let fraction: f64 = text.strip_prefix("after=").and_then(|f| f.parse().ok()).ok_or_else(unknown)?;
+                let useful = fraction > 0.0 && fraction < FRACTION_MAX;
+                if useful { Ok(Self::After(fraction)) } else { Err(unknown()) }
+            }
+        }
+    }
+}
+
+impl serde::Serialize for StepDown {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for StepDown {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_read_as_they_are_written() {
+        for text in ["on-disconnect", "on-expiry", "after=0.5", "after=1.25"] {
+            assert_eq!(text.parse::<StepDown>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_fraction_outside_the_useful_range_is_refused() {
+        for text in ["after=0", "after=-1", "after=1.4", "after=nan", "after=inf", "after=", "after", "never"] {
+            assert!(text.parse::<StepDown>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_delay_is_a_fraction_of_the_timeout() {
+        assert_eq!(StepDown::After(0.5).delay_ns(2_000), Some(1_000_000_000));
+        assert_eq!(StepDown::OnExpiry.delay_ns(2_000), None);
+    }
+}

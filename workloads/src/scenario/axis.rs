@@ -1,0 +1,86 @@
+//! The axes of a scenario's matrix. The same keys say which cells an expectation is about.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{I64Deserializer, StrDeserializer};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::schema::{Resource, SessionUse};
+use crate::recipes::{RecipeKind, StepDown};
+
+/// One value or a list of them.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(transparent)]
+pub struct Axis<T>(pub Vec<T>);
+
+impl<T: PartialEq> Axis<T> {
+    pub(super) fn holds(axis: Option<&Self>, value: &T) -> bool {
+        axis.is_none_or(|axis| axis.0.contains(value))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Axis<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrMany(PhantomData))
+    }
+}
+
+struct OneOrMany<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+    type Value = Axis<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or a list of values")
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Axis<T>, E> {
+        Ok(Axis(vec![T::deserialize(StrDeserializer::new(value))?]))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Axis<T>, E> {
+        Ok(Axis(vec![T::deserialize(I64Deserializer::new(value))?]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Axis<T>, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        if values.is_empty() { Err(de::Error::custom("an empty list leaves no cell")) } else { Ok(Axis(values)) }
+    }
+}
+
+/// `[matrix]`, and `when` of an expectation: values of what may vary from cell to cell.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coordinates {
+    /// Recipes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Axis<RecipeKind>>,
+    /// Step-down policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_down: Option<Axis<StepDown>>,
+    /// Session timeouts asked for, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_timeout_ms: Option<Axis<u64>>,
+    /// Numbers of groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Axis<u32>>,
+    /// Numbers of hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Axis<u16>>,
+    /// Numbers of candidates a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates_per_group: Option<Axis<u32>>,
+    /// Names of faults; in the matrix all of them unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Axis<String>>,
+    /// Ledgers of the resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Axis<Resource>>,
+    /// Uses of sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Axis<SessionUse>>,
+}

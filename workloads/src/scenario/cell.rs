@@ -1,0 +1,273 @@
+//! Cells: a scenario's matrix multiplied out, each with everything resolved and a name that can be a file's.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::Axis;
+use super::expect::{self, Expect};
+use super::fault::FaultSpec;
+use super::schema::{FencingMethod, Links, PhasesSpec, Resource, Scenario, SessionUse};
+use crate::recipes::{Election, RecipeKind, StepDown};
+
+/// The znode under which all elections are.
+pub const ROOT: &str = "/election";
+
+/// The longest name of a cell.
+const NAME_MAX: usize = 100;
+
+/// One combination of a scenario's matrix, with everything resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Place in the run, from 0.
+    pub index: u32,
+    /// Unique in the run, lower case, safe as a file name, the same for the same scenario.
+    pub name: String,
+    /// The election recipe.
+    pub recipe: RecipeKind,
+    /// When a leader that lost its connection stops believing.
+    pub step_down: StepDown,
+    /// Name of the fault's entry.
+    pub fault_name: String,
+    /// The fault.
+    pub fault: FaultSpec,
+    /// Number of groups.
+    pub groups: u32,
+    /// Number of hosts.
+    pub hosts: u16,
+    /// Number of candidates of each group.
+    pub candidates_per_group: u32,
+    /// Names of the groups, one each.
+    pub group_names: Vec<String>,
+    /// Names of the hosts, one each.
+    pub host_names: Vec<String>,
+    /// The session timeout asked for, in milliseconds.
+    pub session_timeout_ms: u64,
+    /// How many candidates share a session.
+    pub sessions: SessionUse,
+    /// Every leader writes this often, in milliseconds.
+    pub work_interval_ms: u64,
+    /// The ledger that the verdict counts.
+    pub resource: Resource,
+    /// How `lock-race` fences.
+    pub fencing: FencingMethod,
+    /// Whether hosts reach the servers over links: `links` of the scenario and the fault's need, put together.
+    pub over_links: bool,
+    /// Interval of `poll-race`, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// Sessions that one host opens at a time.
+    pub connect_concurrency: u32,
+    /// From a resign or the end of a session to standing again, in milliseconds.
+    pub rejoin_after_ms: u64,
+    /// Number of servers.
+    pub servers: u32,
+    /// ZooKeeper's tick, in milliseconds.
+    pub tick_ms: u64,
+    /// Whether the servers force their log to disk.
+    pub fsync: bool,
+    /// How long the phases take.
+    pub phases: PhasesSpec,
+    /// What must be seen and what not.
+    pub expect: Expect,
+}
+
+impl Cell {
+    /// The session timeout that an ensemble with this tick grants: the one asked for, kept within 2 and 20 ticks.
+    #[must_use]
+    pub fn timeout_granted_ms(&self) -> u64 {
+        self.session_timeout_ms.clamp(2 * self.tick_ms, 20 * self.tick_ms)
+    }
+
+    /// What the candidates of a group stand for. `create_missing` for their first incarnation at most: a later one that
+    /// created the election anew would undo its deletion.
+    #[must_use]
+    pub fn election(&self, group: u32, create_missing: bool) -> Election {
+        let name = self.group_names.get(group as usize).cloned().unwrap_or_else(|| format!("g{group}"));
+        Election {
+            path: format!("{ROOT}/{name}"),
+            recipe: self.recipe,
+            step_down: self.step_down,
+            poll_interval_ms: self.poll_interval_ms,
+            create_missing,
+        }
+    }
+
+    /// Number of candidates in all groups.
+    #[must_use]
+    pub fn candidates(&self) -> u64 {
+        u64::from(self.groups) * u64::from(self.candidates_per_group)
+    }
+
+    /// Number of sessions to ZooKeeper that the candidates need.
+    #[must_use]
+    pub fn session_count(&self) -> u64 {
+        match self.sessions {
+            SessionUse::PerCandidate => self.candidates(),
+            SessionUse::PerHost => self.candidates().min(u64::from(self.hosts)),
+        }
+    }
+
+    /// The most hosts that a fault may take out at a time: fewer than half of them, but one at least; all of them where
+    /// the fault says so.
+    #[must_use]
+    pub fn hosts_out_max(&self) -> u16 {
+        if self.fault.allow_majority { self.hosts } else { (self.hosts.saturating_sub(1) / 2).max(1) }
+    }
+}
+
+/// Multiplies the matrix out, one axis after the other; the last one varies fastest.
+pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
+    let (matrix, election) = (&scenario.matrix, &scenario.election);
+    let cells = vec![base(scenario)];
+    let cells = vary(cells, &values(&matrix.recipe, election.recipe), |cell, v| cell.recipe = *v);
+    let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
+    let timeouts = values(&matrix.session_timeout_ms, election.session_timeout_ms);
+    let cells = vary(cells, &timeouts, |cell, v| cell.session_timeout_ms = *v);
+    let cells = vary(cells, &values(&matrix.groups, election.groups), |cell, v| cell.groups = *v);
+    let cells = vary(cells, &values(&matrix.hosts, election.hosts), |cell, v| cell.hosts = *v);
+    let candidates = values(&matrix.candidates_per_group, election.candidates_per_group);
+    let cells = vary(cells, &candidates, |cell, v| cell.candidates_per_group = *v);
+    let cells = vary(cells, &fault_names(scenario), |cell, v| set_fault(scenario, cell, v));
+    let cells = vary(cells, &values(&matrix.resource, election.resource), |cell, v| cell.resource = *v);
+    let mut cells = vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v);
+    finish(scenario, &mut cells);
+    cells
+}
+
+fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
+    axis.as_ref().map_or_else(|| vec![otherwise], |axis| axis.0.clone())
+}
+
+/// Each cell once for each value.
+fn vary<T>(cells: Vec<Cell>, values: &[T], set: impl Fn(&mut Cell, &T)) -> Vec<Cell> {
+    let one = |cell: &Cell, value: &T| {
+        let mut cell = cell.clone();
+        set(&mut cell, value);
+        cell
+    };
+    cells.iter().flat_map(|cell| values.iter().map(|value| one(cell, value)).collect::<Vec<_>>()).collect()
+}
+
+/// How many cells the matrix has, without making them.
+pub(super) fn count(scenario: &Scenario) -> usize {
+    let m = &scenario.matrix;
+    let lens = [
+        len(&m.recipe),
+        len(&m.step_down),
+        len(&m.session_timeout_ms),
+        len(&m.groups),
+        len(&m.hosts),
+        len(&m.candidates_per_group),
+        fault_names(scenario).len(),
+        len(&m.resource),
+        len(&m.sessions),
+    ];
+    lens.into_iter().fold(1, usize::saturating_mul)
+}
+
+fn len<T>(axis: &Option<Axis<T>>) -> usize {
+    axis.as_ref().map_or(1, |axis| axis.0.len())
+}
+
+/// Names of the faults that are run: as the matrix says, else all of them, else a control.
+pub(super) fn fault_names(scenario: &Scenario) -> Vec<String> {
+    match &scenario.matrix.fault {
+        Some(axis) => axis.0.clone(),
+        None if scenario.faults.is_empty() => vec!["none".to_owned()],
+        None => scenario.faults.keys().cloned().collect(),
+    }
+}
+
+fn set_fault(scenario: &Scenario, cell: &mut Cell, name: &str) {
+    cell.fault = scenario.faults.get(name).cloned().unwrap_or_else(FaultSpec::none);
+    cell.fault_name = name.to_owned();
+    cell.over_links = match scenario.election.links {
+        Links::Always => true,
+        Links::Never => false,
+        Links::Auto => cell.fault.kind.needs_links() || cell.fault.kind.profits_by_links(),
+    };
+}
+
+fn base(scenario: &Scenario) -> Cell {
+    let election = &scenario.election;
+    Cell {
+        index: 0,
+        name: String::new(),
+        recipe: election.recipe,
+        step_down: election.step_down,
+        fault_name: String::new(),
+        fault: FaultSpec::none(),
+        groups: election.groups,
+        hosts: election.hosts,
+        candidates_per_group: election.candidates_per_group,
+        group_names: Vec::new(),
+        host_names: Vec::new(),
+        session_timeout_ms: election.session_timeout_ms,
+        sessions: election.sessions,
+        work_interval_ms: election.work_interval_ms,
+        resource: election.resource,
+        fencing: election.fencing,
+        over_links: false,
+        poll_interval_ms: election.poll_interval_ms,
+        connect_concurrency: election.connect_concurrency,
+        rejoin_after_ms: election.rejoin_after_ms,
+        servers: scenario.ensemble.servers,
+        tick_ms: scenario.ensemble.tick_ms,
+        fsync: scenario.ensemble.fsync,
+        phases: scenario.phases.clone(),
+        expect: Expect::default(),
+    }
+}
+
+/// What follows from a cell's coordinates: names and expectations.
+fn finish(scenario: &Scenario, cells: &mut [Cell]) {
+    let mut taken = BTreeSet::new();
+    for (index, cell) in cells.iter_mut().enumerate() {
+        cell.index = u32::try_from(index).unwrap_or(u32::MAX);
+        cell.name = unique(&describe(scenario, cell), &mut taken);
+        cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
+        cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
+        cell.expect = expect::resolve(&scenario.expect, cell);
+    }
+}
+
+fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
+    let given = given.iter().cloned().chain((given.len() as u64..).map(|i| format!("{letter}{i}")));
+    given.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
+}
+
+/// Recipe and fault, and whatever else the matrix varies.
+fn describe(scenario: &Scenario, cell: &Cell) -> String {
+    let matrix = &scenario.matrix;
+    let mut words = vec![cell.recipe.name().to_owned(), cell.fault_name.clone()];
+    let mut add = |varies: bool, word: String| {
+        if varies {
+            words.push(word);
+        }
+    };
+    add(varies(matrix.step_down.as_ref()), cell.step_down.to_string());
+    add(varies(matrix.session_timeout_ms.as_ref()), format!("t{}", cell.session_timeout_ms));
+    add(varies(matrix.groups.as_ref()), format!("g{}", cell.groups));
+    add(varies(matrix.hosts.as_ref()), format!("h{}", cell.hosts));
+    add(varies(matrix.candidates_per_group.as_ref()), format!("n{}", cell.candidates_per_group));
+    add(varies(matrix.resource.as_ref()), cell.resource.to_string());
+    add(varies(matrix.sessions.as_ref()), cell.sessions.to_string());
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    words.join("-").chars().map(safe).take(NAME_MAX).collect()
+}
+
+fn varies<T>(axis: Option<&Axis<T>>) -> bool {
+    axis.is_some_and(|axis| axis.0.len() > 1)
+}
+
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut tries = (2_u32..).map(|n| format!("{name}-{n}"));
+    let mut candidate = name.to_owned();
+    while !taken.insert(candidate.clone()) {
+        match tries.next() {
+            Some(next) => candidate = next,
+            None => break,
+        }
+    }
+    candidate
+}

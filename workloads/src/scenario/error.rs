@@ -1,0 +1,76 @@
+//! What can be wrong with a scenario, said so that it can be put right.
+
+use std::fmt;
+
+/// One thing that is wrong, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The key it is about.
+    pub key: String,
+    /// What is wrong with it.
+    pub what: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.key, self.what, self.remedy)
+    }
+}
+
+/// A key or a value that there is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// The file, or the argument, that it stands in.
+    pub origin: String,
+    /// Its line, from 1.
+    pub line: Option<usize>,
+    /// `key` or `value`.
+    pub what: &'static str,
+    /// What was written.
+    pub given: String,
+    /// The known one that was probably meant.
+    pub nearest: Option<String>,
+    /// All that are known there.
+    pub known: Vec<String>,
+}
+
+/// Why a scenario is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// It is not TOML, or a value is of the wrong kind.
+    #[error("{origin}{}: {message}", at(*.line))]
+    Syntax { origin: String, line: Option<usize>, message: String },
+    /// A key or a value that there is not.
+    #[error("{}{}: unknown {} `{}`{}; known are {}", .0.origin, at(.0.line), .0.what, .0.given, hint(.0.nearest.as_deref()), .0.known.join(", "))]
+    Unknown(Box<UnknownWord>),
+    /// Well formed, and not sensible.
+    #[error("{origin}: {}", list(problems))]
+    Invalid { origin: String, problems: Vec<Problem> },
+}
+
+fn at(line: Option<usize>) -> String {
+    line.map(|line| format!(", line {line}")).unwrap_or_default()
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!(" (did you mean `{nearest}`?)")).unwrap_or_default()
+}
+
+fn list(problems: &[Problem]) -> String {
+    match problems {
+        [only] => only.to_string(),
+        many => {
+            let lines: Vec<String> = many.iter().map(|problem| format!("\n  {problem}")).collect();
+            format!("{} problems{}", many.len(), lines.concat())
+        }
+    }
+}
+
+/// The known name nearest to a given one, if any is near enough to have been meant.
+pub(super) fn nearest(given: &str, known: &[String]) -> Option<String> {
+    let scored = known.iter().map(|name| (strsim::damerau_levenshtein(given, name), name));
+    let (distance, name) = scored.min()?;
+    (distance <= (given.chars().count().max(name.chars().count()) / 2).max(1)).then(|| name.clone())
+}

@@ -1,0 +1,102 @@
+//! The plan of a run in words, for `--dry-run`.
+
+use std::fmt::Write;
+
+use super::cell::Cell;
+use super::schema::Scenario;
+use crate::plan::{Plan, plan};
+
+/// Sessions that a modest machine connects and enrols in a second, for the estimate alone.
+const ENROL_A_SECOND: u64 = 1_000;
+
+/// Starting and ending hosts, links and records of a cell, for the estimate alone, in milliseconds.
+const AROUND_A_CELL_MS: u64 = 1_500;
+
+/// Starting and stopping the ensemble, for the estimate alone, in milliseconds.
+const AROUND_A_RUN_MS: u64 = 5_000;
+
+/// Descriptors of a process beside its sessions.
+const DESCRIPTORS_BESIDE: u64 = 64;
+
+/// About how long a cell takes, in milliseconds.
+#[must_use]
+pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
+    let enrol = cell.candidates() * 1_000 / ENROL_A_SECOND;
+    AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
+}
+
+/// What a run of this scenario with this seed would do: its cells, their faults and when they strike, how long it takes and
+/// what it needs. Says the same for the same arguments.
+#[must_use]
+pub fn explain(scenario: &Scenario, seed: u64) -> String {
+    let cells = scenario.cells();
+    let plans: Vec<Plan> = cells.iter().map(|cell| plan(cell, seed)).collect();
+    let total_ms: u64 = cells.iter().zip(&plans).map(|(cell, plan)| cell_duration_ms(cell, plan)).sum();
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = head(&mut text, scenario, &cells, seed, total_ms + AROUND_A_RUN_MS);
+    for (cell, plan) in cells.iter().zip(&plans) {
+        let _ = one(&mut text, cell, plan);
+    }
+    text
+}
+
+fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total_ms: u64) -> std::fmt::Result {
+    writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
+    writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), duration(total_ms))?;
+    let ensemble = &scenario.ensemble;
+    let fsync = if ensemble.fsync { "on" } else { "off" };
+    writeln!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", ensemble.servers, ensemble.tick_ms)?;
+    for warning in scenario.warnings() {
+        writeln!(text, "warning: {warning}")?;
+    }
+    Ok(())
+}
+
+fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
+    writeln!(text, "\n{}. {}  (about {})", cell.index + 1, cell.name, duration(cell_duration_ms(cell, plan)))?;
+    writeln!(
+        text,
+        "   {} candidates: {} groups of {} on {} hosts; {}, {}, T {} ms; sessions {} ({} in all); {}; resource {}",
+        cell.candidates(),
+        cell.groups,
+        cell.candidates_per_group,
+        cell.hosts,
+        cell.recipe,
+        cell.step_down,
+        cell.timeout_granted_ms(),
+        cell.sessions,
+        cell.session_count(),
+        if cell.over_links { "over links" } else { "connected directly" },
+        cell.resource,
+    )?;
+    let a_host = cell.session_count().div_ceil(u64::from(cell.hosts.max(1))) + DESCRIPTORS_BESIDE;
+    write!(text, "   descriptors: {a_host} a host")?;
+    if cell.over_links {
+        write!(text, ", {} for the links", 2 * cell.session_count() + DESCRIPTORS_BESIDE)?;
+    }
+    writeln!(text)?;
+    for fault in &plan.faults {
+        let lasts = fault.for_ms.map(|ms| format!(" for {}", duration(ms))).unwrap_or_default();
+        writeln!(text, "   {:>9}  {} on {}{lasts}", duration(fault.at_ms), fault.kind, fault.target)?;
+    }
+    let expect = &cell.expect;
+    write!(
+        text,
+        "   expected: overlap {}, stale writes {}, unplanned {}",
+        expect.overlap.name(),
+        expect.stale_writes.name(),
+        expect.unplanned.name()
+    )?;
+    if !expect.because.is_empty() {
+        write!(text, " ({})", expect.because)?;
+    }
+    writeln!(text)
+}
+
+fn duration(ms: u64) -> String {
+    match ms {
+        0..120_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        _ => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+}

@@ -1,0 +1,114 @@
+//! Reading a scenario and the `--set` arguments. The schema's own refusals are turned into errors that name the line and the
+//! nearest known key.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::error::{ScenarioError, UnknownWord, nearest};
+use super::schema::Scenario;
+
+/// The longest scenario that is read, in bytes.
+const TEXT_MAX: usize = 1 << 20;
+
+pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    if text.len() > TEXT_MAX {
+        let message = format!("longer than {TEXT_MAX} bytes; is this a scenario?");
+        return Err(ScenarioError::Syntax { origin: origin.to_owned(), line: None, message });
+    }
+    let mut scenario: Scenario = toml::from_str(text).map_err(|error| refusal(&error, origin, Some(text)))?;
+    if sets.is_empty() {
+        return Ok(scenario);
+    }
+    let mut table: Table = text.parse().map_err(|error| refusal(&error, origin, Some(text)))?;
+    for set in sets {
+        let origin = format!("--set {set}");
+        let (path, value) = split(set, &origin)?;
+        overridden(&scenario, &path, &origin)?;
+        put(&mut table, &path, value, &origin)?;
+        scenario = Scenario::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
+    }
+    Ok(scenario)
+}
+
+fn syntax(origin: &str, message: impl Into<String>) -> ScenarioError {
+    ScenarioError::Syntax { origin: origin.to_owned(), line: None, message: message.into() }
+}
+
+/// `a.b=value`: the keys, and the value as TOML if it is that, else as a string.
+fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError> {
+    let Some((path, text)) = set.split_once('=') else {
+        return Err(syntax(origin, "no `=` in it; write it as key=value, for example election.groups=10"));
+    };
+    let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
+    if path.iter().any(String::is_empty) {
+        return Err(syntax(origin, "an empty key; write it as key=value, for example election.groups=10"));
+    }
+    let parsed = format!("value = {text}").parse::<Table>().ok().filter(|table| table.len() == 1);
+    let value = parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()));
+    Ok((path, value))
+}
+
+/// A value of `[election]` that the matrix varies would be set to no effect.
+fn overridden(scenario: &Scenario, path: &[String], origin: &str) -> Result<(), ScenarioError> {
+    let [section, key] = path else { return Ok(()) };
+    let matrix = Table::try_from(&scenario.matrix).unwrap_or_default();
+    if section == "election" && matrix.contains_key(key) {
+        let message = format!("the matrix varies {key}, so this would have no effect; set matrix.{key} instead");
+        return Err(syntax(origin, message));
+    }
+    Ok(())
+}
+
+fn put(table: &mut Table, path: &[String], value: Value, origin: &str) -> Result<(), ScenarioError> {
+    let Some((last, sections)) = path.split_last() else { return Ok(()) };
+    let mut at = table;
+    for (depth, section) in sections.iter().enumerate() {
+        // A fault is an entry of the user's own: a misspelt name must not make a new one.
+        if depth == 1 && sections[0] == "faults" && !at.contains_key(section) {
+            let known: Vec<String> = at.keys().cloned().collect();
+            let nearest = nearest(section, &known);
+            let given = section.clone();
+            let word = UnknownWord { origin: origin.into(), line: None, what: "key", given, nearest, known };
+            return Err(ScenarioError::Unknown(Box::new(word)));
+        }
+        let entry = at.entry(section.clone()).or_insert_with(|| Value::Table(Table::new()));
+        at = entry.as_table_mut().ok_or_else(|| syntax(origin, format!("`{section}` has no keys of its own")))?;
+    }
+    at.insert(last.clone(), value);
+    Ok(())
+}
+
+/// Turns a refusal of the parser into one that names the line and the nearest known word.
+fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> ScenarioError {
+    let line = text.zip(error.span()).map(|(text, span)| line_of(text, &span));
+    let message = error.message();
+    let what = if message.starts_with("unknown field `") {
+        Some("key")
+    } else if message.starts_with("unknown variant `") {
+        Some("value")
+    } else {
+        None
+    };
+    let mut quoted = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    match (what, quoted.next()) {
+        (Some(what), Some(given)) => {
+            let known: Vec<String> = quoted.collect();
+            let nearest = nearest(&given, &known);
+            ScenarioError::Unknown(Box::new(UnknownWord {
+                origin: origin.to_owned(),
+                line,
+                what,
+                given,
+                nearest,
+                known,
+            }))
+        }
+        _ => ScenarioError::Syntax { origin: origin.to_owned(), line, message: message.trim_end().to_owned() },
+    }
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,79 @@
+//! Scenarios: what is run, what is broken, what is expected. TOML in, cells out.
+//!
+//! ```toml
+//! name = "example"
+//! [ensemble]
+//! tick_ms = 200
+//! [election]
+//! groups = 20
+//! session_timeout_ms = 2000
+//! [faults.cut]
+//! kind = "partition"
+//! for_t = 2.0
+//! [matrix]
+//! step_down = ["on-disconnect", "on-expiry"]
+//! [[expect]]
+//! when = { step_down = "on-expiry" }
+//! overlap = "some"
+//! because = "the ensemble decides before the client knows"
+//! ```
+
+mod axis;
+mod cell;
+mod error;
+mod expect;
+mod explain;
+mod fault;
+mod load;
+mod placement;
+mod schema;
+mod shipped;
+mod validate;
+
+pub use self::axis::{Axis, Coordinates};
+pub use self::cell::{Cell, ROOT};
+pub use self::error::{Problem, ScenarioError, UnknownWord};
+pub use self::expect::{Expect, ExpectSpec, Expectation, ExpectedFanOut};
+pub use self::explain::{cell_duration_ms, explain};
+pub use self::fault::{Direction, FaultKind, FaultSpec, Target, TargetKind, UnknownFaultKind};
+pub use self::placement::placement;
+pub use self::schema::{ElectionSpec, EnsembleSpec, FencingMethod, Links, PhasesSpec, Resource, Scenario, SessionUse};
+pub use self::shipped::{SHIPPED, Shipped};
+
+impl Scenario {
+    /// Reads a scenario, applies the `--set` arguments (`dotted.key=value`) in turn, and checks the whole.
+    ///
+    /// `origin` is what errors call the text, a file's path for one.
+    ///
+    /// # Errors
+    /// Syntax, unknown keys with the nearest known one, and everything that [`Problem`] can say, all at once.
+    pub fn parse(text: &str, origin: &str, sets: &[String]) -> Result<Self, ScenarioError> {
+        let scenario = load::load(text, origin, sets)?;
+        let problems = validate::problems(&scenario);
+        if problems.is_empty() {
+            Ok(scenario)
+        } else {
+            Err(ScenarioError::Invalid { origin: origin.to_owned(), problems })
+        }
+    }
+
+    /// Its cells, in the order in which they are run.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        cell::expand(self)
+    }
+
+    /// What is allowed but probably not meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        validate::warnings(self)
+    }
+
+    /// The scenario with all defaults filled in, as TOML that [`Scenario::parse`] reads back.
+    ///
+    /// # Errors
+    /// A value that TOML cannot hold.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string(self)
+    }
+}

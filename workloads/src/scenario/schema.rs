@@ -1,0 +1,218 @@
+//! The schema of a scenario: every section and key, with what it means and its unit. Unknown keys are refused.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::Coordinates;
+use super::expect::ExpectSpec;
+use super::fault::FaultSpec;
+use crate::recipes::{RecipeKind, StepDown};
+
+/// A scenario: what is run, what is broken, and what is expected of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// One line on what it is for.
+    #[serde(default)]
+    pub summary: String,
+    /// Prose on what to look at in its results.
+    #[serde(default)]
+    pub analysis: String,
+    /// Seed of every random choice; at most 2⁶³−1. The command line's `--seed` goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Allows recipes that are broken on purpose.
+    #[serde(default)]
+    pub allow_broken: bool,
+    /// The servers.
+    #[serde(default)]
+    pub ensemble: EnsembleSpec,
+    /// The groups, the hosts, the candidates.
+    #[serde(default)]
+    pub election: ElectionSpec,
+    /// How long the phases of a cell take.
+    #[serde(default)]
+    pub phases: PhasesSpec,
+    /// The faults, by a name of their own.
+    #[serde(default)]
+    pub faults: BTreeMap<String, FaultSpec>,
+    /// What is varied: one cell for every combination.
+    #[serde(default)]
+    pub matrix: Coordinates,
+    /// What cells must show. Later entries go before earlier ones, key by key.
+    #[serde(default)]
+    pub expect: Vec<ExpectSpec>,
+}
+
+/// `[ensemble]`: the servers under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EnsembleSpec {
+    /// How many servers: 1, 3 or 5.
+    pub servers: u32,
+    /// ZooKeeper's tick, in milliseconds. Session timeouts are kept within 2 and 20 of them.
+    pub tick_ms: u64,
+    /// Whether the servers force their log to disk.
+    pub fsync: bool,
+}
+
+impl Default for EnsembleSpec {
+    fn default() -> Self {
+        Self { servers: 3, tick_ms: 500, fsync: false }
+    }
+}
+
+/// `[election]`: who stands where, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ElectionSpec {
+    /// The recipe, unless the matrix varies it.
+    pub recipe: RecipeKind,
+    /// When a leader that lost its connection stops believing, unless the matrix varies it.
+    pub step_down: StepDown,
+    /// How many groups.
+    pub groups: u32,
+    /// How many hosts: processes that carry candidates.
+    pub hosts: u16,
+    /// How many candidates each group has. There may be more than hosts; they are spread evenly.
+    pub candidates_per_group: u32,
+    /// The session timeout asked for, in milliseconds. The ensemble may grant another one.
+    pub session_timeout_ms: u64,
+    /// Whether every candidate has a session of its own, or all of a host share one.
+    pub sessions: SessionUse,
+    /// Every leader writes to the resource this often, in milliseconds.
+    pub work_interval_ms: u64,
+    /// Which ledger of the resource the verdict on stale writes counts.
+    pub resource: Resource,
+    /// How `lock-race` makes sure that the old leader cannot act any more.
+    pub fencing: FencingMethod,
+    /// Whether hosts reach the servers over links that faults can act on.
+    pub links: Links,
+    /// `poll-race` tries this often, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// Names of the groups, as many as there are or more; `g0`, `g1`, … without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub group_names: Vec<String>,
+    /// Names of the hosts, as many as there are or more; `h0`, `h1`, … without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_names: Vec<String>,
+    /// How many sessions one host opens at a time.
+    pub connect_concurrency: u32,
+    /// How long a candidate stays away after a resign or the end of its session, in milliseconds.
+    pub rejoin_after_ms: u64,
+}
+
+impl Default for ElectionSpec {
+    fn default() -> Self {
+        Self {
+            recipe: RecipeKind::PredecessorWatch,
+            step_down: StepDown::OnDisconnect,
+            groups: 20,
+            hosts: 5,
+            candidates_per_group: 5,
+            session_timeout_ms: 4_000,
+            sessions: SessionUse::PerCandidate,
+            work_interval_ms: 50,
+            resource: Resource::Unfenced,
+            fencing: FencingMethod::Resource,
+            links: Links::Auto,
+            poll_interval_ms: 200,
+            group_names: Vec::new(),
+            host_names: Vec::new(),
+            connect_concurrency: 64,
+            rejoin_after_ms: 200,
+        }
+    }
+}
+
+/// `[phases]`: how long the phases of a cell take, in milliseconds. How long is measured comes from the faults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PhasesSpec {
+    /// Every group must be led this long after the first connect.
+    pub enrol_max_ms: u64,
+    /// From there to the first fault.
+    pub warm_up_ms: u64,
+    /// After the last fault is healed, at least this long is waited.
+    pub drain_ms: u64,
+    /// A group without a leader this long after the last heal has lost its liveness.
+    pub drain_max_ms: u64,
+}
+
+impl Default for PhasesSpec {
+    fn default() -> Self {
+        Self { enrol_max_ms: 30_000, warm_up_ms: 500, drain_ms: 500, drain_max_ms: 15_000 }
+    }
+}
+
+/// How many candidates share a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionUse {
+    /// A session each: candidates never share fate by accident.
+    PerCandidate,
+    /// All candidates of a host under one session.
+    PerHost,
+}
+
+/// The ledger that the verdict on stale writes counts. Both are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    /// A resource that refuses a token lower than the highest it has seen.
+    Fenced,
+    /// A resource that accepts everything.
+    Unfenced,
+}
+
+/// How `lock-race` fences the old leader before the new one leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FencingMethod {
+    /// The fenced resource refuses the old token from then on.
+    Resource,
+    /// The old leader's host is killed.
+    Kill,
+    /// Nothing is done.
+    None,
+}
+
+/// When hosts reach the servers over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Links {
+    /// In the cells whose faults act on links, and where links tell when a session was last heard of (crash, pause).
+    Auto,
+    /// In every cell.
+    Always,
+    /// In none. Refused when a fault needs them.
+    Never,
+}
+
+macro_rules! names {
+    ($($kind:ident { $($variant:ident = $name:literal),+ })+) => {$(
+        impl $kind {
+            /// Its name in scenarios.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    )+};
+}
+
+names! {
+    SessionUse { PerCandidate = "per-candidate", PerHost = "per-host" }
+    Resource { Fenced = "fenced", Unfenced = "unfenced" }
+    FencingMethod { Resource = "resource", Kill = "kill", None = "none" }
+    Links { Auto = "auto", Always = "always", Never = "never" }
+}

@@ -1,0 +1,43 @@
+//! The scenarios that ship in the binary.
+
+use super::{Scenario, ScenarioError};
+
+/// A scenario that ships in the binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// All of them. A new one is a file and a line here.
+pub const SHIPPED: [Shipped; 4] = [
+    Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
+    Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
+    Shipped { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
+    Shipped { name: "thousand", text: include_str!("../../scenarios/thousand.toml") },
+];
+
+impl Shipped {
+    /// The one with this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        SHIPPED.into_iter().find(|shipped| shipped.name == name)
+    }
+
+    /// The name nearest to one that there is not.
+    #[must_use]
+    pub fn nearest(name: &str) -> Option<String> {
+        let known: Vec<String> = SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
+        super::error::nearest(name, &known)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What `sets` make of it.
+    pub fn parse(self, sets: &[String]) -> Result<Scenario, ScenarioError> {
+        Scenario::parse(self.text, self.name, sets)
+    }
+}

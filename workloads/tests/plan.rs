@@ -1,0 +1,165 @@
+//! Plans: when faults strike and whom.
+
+use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
+use hustings_workloads::scenario::{Cell, FaultKind, Scenario, placement};
+use proptest::prelude::*;
+
+fn cell(sets: &[&str]) -> Cell {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let text = "name = \"x\"\n[faults.it]\nkind = \"resign\"\n";
+    Scenario::parse(text, "test.toml", &sets).unwrap_or_else(|e| panic!("{e}")).cells().remove(0)
+}
+
+/// Everybody is there, and the first candidate of each group leads.
+struct World {
+    cell: Cell,
+    places: Vec<(u32, u16)>,
+    leaders: Vec<Option<(u32, u16)>>,
+    alive: Vec<u16>,
+}
+
+impl World {
+    fn new(cell: Cell) -> Self {
+        let places = placement(&cell, 7);
+        let leads = |group: u32| {
+            let cand = group * cell.candidates_per_group;
+            Some((cand, places[cand as usize].1))
+        };
+        let leaders = (0..cell.groups).map(leads).collect();
+        let alive = (0..cell.hosts).collect();
+        Self { cell, places, leaders, alive }
+    }
+
+    fn view(&self) -> LeaderView<'_> {
+        LeaderView { leader_of_group: &self.leaders, placement: &self.places, alive: &self.alive }
+    }
+
+    fn hit(&self, seed: u64) -> Hit {
+        let fault: PlannedFault = plan(&self.cell, seed).faults.remove(0);
+        resolve(&self.cell, seed, &fault, self.view())
+    }
+
+    fn led_by(&self, host: u16) -> usize {
+        self.leaders.iter().flatten().filter(|leader| leader.1 == host).count()
+    }
+}
+
+#[test]
+fn a_plan_depends_on_the_seed_and_the_cell_alone() {
+    let cell = cell(&["faults.it.repeat=5"]);
+    assert_eq!(plan(&cell, 1), plan(&cell, 1));
+    assert_ne!(plan(&cell, 1), plan(&cell, 2));
+    let other = Cell { name: "other".into(), ..cell.clone() };
+    assert_ne!(plan(&cell, 1), plan(&other, 1));
+}
+
+#[test]
+fn what_is_measured_covers_the_last_fault_and_its_handover() {
+    // T is 4 s, a tick 500 ms.
+    let expiry = 5_600 + 1_500 + 1_500;
+    for (lines, handover, lasts) in [
+        ("kind = \"crash\"", expiry, 0),
+        ("kind = \"partition\"\nfor_t = 2.0", expiry, 8_000),
+        ("kind = \"pause\"\nfor_ms = 70", expiry, 70),
+        ("kind = \"expire\"\nrepeat = 4", 1_000, 0),
+        ("kind = \"slow\"\nlatency_ms = 3\nfor_ms = 900", 1_000, 900),
+    ] {
+        let cell = host_world(lines).cell;
+        assert_eq!(handover_max_ms(&cell), handover, "{lines}");
+        let plan = plan(&cell, 3);
+        let last = plan.faults.last().unwrap();
+        assert_eq!(plan.measure_ms, last.at_ms + lasts + handover, "{lines}");
+    }
+    assert_eq!(handover_max_ms(&cell(&["election.recipe=poll-race"])), 1_200, "and an interval of the poll");
+}
+
+#[test]
+fn leaders_of_distinct_groups_are_hit_and_nobody_else() {
+    let world = World::new(cell(&["faults.it.groups=6"]));
+    let hit = world.hit(1);
+    assert_eq!((hit.groups.len(), hit.cands.len()), (6, 6));
+    for (group, cand) in hit.groups.iter().zip(&hit.cands) {
+        assert_eq!(world.leaders[*group as usize].unwrap().0, *cand);
+    }
+    assert_ne!(hit, world.hit(2), "another seed, others");
+}
+
+#[test]
+fn no_more_leaders_are_hit_than_there_are() {
+    let mut world = World::new(cell(&["faults.it.groups=20"]));
+    world.leaders[3] = None;
+    let gone = world.leaders[4].unwrap().1;
+    world.alive.retain(|host| *host != gone);
+    let hit = world.hit(1);
+    assert!(!hit.groups.contains(&3) && !hit.groups.contains(&4));
+    assert!(hit.hosts.iter().all(|host| *host != gone));
+}
+
+#[test]
+fn followers_are_hit_and_no_leader_is() {
+    let world = World::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
+    let hit = world.hit(1);
+    assert_eq!((hit.cands.len(), hit.groups.len()), (6, 0));
+}
+
+fn host_world(lines: &str) -> World {
+    let text = format!("name = \"x\"\n[faults.it]\n{lines}\n");
+    World::new(Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}")).cells().remove(0))
+}
+
+#[test]
+fn the_host_that_leads_most_is_hit_with_all_that_it_carries() {
+    let world = host_world("kind = \"crash\"");
+    let hit = world.hit(1);
+    let [host] = hit.hosts.as_slice() else { panic!("{hit:?}") };
+    let most = (0..5).map(|host| world.led_by(host)).max().unwrap();
+    assert_eq!((world.led_by(*host), hit.groups.len()), (most, most));
+    assert_eq!(hit.cands.len(), 20, "one candidate of every group");
+}
+
+#[test]
+fn hosts_are_never_taken_out_beyond_a_minority_unless_asked() {
+    let lines = "kind = \"pause\"\nfor_ms = 100\ntarget = \"leaders\"\ngroups = 20";
+    let mut world = host_world(lines);
+    assert_eq!(world.hit(1).hosts.len(), 2);
+    world.alive.truncate(4);
+    assert_eq!(world.hit(1).hosts.len(), 1, "one is out already");
+    world.alive.truncate(3);
+    assert_eq!(world.hit(1), Hit::default());
+    let world = host_world(&format!("{lines}\nallow_majority = true"));
+    assert_eq!(world.hit(1).hosts.len(), 5);
+}
+
+#[test]
+fn what_ends_a_shared_session_hits_all_of_its_host() {
+    let world = World::new(cell(&["election.sessions=per-host"]));
+    let mut world = World { cell: Cell { ..world.cell.clone() }, ..world };
+    world.cell.fault.kind = FaultKind::Expire;
+    let hit = world.hit(1);
+    assert_eq!((hit.hosts.len(), hit.cands.len()), (1, 20));
+    assert_eq!(hit.groups.len(), world.led_by(hit.hosts[0]));
+}
+
+#[test]
+fn a_share_is_of_all_candidates_or_of_all_hosts() {
+    let world = World::new(cell(&["faults.it.target=share", "faults.it.share=0.25"]));
+    assert_eq!(world.hit(1).cands.len(), 25);
+    let world = host_world("kind = \"slow\"\nlatency_ms = 5\nfor_ms = 100\ntarget = \"share\"\nshare = 0.8");
+    assert_eq!(world.hit(1).hosts.len(), 4);
+}
+
+proptest! {
+    #[test]
+    fn faults_come_in_order_and_their_gaps_stay_within_the_jitter(
+        repeat in 1..50_u32, every in 100..5_000_u64, seed in any::<u64>()
+    ) {
+        let cell = cell(&[&format!("faults.it.repeat={repeat}"), &format!("faults.it.every_ms={every}")]);
+        let faults = plan(&cell, seed).faults;
+        prop_assert_eq!(faults.len(), repeat as usize);
+        for pair in faults.windows(2) {
+            let gap = (pair[1].at_ms - pair[0].at_ms) as f64;
+            prop_assert!(gap >= 0.79 * every as f64 - 1.0 && gap <= 1.21 * every as f64 + 1.0);
+            prop_assert_eq!(pair[0].id + 1, pair[1].id);
+        }
+    }
+}

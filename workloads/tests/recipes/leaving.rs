@@ -1,0 +1,166 @@
+//! Leaving by order, in good and in bad weather.
+
+use hustings_workloads::booth::{Departure, Order};
+use hustings_workloads::recipes::{RecipeKind, StepDown};
+
+use crate::support::{Bench, Entry, Kind, election};
+
+const SOUND: [RecipeKind; 4] =
+    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
+
+#[test]
+fn a_leader_that_resigns_leaves_nothing_and_says_when_its_znode_went() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        bench.order(0, Order::Resign);
+        bench.run();
+        let Some(Departure::Resigned { left: Some((sent, answered)) }) = bench.departure(0) else {
+            panic!("{recipe}: {:?}", bench.departure(0))
+        };
+        assert!(sent < answered);
+        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+        assert_eq!(bench.ensemble.watches(), 0, "{recipe}");
+    }
+}
+
+#[test]
+fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        bench.order(0, Order::Resign);
+        bench.run();
+        assert_eq!(bench.count(0, |e| matches!(e, Entry::Notified { .. })), 1, "{recipe}");
+    }
+}
+
+#[test]
+fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        let id = bench.session(0);
+        let own = bench.ensemble.owned_by(id).remove(0);
+        bench.ensemble.before(id, Kind::Delete, &own, move |ensemble| ensemble.disconnect(id));
+        bench.order(0, Order::Resign);
+        bench.advance_ms(300);
+        assert!(bench.ensemble.has(&own), "{recipe}");
+        bench.ensemble.reconnect(id);
+        bench.advance_ms(500);
+        assert!(bench.ensemble.owned_by(id).is_empty(), "{recipe}");
+        assert_eq!(bench.believers(), [1], "{recipe}");
+        assert!(matches!(bench.departure(0), Some(Departure::Resigned { left: Some(_) })), "{recipe}");
+    }
+}
+
+#[test]
+fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        let id = bench.session(0);
+        let own = bench.ensemble.owned_by(id).remove(0);
+        bench.ensemble.drop_reply(id, Kind::Delete, &own);
+        bench.order(0, Order::Resign);
+        bench.advance_ms(300);
+        assert_eq!(bench.believers(), [1], "{recipe}");
+        bench.ensemble.reconnect(id);
+        bench.advance_ms(500);
+        assert_eq!(bench.ensemble.owned_by(bench.session(1)).len(), 1, "{recipe}");
+        assert_eq!(bench.believers(), [1], "{recipe}");
+        assert_eq!(bench.count(1, |e| matches!(e, Entry::Revoke { .. })), 0, "{recipe}");
+        assert!(matches!(bench.departure(0), Some(Departure::Resigned { left: Some(_) })), "{recipe}");
+    }
+}
+
+#[test]
+fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left() {
+    for recipe in SOUND {
+        for silent in [false, true] {
+            let mut bench = Bench::with(1, &election(recipe, StepDown::OnExpiry));
+            if silent {
+                bench.ensemble.silence(bench.session(0));
+            } else {
+                bench.ensemble.disconnect(bench.session(0));
+            }
+            bench.order(0, Order::Resign);
+            bench.run();
+            assert!(bench.believers().is_empty(), "{recipe}: the belief ends at once");
+            bench.advance_ms(2_000);
+            assert_eq!(bench.departure(0), Some(Departure::Resigned { left: None }), "{recipe}");
+            assert_eq!(bench.count(0, |e| matches!(e, Entry::Note(text) if text.starts_with("left its znode"))), 1);
+        }
+    }
+}
+
+#[test]
+fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        bench.order(0, Order::Resign);
+        bench.run();
+        let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.hold_reply(bench.session(late), Kind::Create, "/election/g0/");
+        bench.run();
+        assert_eq!(bench.ensemble.owned_by(bench.session(late)).len(), 1);
+        bench.order(late, Order::Resign);
+        bench.run();
+        assert!(matches!(bench.departure(late), Some(Departure::Resigned { .. })), "{recipe}");
+        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+        assert_eq!(bench.count(late, |e| matches!(e, Entry::Grant { .. })), 0, "{recipe}");
+    }
+}
+
+#[test]
+fn an_order_in_the_middle_of_a_lost_create_leaves_nothing_behind() {
+    for recipe in SOUND {
+        let mut bench = Bench::new();
+        let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.drop_reply(bench.session(only), Kind::Create, "/election/g0/");
+        bench.run();
+        bench.order(only, Order::Stop);
+        bench.run();
+        bench.ensemble.reconnect(bench.session(only));
+        bench.advance_ms(1_000);
+        assert_eq!(bench.departure(only), Some(Departure::Stopped), "{recipe}");
+        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+    }
+}
+
+#[test]
+fn an_order_before_everything_makes_nothing() {
+    for recipe in SOUND {
+        let mut bench = Bench::new();
+        let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
+        bench.order(only, Order::Stop);
+        bench.run();
+        assert_eq!((bench.departure(only), bench.ensemble.calls()), (Some(Departure::Stopped), 0), "{recipe}");
+    }
+}
+
+#[test]
+fn a_follower_that_has_gone_does_not_come_back_when_what_it_watched_goes() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.hold_events();
+        bench.order(0, Order::Resign);
+        bench.run();
+        bench.order(1, Order::Resign);
+        bench.run();
+        bench.ensemble.release_events();
+        bench.advance_ms(2_000);
+        assert!(matches!(bench.departure(1), Some(Departure::Resigned { .. })), "{recipe}");
+        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+    }
+}
+
+#[test]
+fn a_session_that_ends_while_it_leaves_ends_the_leaving() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        let id = bench.session(0);
+        bench.ensemble.disconnect(id);
+        bench.order(0, Order::Resign);
+        bench.run();
+        bench.ensemble.expire(id);
+        bench.run();
+        assert_eq!(bench.departure(0), Some(Departure::Resigned { left: None }), "{recipe}");
+    }
+}

@@ -1,0 +1,224 @@
+//! The queue: places, lost creates, znodes that go between two steps.
+
+use hustings_workloads::booth::{Departure, Order};
+use hustings_workloads::coordination::SessionEnd;
+use hustings_workloads::recipes::{Election, RecipeKind, StepDown};
+
+use crate::support::{Bench, Entry, Kind, election};
+
+fn queue() -> Election {
+    election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect)
+}
+
+fn own(bench: &Bench, index: usize) -> Vec<String> {
+    bench.ensemble.owned_by(bench.session(index))
+}
+
+#[test]
+fn five_lead_in_the_order_in_which_they_came() {
+    let mut bench = Bench::with(5, &queue());
+    for i in 0..5 {
+        assert_eq!(bench.believers(), [i]);
+        bench.order(i, Order::Resign);
+        bench.run();
+    }
+    assert!(bench.ensemble.paths("/election/g0").is_empty());
+}
+
+#[test]
+fn they_lead_in_order_across_the_wrap_of_the_counter() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
+        let election = election(recipe, StepDown::OnDisconnect);
+        let mut bench = Bench::new();
+        bench.ensemble.set_counter("/election/g0", i32::MAX - 1);
+        for i in 0..5 {
+            bench.enter(&election);
+            bench.run();
+            assert_eq!(bench.believers(), [0], "{i}");
+        }
+        for i in 0..5 {
+            assert_eq!(bench.believers(), [i], "{recipe}");
+            bench.ensemble.expire(bench.session(i));
+            bench.run();
+        }
+    }
+}
+
+#[test]
+fn a_follower_in_the_middle_goes_and_the_leader_is_left_alone() {
+    let mut bench = Bench::with(5, &queue());
+    bench.clear_journal();
+    bench.order(2, Order::Resign);
+    bench.run();
+    assert_eq!(bench.believers(), [0]);
+    assert!(bench.journal(0).is_empty());
+    assert_eq!(bench.others_notified(2), 1);
+    bench.order(1, Order::Resign);
+    bench.run();
+    bench.order(0, Order::Resign);
+    bench.run();
+    assert_eq!(bench.believers(), [3]);
+}
+
+#[test]
+fn a_create_whose_answer_was_lost_leaves_one_znode_and_not_two() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.drop_reply(bench.session(late), Kind::Create, "-n_");
+        bench.advance_ms(500);
+        assert_eq!(own(&bench, late).len(), 1);
+        bench.ensemble.reconnect(bench.session(late));
+        bench.advance_ms(500);
+        assert_eq!(own(&bench, late).len(), 1);
+        bench.order(0, Order::Resign);
+        bench.advance_ms(500);
+        assert_eq!(bench.believers(), [late]);
+    }
+}
+
+#[test]
+fn a_create_that_never_arrived_is_sent_again() {
+    let mut bench = Bench::new();
+    let only = bench.enter(&queue());
+    let id = bench.session(only);
+    bench.ensemble.before(id, Kind::Create, "-n_", move |ensemble| ensemble.disconnect(id));
+    bench.advance_ms(100);
+    assert!(own(&bench, only).is_empty());
+    bench.ensemble.reconnect(id);
+    bench.advance_ms(100);
+    assert_eq!(own(&bench, only).len(), 1);
+    assert_eq!(bench.believers(), [only]);
+}
+
+#[test]
+fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
+    let mut bench = Bench::with(1, &queue());
+    let late = bench.enter(&queue());
+    let id = bench.session(late);
+    bench.ensemble.drop_reply(id, Kind::Create, "-n_");
+    bench.run();
+    let [path] = own(&bench, late).try_into().unwrap();
+    // The server shows the znode as one of a session that is being closed.
+    bench.ensemble.before(id, Kind::Sync, "", move |ensemble| {
+        ensemble.remove(&path);
+        ensemble.put(&path, "", 999);
+    });
+    bench.ensemble.reconnect(id);
+    bench.advance_ms(500);
+    assert_eq!(own(&bench, late).len(), 1);
+    assert_ne!(own(&bench, late), bench.ensemble.owned_by(999));
+    assert_eq!(bench.count(late, |e| matches!(e, Entry::Note(text) if text.contains("not adopted"))), 1);
+    bench.ensemble.expire_untold(999);
+    bench.order(0, Order::Resign);
+    bench.advance_ms(500);
+    assert_eq!(bench.believers(), [late]);
+}
+
+#[test]
+fn a_predecessor_that_goes_between_list_and_watch_costs_no_place_in_the_queue() {
+    let mut bench = Bench::with(1, &queue());
+    let (second, third) = (bench.enter(&queue()), bench.enter(&queue()));
+    let first = bench.session(0);
+    for late in [second, third] {
+        bench.ensemble.before(bench.session(late), Kind::GetAndWatch, "-n_", move |e| e.expire(first));
+    }
+    bench.run();
+    assert_eq!(bench.believers(), [second]);
+    for late in [second, third] {
+        assert_eq!(bench.count(late, |e| matches!(e, Entry::Joined(_))), 1, "nobody gave its place up");
+    }
+    assert!(bench.ensemble.calls() < 40, "{} calls", bench.ensemble.calls());
+}
+
+#[test]
+fn one_whose_znode_vanished_before_it_listed_stands_anew_and_does_not_lead_on_it() {
+    let mut bench = Bench::with(1, &queue());
+    let late = bench.enter(&queue());
+    let id = bench.session(late);
+    bench.ensemble.before(id, Kind::Children, "", move |ensemble| {
+        for path in ensemble.owned_by(id) {
+            ensemble.remove(&path);
+        }
+    });
+    bench.advance_ms(1_000);
+    assert_eq!(bench.believers(), [0]);
+    assert_eq!(bench.count(late, |e| matches!(e, Entry::Joined(_))), 2);
+    assert_eq!(own(&bench, late).len(), 1);
+}
+
+#[test]
+fn one_who_expires_between_create_and_list_does_not_lead() {
+    let mut bench = Bench::new();
+    let only = bench.enter(&queue());
+    let id = bench.session(only);
+    bench.ensemble.before(id, Kind::Children, "", move |ensemble| ensemble.expire(id));
+    bench.run();
+    assert_eq!(bench.departure(only), Some(Departure::SessionEnded(SessionEnd::Expired)));
+    assert_eq!(bench.believers_max(), 0);
+}
+
+#[test]
+fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
+    let mut bench = Bench::with(2, &queue());
+    let (first, second) = (bench.session(0), bench.session(1));
+    // Its turn comes, and its session ends before the owner check without its knowing.
+    bench.ensemble.before(second, Kind::GetAndWatch, "-n_", move |ensemble| ensemble.expire_untold(second));
+    bench.ensemble.expire(first);
+    bench.run();
+    assert!(bench.believers().is_empty());
+    bench.ensemble.tell(second);
+    bench.advance_ms(1_000);
+    assert_eq!(bench.believers_max(), 1, "only the first ever led");
+}
+
+#[test]
+fn an_owner_check_that_was_long_under_way_is_made_again() {
+    let mut bench = Bench::new();
+    let only = bench.enter(&queue());
+    let hall = bench.hall.clone();
+    let calls = bench.ensemble.clone();
+    bench.ensemble.before(bench.session(only), Kind::GetAndWatch, "-n_", move |_| {
+        hall.now.set(hall.now.get() + 900_000_000);
+    });
+    bench.run();
+    assert_eq!(bench.believers(), [only]);
+    let quick = Bench::with(1, &queue());
+    assert!(calls.calls() > quick.ensemble.calls(), "it asked once more");
+}
+
+#[test]
+fn watches_do_not_grow_with_churn() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace] {
+        let election = election(recipe, StepDown::OnDisconnect);
+        let mut bench = Bench::with(4, &election);
+        let watches = bench.ensemble.watches();
+        assert_eq!(watches, 4, "{recipe}: one each");
+        for round in 0..20 {
+            let goes = if round % 2 == 0 { bench.believers()[0] } else { round % 4 };
+            bench.order(goes, Order::Resign);
+            bench.advance_ms(200);
+            bench.reenter(goes, &election);
+            bench.advance_ms(200);
+            assert_eq!(bench.ensemble.watches(), watches, "{recipe} after {round}");
+        }
+    }
+}
+
+#[test]
+fn a_late_notification_of_an_older_watch_does_no_harm() {
+    let mut bench = Bench::with(3, &queue());
+    bench.ensemble.hold_events();
+    bench.ensemble.expire(bench.session(0));
+    bench.run();
+    // Told by the reconnect first, by the notification afterwards.
+    bench.ensemble.disconnect(bench.session(1));
+    bench.run();
+    bench.ensemble.reconnect(bench.session(1));
+    bench.run();
+    assert_eq!(bench.believers(), [1]);
+    bench.ensemble.release_events();
+    bench.advance_ms(500);
+    assert_eq!(bench.believers(), [1]);
+    assert_eq!(bench.count(1, |e| matches!(e, Entry::Grant { .. })), 1);
+}

@@ -1,0 +1,238 @@
+//! Lost connections, lost sessions, lost znodes, under each step-down policy.
+
+use hustings_workloads::booth::{Departure, Order, RevokeReason};
+use hustings_workloads::coordination::{SessionEnd, WatchEvent};
+use hustings_workloads::recipes::{RecipeKind, StepDown};
+
+use crate::support::{Bench, Entry, election};
+
+const SOUND: [RecipeKind; 4] =
+    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
+
+fn revokes(bench: &Bench, index: usize) -> Vec<RevokeReason> {
+    let reason = |entry: &Entry| if let Entry::Revoke { reason, .. } = entry { Some(*reason) } else { None };
+    bench.journal(index).iter().filter_map(reason).collect()
+}
+
+fn tokens(bench: &Bench, index: usize) -> Vec<i64> {
+    let token = |entry: &Entry| if let Entry::Grant { token, .. } = entry { Some(token.czxid) } else { None };
+    bench.journal(index).iter().filter_map(token).collect()
+}
+
+#[test]
+fn on_disconnect_the_belief_ends_at_once_and_comes_back_as_a_new_term_with_the_same_token() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.disconnect(bench.session(0));
+        bench.run();
+        assert!(bench.believers().is_empty(), "{recipe}");
+        assert_eq!(bench.ensemble.owned_by(bench.session(0)).len(), 1, "{recipe} keeps its znode");
+        bench.ensemble.reconnect(bench.session(0));
+        bench.advance_ms(500);
+        assert_eq!(bench.believers(), [0], "{recipe}");
+        assert_eq!(revokes(&bench, 0), [RevokeReason::SteppedDown]);
+        let tokens = tokens(&bench, 0);
+        assert!(tokens.len() == 2 && tokens[0] == tokens[1], "{recipe}: {tokens:?}");
+    }
+}
+
+#[test]
+fn on_expiry_a_lead_outlives_a_lost_connection() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(3, &election(recipe, StepDown::OnExpiry));
+        bench.ensemble.disconnect(bench.session(0));
+        bench.advance_ms(900);
+        assert_eq!(bench.believers(), [0], "{recipe}");
+        bench.ensemble.reconnect(bench.session(0));
+        bench.advance_ms(900);
+        assert_eq!((bench.believers(), tokens(&bench, 0).len()), (vec![0], 1), "{recipe}");
+    }
+}
+
+#[test]
+fn on_expiry_two_lead_while_the_old_leader_does_not_know() {
+    let mut bench = Bench::with(2, &election(RecipeKind::PredecessorWatch, StepDown::OnExpiry));
+    bench.ensemble.disconnect(bench.session(0));
+    bench.run();
+    bench.ensemble.expire_untold(bench.session(0));
+    bench.run();
+    assert_eq!(bench.believers(), [0, 1], "known to be unsafe");
+    bench.ensemble.tell(bench.session(0));
+    bench.run();
+    assert_eq!(bench.believers(), [1]);
+    assert_eq!(revokes(&bench, 0), [RevokeReason::SessionEnded]);
+}
+
+#[test]
+fn after_a_fraction_of_t_the_belief_ends_unless_the_connection_is_back() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::After(0.5)));
+        bench.ensemble.disconnect(bench.session(0));
+        bench.advance_ms(490);
+        assert_eq!(bench.believers(), [0], "{recipe}");
+        bench.ensemble.reconnect(bench.session(0));
+        bench.advance_ms(2_000);
+        assert_eq!((bench.believers(), tokens(&bench, 0).len()), (vec![0], 1), "{recipe} kept its term");
+        bench.ensemble.disconnect(bench.session(0));
+        bench.advance_ms(510);
+        assert!(bench.believers().is_empty(), "{recipe}");
+        assert_eq!(revokes(&bench, 0), [RevokeReason::SteppedDown]);
+    }
+}
+
+#[test]
+fn an_owner_check_without_an_answer_does_not_stop_the_clock_of_the_step_down() {
+    let mut bench = Bench::with(1, &election(RecipeKind::PredecessorWatch, StepDown::After(0.5)));
+    let id = bench.session(0);
+    bench.ensemble.disconnect(id);
+    bench.advance_ms(200);
+    bench.ensemble.reconnect(id);
+    bench.ensemble.silence(id);
+    bench.advance_ms(310);
+    assert!(bench.believers().is_empty());
+}
+
+#[test]
+fn a_leader_whose_znode_went_while_it_was_away_is_deposed() {
+    for step_down in [StepDown::OnExpiry, StepDown::After(1.3)] {
+        for recipe in SOUND {
+            let mut bench = Bench::with(1, &election(recipe, step_down));
+            let path = bench.ensemble.owned_by(bench.session(0)).remove(0);
+            bench.ensemble.disconnect(bench.session(0));
+            bench.run();
+            bench.ensemble.remove(&path);
+            bench.ensemble.reconnect(bench.session(0));
+            bench.advance_ms(100);
+            assert_eq!(revokes(&bench, 0), [RevokeReason::Deposed], "{recipe}");
+            bench.advance_ms(1_000);
+            assert_eq!(bench.believers(), [0], "{recipe} stood anew");
+            assert_ne!(tokens(&bench, 0)[0], tokens(&bench, 0)[1]);
+        }
+    }
+}
+
+#[test]
+fn a_leader_whose_znode_is_deleted_from_outside_is_deposed_at_once_and_stands_anew() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(3, &election(recipe, StepDown::OnExpiry));
+        let path = bench.ensemble.owned_by(bench.session(0)).remove(0);
+        bench.ensemble.remove(&path);
+        bench.run();
+        assert!(!bench.believers().contains(&0), "{recipe}");
+        assert_eq!(revokes(&bench, 0), [RevokeReason::Deposed], "{recipe}");
+        let of_own =
+            |e: &Entry| matches!(e, Entry::Notified { node, event: WatchEvent::Deleted } if path.ends_with(node));
+        assert_eq!(bench.count(0, of_own), 1, "{recipe}");
+        bench.advance_ms(1_000);
+        assert_eq!(bench.believers().len(), 1, "{recipe}");
+        assert!(bench.departure(0).is_none());
+    }
+}
+
+#[test]
+fn data_written_to_the_leaders_znode_ends_nothing_and_the_watch_is_armed_again() {
+    let mut bench = Bench::with(1, &election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect));
+    let path = bench.ensemble.owned_by(bench.session(0)).remove(0);
+    bench.ensemble.set(&path, b"x", None).unwrap();
+    bench.run();
+    assert_eq!((bench.believers(), tokens(&bench, 0).len()), (vec![0], 1));
+    bench.ensemble.remove(&path);
+    bench.run();
+    assert_eq!(revokes(&bench, 0), [RevokeReason::Deposed]);
+}
+
+#[test]
+fn a_follower_does_nothing_about_a_lost_connection() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace] {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        bench.clear_journal();
+        bench.ensemble.disconnect(bench.session(1));
+        bench.advance_ms(1_000);
+        bench.ensemble.reconnect(bench.session(1));
+        bench.advance_ms(1_000);
+        assert!(bench.journal(1).is_empty(), "{recipe}");
+        assert_eq!(bench.believers(), [0]);
+    }
+}
+
+#[test]
+fn a_watch_that_a_reconnect_lost_is_made_up_for_by_looking_again() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace] {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.disconnect(bench.session(1));
+        bench.run();
+        bench.ensemble.forget_watches(bench.session(1));
+        bench.ensemble.expire(bench.session(0));
+        bench.ensemble.reconnect(bench.session(1));
+        bench.advance_ms(100);
+        assert_eq!(bench.believers(), [1], "{recipe}: gone meanwhile");
+
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        bench.ensemble.disconnect(bench.session(1));
+        bench.run();
+        bench.ensemble.forget_watches(bench.session(1));
+        bench.ensemble.reconnect(bench.session(1));
+        bench.run();
+        bench.ensemble.expire(bench.session(0));
+        bench.advance_ms(100);
+        assert_eq!(bench.believers(), [1], "{recipe}: gone afterwards");
+    }
+}
+
+#[test]
+fn two_quick_disconnects_leave_one_znode_and_one_belief() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        let id = bench.session(0);
+        for _ in 0..2 {
+            bench.ensemble.disconnect(id);
+            bench.run();
+            bench.ensemble.reconnect(id);
+        }
+        bench.advance_ms(1_000);
+        assert_eq!(bench.ensemble.owned_by(id).len(), 1, "{recipe}");
+        assert_eq!((bench.believers(), bench.believers_max()), (vec![0], 1), "{recipe}");
+    }
+}
+
+#[test]
+fn a_disconnect_nobody_saw_is_followed_by_an_owner_check() {
+    let mut bench = Bench::with(1, &election(RecipeKind::PredecessorWatch, StepDown::OnExpiry));
+    let id = bench.session(0);
+    let calls = bench.ensemble.calls();
+    bench.ensemble.disconnect(id);
+    bench.ensemble.reconnect(id);
+    bench.run();
+    assert!(bench.ensemble.calls() > calls);
+    assert_eq!(bench.believers(), [0]);
+}
+
+#[test]
+fn an_expired_follower_departs_and_the_leader_stays() {
+    let mut bench = Bench::with(3, &election(RecipeKind::Naive, StepDown::OnDisconnect));
+    bench.ensemble.expire(bench.session(2));
+    bench.run();
+    assert_eq!(bench.departure(2), Some(Departure::SessionEnded(SessionEnd::Expired)));
+    assert_eq!(bench.believers(), [0]);
+}
+
+#[test]
+fn at_most_one_of_ten_leads_when_all_lose_their_connection_and_exactly_one_afterwards() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(10, &election(recipe, StepDown::OnDisconnect));
+        for i in 0..10 {
+            bench.ensemble.disconnect(bench.session(i));
+        }
+        bench.advance_ms(500);
+        assert!(bench.believers().is_empty(), "{recipe}");
+        for i in (0..10).rev() {
+            bench.ensemble.reconnect(bench.session(i));
+            bench.run();
+        }
+        bench.advance_ms(500);
+        assert_eq!((bench.believers().len(), bench.believers_max()), (1, 1), "{recipe}");
+        bench.order(0, Order::Stop);
+        bench.run();
+        assert_eq!(bench.departure(0), Some(Departure::Stopped));
+    }
+}

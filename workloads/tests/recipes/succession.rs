@@ -1,0 +1,145 @@
+//! Who leads after whom, and whom it wakes: the same for all recipes.
+
+use hustings_workloads::booth::{Departure, Order};
+use hustings_workloads::coordination::SessionEnd;
+use hustings_workloads::recipes::{FanOut, RecipeKind, StepDown};
+
+use crate::support::{Bench, Entry, election};
+
+const SOUND: [RecipeKind; 4] =
+    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
+
+#[test]
+fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
+        bench.advance_ms(5_000);
+        assert_eq!(bench.believers(), [0], "{recipe}");
+        assert_eq!(bench.ensemble.owned_by(bench.session(0)).len(), 1, "{recipe}");
+        let told: Vec<Entry> = bench.journal(0);
+        assert!(
+            matches!(
+                told.as_slice(),
+                [
+                    Entry::Joined(_),
+                    Entry::Grant { term: 0, .. },
+                    Entry::Believe(Some(_)),
+                    Entry::Granted { term: 0 },
+                    Entry::Settled
+                ]
+            ),
+            "{recipe}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
+    for recipe in SOUND {
+        let bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        let journal = bench.journal(0);
+        let Some(Entry::Grant { token, node, .. }) = journal.iter().find(|e| matches!(e, Entry::Grant { .. })) else {
+            panic!("{recipe}: no grant")
+        };
+        assert_eq!(token.session, bench.session(0));
+        assert_eq!(bench.ensemble.owned_by(token.session), [format!("/election/g0/{node}")]);
+    }
+}
+
+#[test]
+fn when_the_leaders_session_expires_exactly_one_other_leads() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(10, &election(recipe, StepDown::OnExpiry));
+        bench.ensemble.expire(bench.session(0));
+        bench.advance_ms(200);
+        assert_eq!(bench.believers().len(), 1, "{recipe}");
+        assert_ne!(bench.believers(), [0], "{recipe}");
+        assert_eq!(bench.departure(0), Some(Departure::SessionEnded(SessionEnd::Expired)));
+    }
+}
+
+#[test]
+fn a_leaders_loss_wakes_as_many_as_the_recipe_promises() {
+    for recipe in SOUND {
+        for n in [2, 10, 50] {
+            let mut bench = Bench::with(n, &election(recipe, StepDown::OnDisconnect));
+            bench.clear_journal();
+            bench.order(0, Order::Resign);
+            bench.advance_ms(300);
+            let promised = match recipe.promised_fan_out() {
+                FanOut::One => 1,
+                FanOut::AllOthers => n - 1,
+                FanOut::None => 0,
+            };
+            assert_eq!(bench.others_notified(0), promised, "{recipe} at {n}");
+            assert_eq!(bench.believers().len(), 1, "{recipe} at {n}");
+        }
+    }
+}
+
+#[test]
+fn every_notification_is_settled() {
+    for recipe in SOUND {
+        let mut bench = Bench::with(6, &election(recipe, StepDown::OnDisconnect));
+        bench.clear_journal();
+        bench.order(0, Order::Resign);
+        bench.advance_ms(300);
+        for i in 0..6 {
+            let notified = bench.count(i, |e| matches!(e, Entry::Notified { .. }));
+            assert_eq!(bench.count(i, |e| *e == Entry::Settled), usize::from(notified > 0), "{recipe}: {i}");
+        }
+    }
+}
+
+#[test]
+fn one_who_stands_again_follows() {
+    for recipe in SOUND {
+        let election = election(recipe, StepDown::OnDisconnect);
+        let mut bench = Bench::with(3, &election);
+        bench.order(0, Order::Resign);
+        bench.advance_ms(300);
+        let leader = bench.believers();
+        bench.reenter(0, &election);
+        bench.advance_ms(1_000);
+        assert_eq!(bench.believers(), leader, "{recipe}");
+        assert_eq!(bench.believers_max(), 1, "{recipe}");
+    }
+}
+
+#[test]
+fn terms_of_one_candidate_never_share_a_number() {
+    let election = election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect);
+    let mut bench = Bench::with(1, &election);
+    for _ in 0..3 {
+        bench.order(0, Order::Resign);
+        bench.run();
+        bench.reenter(0, &election);
+        bench.run();
+    }
+    let terms: Vec<u32> = bench
+        .journal(0)
+        .iter()
+        .filter_map(|entry| if let Entry::Grant { term, .. } = entry { Some(*term) } else { None })
+        .collect();
+    assert_eq!(terms, [0, 1, 2, 3]);
+}
+
+#[test]
+fn the_report_of_a_grant_comes_before_the_belief_and_that_of_a_revoke_after_it() {
+    let mut bench = Bench::with(1, &election(RecipeKind::LockRace, StepDown::OnDisconnect));
+    bench.order(0, Order::Resign);
+    bench.run();
+    let order: Vec<&str> = bench
+        .journal(0)
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Grant { .. } => Some("grant"),
+            Entry::Believe(Some(_)) => Some("believe"),
+            Entry::Granted { .. } => Some("granted"),
+            Entry::Believe(None) => Some("disbelieve"),
+            Entry::Revoke { .. } => Some("revoke"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(order, ["grant", "believe", "granted", "disbelieve", "revoke"]);
+}

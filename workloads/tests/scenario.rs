@@ -1,0 +1,298 @@
+//! Scenarios: what is read, what is refused and how, what comes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hustings_workloads::plan::plan;
+use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario::{
+    Cell, Expectation, FaultKind, Resource, SHIPPED, Scenario, Shipped, cell_duration_ms, explain, placement,
+};
+use proptest::prelude::*;
+
+fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    Scenario::parse(text, "test.toml", &sets).map_err(|error| error.to_string())
+}
+
+const SMALL: &str = r#"
+name = "small"
+[faults.cut]
+kind = "partition"
+for_t = 2.0
+[faults.go]
+kind = "resign"
+"#;
+
+#[test]
+fn everything_that_ships_is_sound_and_says_what_to_look_at() {
+    for shipped in SHIPPED {
+        let scenario = shipped.parse(&[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.name, shipped.name);
+        assert!(scenario.analysis.len() > 200 && !scenario.summary.is_empty(), "{}", shipped.name);
+        assert_eq!(scenario.warnings(), Vec::<String>::new(), "{}", shipped.name);
+        let again = read(&scenario.to_toml().unwrap(), &[]).unwrap();
+        assert_eq!(again, scenario, "{} is read back as it is written", shipped.name);
+    }
+}
+
+#[test]
+fn quick_ends_within_a_minute_and_a_half() {
+    let scenario = Shipped::find("quick").unwrap().parse(&[]).unwrap();
+    let cells = scenario.cells();
+    assert_eq!(cells.len(), 12);
+    let kinds: BTreeSet<FaultKind> = cells.iter().map(|cell| cell.fault.kind).collect();
+    assert_eq!(kinds.len(), 4);
+    for seed in 0..50 {
+        let total: u64 = cells.iter().map(|cell| cell_duration_ms(cell, &plan(cell, seed))).sum();
+        assert!(total <= 80_000, "{total} ms with seed {seed}");
+    }
+}
+
+#[test]
+fn split_brain_expects_what_theory_says() {
+    let cells = Shipped::find("split-brain").unwrap().parse(&[]).unwrap().cells();
+    assert_eq!(cells.len(), 12);
+    for cell in cells {
+        let expiry = cell.step_down.to_string() == "on-expiry";
+        let unfenced = cell.resource == Resource::Unfenced;
+        let (overlap, stale) = match cell.fault.kind {
+            FaultKind::Partition if expiry => (Expectation::Some, unfenced),
+            FaultKind::Partition => (Expectation::None, false),
+            _ => (Expectation::Any, unfenced),
+        };
+        assert_eq!(cell.expect.overlap, overlap, "{}", cell.name);
+        assert_eq!(cell.expect.stale_writes == Expectation::Some, stale, "{}", cell.name);
+        assert!(!cell.expect.because.is_empty());
+        assert!(cell.over_links, "{}: last touches are known", cell.name);
+    }
+}
+
+#[test]
+fn herd_covers_three_recipes_at_three_sizes() {
+    let cells = Shipped::find("herd").unwrap().parse(&[]).unwrap().cells();
+    let seen: BTreeSet<(RecipeKind, u32)> = cells.iter().map(|cell| (cell.recipe, cell.candidates_per_group)).collect();
+    assert_eq!(seen.len(), 9);
+    assert!(cells.iter().all(|cell| cell.fault.repeat * cell.fault.groups.unwrap() >= 10));
+    assert!(cells.iter().all(|cell| cell.expect.fan_out.unwrap().name() == cell.recipe.promised_fan_out().name()));
+}
+
+#[test]
+fn thousand_is_five_thousand_candidates() {
+    let cells = Shipped::find("thousand").unwrap().parse(&[]).unwrap().cells();
+    assert_eq!((cells.len(), cells[0].candidates(), cells[0].session_count()), (1, 5_000, 5_000));
+}
+
+#[test]
+fn refusals_say_what_where_and_what_would_be_right() {
+    let cases: BTreeMap<&str, (&str, &[&str])> = BTreeMap::from([
+        ("unknown key", ("name = \"x\"\n[election]\ngrups = 3\n", &[][..])),
+        ("unknown section", ("name = \"x\"\n[elections]\n", &[])),
+        ("unknown key of a fault", ("name = \"x\"\n[faults.a]\nkind = \"pause\"\nfor_m = 3\n", &[])),
+        ("unknown key of a matrix", ("name = \"x\"\n[matrix]\nrecipes = [\"naive\"]\n", &[])),
+        ("unknown key of when", ("name = \"x\"\n[[expect]]\nwhen = { faults = \"a\" }\n", &[])),
+        ("unknown kind", ("name = \"x\"\n[faults.a]\nkind = \"parition\"\n", &[])),
+        ("unknown recipe", ("name = \"x\"\n[matrix]\nrecipe = [\"predecesor-watch\"]\n", &[])),
+        ("unknown policy", ("name = \"x\"\n[election]\nstep_down = \"after=2\"\n", &[])),
+        ("no TOML", ("name = \"x\n", &[])),
+        ("wrong type", ("name = \"x\"\n[election]\ngroups = \"many\"\n", &[])),
+        ("negative", ("name = \"x\"\n[election]\ngroups = -1\n", &[])),
+        ("set of an unknown key", (SMALL, &["election.grups=3"])),
+        ("set of an unknown fault", (SMALL, &["faults.cutt.repeat=3"])),
+        ("set without a value", (SMALL, &["election.groups"])),
+        ("set of a wrong type", (SMALL, &["election.groups=many"])),
+        ("set below a value", (SMALL, &["name.x=1"])),
+        ("set under the matrix", ("name = \"x\"\n[matrix]\nrecipe = \"naive\"\n", &["election.recipe=lock-race"])),
+        ("many problems", (SMALL, &["ensemble.servers=2", "election.groups=0", "phases.drain_ms=99999"])),
+        ("broken recipe", (SMALL, &["election.recipe=broken:no-relist"])),
+        ("majority", (SMALL, &["faults.cut.hosts=3"])),
+        ("crashes for good", ("name = \"x\"\n[faults.a]\nkind = \"crash\"\nrepeat = 3\n", &[])),
+        ("no links", (SMALL, &["election.links=never"])),
+        ("no duration", ("name = \"x\"\n[faults.a]\nkind = \"pause\"\n", &[])),
+        ("needless duration", ("name = \"x\"\n[faults.a]\nkind = \"resign\"\nfor_ms = 5\n", &[])),
+        ("unknown fault in the matrix", (SMALL, &["matrix.fault=cat"])),
+        (
+            "names",
+            (SMALL, &["election.group_names=[\"a/b\", \"..\", \"zookeeper\", \"a\\u0007\", \"\", \"x\", \"x\"]"]),
+        ),
+        ("too few names", (SMALL, &["election.host_names=[\"a\"]"])),
+        ("an empty axis", (SMALL, &["matrix.recipe=[]"])),
+    ]);
+    let mut text = String::new();
+    for (name, (scenario, sets)) in cases {
+        let refusal = read(scenario, sets).expect_err(name);
+        text += &format!("## {name}\n{}\n", refusal.trim_end());
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn sets_take_values_lists_and_bare_words() {
+    let scenario = read(
+        SMALL,
+        &[
+            "election.groups=7",
+            "election.recipe=lock-race",
+            "matrix.session_timeout_ms=[1000, 2000]",
+            "faults.cut.for_t=3.5",
+            "seed=9",
+            "summary=a = b # c",
+            "matrix.fault=cut",
+        ],
+    )
+    .unwrap();
+    assert_eq!((scenario.election.groups, scenario.election.recipe), (7, RecipeKind::LockRace));
+    assert_eq!((scenario.seed, scenario.summary.as_str()), (Some(9), "a = b # c"));
+    let timeouts: Vec<u64> = scenario.cells().iter().map(|cell| cell.session_timeout_ms).collect();
+    assert_eq!(timeouts, [1_000, 2_000]);
+}
+
+#[test]
+fn what_ships_can_be_bent_to_run_a_broken_recipe() {
+    let sets = [
+        "allow_broken=true",
+        "matrix.recipe=broken:no-relist",
+        "matrix.fault=resign",
+        "faults.resign.target=followers",
+    ];
+    let scenario = Shipped::find("quick").unwrap().parse(&sets.map(str::to_owned)).unwrap();
+    let cells = scenario.cells();
+    assert_eq!((cells.len(), cells[0].recipe), (1, RecipeKind::NoRelist));
+    assert_eq!(cells[0].expect.overlap, Expectation::None, "so that it must be caught");
+}
+
+#[test]
+fn a_broken_recipe_runs_only_where_it_is_allowed() {
+    let sets = ["allow_broken=true", "election.recipe=broken:no-relist"];
+    assert!(read(SMALL, &sets).is_ok());
+    assert!(read(SMALL, &sets[1..]).is_err());
+}
+
+#[test]
+fn names_may_be_anything_printable() {
+    let sets = ["election.groups=3", "election.group_names=[\"<script>alert(1)</script >\", \"ü \\\" '\", \"g\"]"];
+    let refused = read(SMALL, &sets).unwrap_err();
+    assert!(refused.contains("slash"), "{refused}");
+    let sets = ["election.groups=3", "election.group_names=[\"<script>alert(1)\", \"ü \\\" '\", \"& g\"]"];
+    let cells = read(SMALL, &sets).unwrap().cells();
+    assert_eq!(cells[0].group_names[0], "<script>alert(1)");
+    assert_eq!(cells[0].election(0, false).path, "/election/<script>alert(1)");
+}
+
+#[test]
+fn names_of_cells_are_unique_and_safe_as_file_names() {
+    let text = r#"
+        name = "x"
+        [faults."a/b c"]
+        kind = "resign"
+        [faults."a b/c"]
+        kind = "resign"
+        [matrix]
+        step_down = ["on-expiry", "after=0.5"]
+        sessions = ["per-candidate", "per-host"]
+    "#;
+    let cells = read(text, &[]).unwrap().cells();
+    let names: BTreeSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!((cells.len(), names.len()), (8, 8));
+    let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
+    assert!(names.iter().all(|name| name.chars().all(safe)), "{names:?}");
+}
+
+#[test]
+fn later_expectations_go_before_earlier_ones_key_by_key() {
+    let text = format!(
+        "{SMALL}\n[[expect]]\noverlap = \"some\"\nunplanned = \"any\"\nbecause = \"a\"\n\
+         [[expect]]\nwhen = {{ fault = [\"cut\"] }}\noverlap = \"any\"\n"
+    );
+    let cells = read(&text, &[]).unwrap().cells();
+    let of = |name: &str| cells.iter().find(|cell| cell.fault_name == name).unwrap().expect.clone();
+    assert_eq!((of("cut").overlap, of("cut").unplanned), (Expectation::Any, Expectation::Any));
+    assert_eq!((of("go").overlap, of("cut").because.as_str()), (Expectation::Some, "a"));
+}
+
+#[test]
+fn a_timeout_that_the_ensemble_will_not_grant_is_warned_of() {
+    let scenario = read(SMALL, &["ensemble.tick_ms=2000", "election.session_timeout_ms=1000"]).unwrap();
+    assert_eq!(scenario.cells()[0].timeout_granted_ms(), 4_000);
+    assert!(scenario.warnings()[0].contains("grants 4000 ms"), "{:?}", scenario.warnings());
+}
+
+#[test]
+fn a_scenario_without_faults_is_a_control() {
+    let cells = read("name = \"calm\"", &[]).unwrap().cells();
+    assert_eq!((cells.len(), cells[0].fault.kind), (1, FaultKind::None));
+    let calm = plan(&cells[0], 1);
+    assert_eq!((calm.faults.len(), calm.measure_ms), (0, 5_000));
+}
+
+#[test]
+fn the_dry_run_of_split_brain_reads_well() {
+    let scenario = Shipped::find("split-brain").unwrap().parse(&["matrix.resource=unfenced".to_owned()]).unwrap();
+    insta::assert_snapshot!(explain(&scenario, 1));
+}
+
+fn cell_of(groups: u32, hosts: u16, candidates: u32) -> Cell {
+    let sets = [
+        format!("election.groups={groups}"),
+        format!("election.hosts={hosts}"),
+        format!("election.candidates_per_group={candidates}"),
+        "matrix.fault=go".to_owned(),
+    ];
+    Scenario::parse(SMALL, "test.toml", &sets).unwrap().cells().remove(0)
+}
+
+proptest! {
+    #[test]
+    fn candidates_are_spread_evenly_over_hosts_and_groups(
+        groups in 1..40_u32, hosts in 1..9_u16, candidates in 1..12_u32, seed in any::<u64>()
+    ) {
+        let cell = cell_of(groups, hosts, candidates);
+        let places = placement(&cell, seed);
+        prop_assert_eq!(&places, &placement(&cell, seed));
+        prop_assert_eq!(places.len() as u64, cell.candidates());
+        let mut on_host = vec![0_u64; usize::from(hosts)];
+        for (group, members) in places.chunks(candidates as usize).enumerate() {
+            let mut here = vec![0_u32; usize::from(hosts)];
+            for (of, host) in members {
+                prop_assert_eq!(*of as usize, group);
+                here[usize::from(*host)] += 1;
+                on_host[usize::from(*host)] += 1;
+            }
+            let most = candidates.div_ceil(u32::from(hosts));
+            prop_assert!(here.iter().all(|n| *n <= most));
+        }
+        let most = cell.candidates().div_ceil(u64::from(hosts));
+        prop_assert!(on_host.iter().all(|n| *n <= most), "{:?}", on_host);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_and_no_argument_makes_it_panic(
+        which in 0..SHIPPED.len(), at in any::<prop::sample::Index>(), with in ".{0,8}", set in "[a-z_.]{0,20}=?.{0,12}"
+    ) {
+        let mut text = SHIPPED[which].text.to_owned();
+        let place = at.index(text.len());
+        if text.is_char_boundary(place) {
+            text.insert_str(place, &with);
+        }
+        for text in [text.as_str(), SMALL] {
+            if let Ok(scenario) = Scenario::parse(text, "test.toml", std::slice::from_ref(&set)) {
+                prop_assert!(!scenario.cells().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn any_size_within_bounds_can_be_explained(
+        groups in 1..200_u32, hosts in 1..9_u16, repeat in 1..9_u32, timeout in 100..600_000_u64, seed in any::<u64>()
+    ) {
+        let sets = [
+            format!("election.groups={groups}"),
+            format!("election.hosts={hosts}"),
+            format!("election.session_timeout_ms={timeout}"),
+            format!("faults.cut.repeat={repeat}"),
+        ];
+        let scenario = Scenario::parse(SMALL, "test.toml", &sets).unwrap();
+        prop_assert_eq!(explain(&scenario, seed), explain(&scenario, seed));
+    }
+}
