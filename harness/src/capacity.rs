@@ -100,7 +100,7 @@ impl Demand {
             let enough = hosts_enough(sessions, limit.saturating_sub(PROCESS_DESCRIPTORS));
             return Err(CapacityError::Host { sessions, hosts, share, needed, limit, enough });
         }
-        let needed = self.proxy_descriptors(1);
+        let needed = self.proxy_descriptors();
         if self.links && needed > limit {
             let room = limit.saturating_sub(PROCESS_DESCRIPTORS + u64::from(servers)) / 2;
             let enough = hosts_enough(sessions, room);
@@ -115,15 +115,6 @@ impl Demand {
             return Err(CapacityError::Ports { sessions, servers, share, limit: limits.ports });
         }
         Ok(())
-    }
-
-    /// How many hosts' links one proxy process can carry, at least one: two descriptors a session, and a listening
-    /// port a server and host.
-    #[must_use]
-    pub fn hosts_per_proxy(self, limits: Limits) -> u32 {
-        let of_one = self.proxy_descriptors(1) - PROCESS_DESCRIPTORS;
-        let fit = limits.descriptors.saturating_sub(PROCESS_DESCRIPTORS) / of_one.max(1);
-        u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.hosts.max(1))
     }
 
     /// The most sessions that fit, all else as in this demand.
@@ -143,8 +134,9 @@ impl Demand {
         u64::from(self.sessions).div_ceil(self.hosts.max(1).into())
     }
 
-    fn proxy_descriptors(self, hosts: u64) -> u64 {
-        hosts * (2 * self.sessions_per_host() + u64::from(self.servers)) + PROCESS_DESCRIPTORS
+    /// Of a proxy that carries one host's links; `links::processes_needed` spreads hosts over processes.
+    fn proxy_descriptors(self) -> u64 {
+        2 * self.sessions_per_host() + u64::from(self.servers) + PROCESS_DESCRIPTORS
     }
 }
 
@@ -210,14 +202,6 @@ mod tests {
         }
         let none = Limits { descriptors: 10, ports: 10 };
         assert_eq!(demand(0, 1, false).sessions_max(none), 0);
-    }
-
-    #[test]
-    fn a_proxy_carries_as_many_hosts_as_fit() {
-        // 2 x 100 + 3 = 203 a host, 936 descriptors to give.
-        assert_eq!(demand(1_000, 10, true).hosts_per_proxy(LIMITS), 4);
-        assert_eq!(demand(30, 3, true).hosts_per_proxy(LIMITS), 3);
-        assert_eq!(demand(100_000, 10, true).hosts_per_proxy(LIMITS), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_reports::record::{Event, ServerMetrics};
+use hustings_reports::record::{DELETION_WATCHES_FIRED, Event, ServerMetrics};
 use zookeeper_client as zk;
 
 use crate::clock;
@@ -13,8 +13,6 @@ use crate::coordinator::set_up::{Ground, connect_string};
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 
-/// The counter that the measured window is reconciled with.
-const COUNTER: &str = "sum_node_deleted_watch_count";
 const DELETIONS: u32 = 4;
 /// Long enough for followers to have applied a deletion that their leader has answered.
 const APPLIED: Duration = Duration::from_millis(100);
@@ -48,6 +46,10 @@ async fn measure(ground: &Ground, ensemble: &dyn Ensemble) -> anyhow::Result<f64
 }
 
 fn fired(metrics: &BTreeMap<u32, ServerMetrics>) -> anyhow::Result<f64> {
-    let of_server = |server: &ServerMetrics| server.get(COUNTER).copied();
-    metrics.values().map(of_server).sum::<Option<f64>>().with_context(|| format!("a server does not tell {COUNTER}"))
+    let of_server = |server: &ServerMetrics| server.get(DELETION_WATCHES_FIRED).copied();
+    metrics
+        .values()
+        .map(of_server)
+        .sum::<Option<f64>>()
+        .with_context(|| format!("a server does not tell {DELETION_WATCHES_FIRED}"))
 }

@@ -6,7 +6,6 @@ use hustings_workloads::booth::Token;
 pub(super) struct Leaders {
     /// Group and host of each candidate.
     placement: Vec<(u32, u16)>,
-    beliefs: Vec<Option<Token>>,
     /// Believers of each group, oldest first.
     by_group: Vec<Vec<u32>>,
     led: usize,
@@ -15,14 +14,12 @@ pub(super) struct Leaders {
 impl Leaders {
     #[must_use]
     pub(super) fn new(groups: usize, placement: Vec<(u32, u16)>) -> Self {
-        let beliefs = vec![None; placement.len()];
-        Self { placement, beliefs, by_group: vec![Vec::new(); groups], led: 0 }
+        Self { placement, by_group: vec![Vec::new(); groups], led: 0 }
     }
 
     /// A candidate began or ended to believe. Unknown candidates are ignored.
     pub(super) fn believe(&mut self, cand: u32, token: Option<Token>) {
         let Some(&(group, _)) = self.placement.get(cand as usize) else { return };
-        self.beliefs[cand as usize] = token;
         let believers = &mut self.by_group[group as usize];
         let before = !believers.is_empty();
         believers.retain(|&other| other != cand);

@@ -176,11 +176,12 @@ impl Host {
 
     fn enrol(&mut self) -> anyhow::Result<()> {
         let set_up = &self.shared.set_up;
+        let (recipe, step_down) = (set_up.recipe.parse()?, set_up.step_down.parse()?);
         for (cand, _, path) in &set_up.candidates {
             let election = Rc::new(Election {
                 path: path.clone(),
-                recipe: set_up.recipe.parse().map_err(|e| anyhow::anyhow!("{e}"))?,
-                step_down: set_up.step_down.parse().map_err(|e| anyhow::anyhow!("{e}"))?,
+                recipe,
+                step_down,
                 poll_interval_ms: set_up.poll_interval_ms,
                 create_missing: false,
             });

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 
 use super::Finding;
 use crate::index::Index;
-use crate::record::{Event, LeaveHow, Nanos, ServerMetrics};
+use crate::record::{DELETION_WATCHES_FIRED, Event, LeaveHow, Nanos, ServerMetrics};
 use crate::summary::CellSummary;
 
-const METRIC: &str = "sum_node_deleted_watch_count";
 /// Watches that one incarnation can hold.
 const WATCHES_PER_INCARNATION: u64 = 2;
 /// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
@@ -62,9 +61,9 @@ fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
     }
     let mut sum = 0.0;
     for (server, metrics) in after {
-        let value = |m: &ServerMetrics| m.get(METRIC).copied().filter(|v| v.is_finite());
+        let value = |m: &ServerMetrics| m.get(DELETION_WATCHES_FIRED).copied().filter(|v| v.is_finite());
         let (Some(after), Some(before)) = (value(metrics), before.get(server).and_then(value)) else {
-            return Err(format!("server {server} did not tell {METRIC}"));
+            return Err(format!("server {server} did not tell {DELETION_WATCHES_FIRED}"));
         };
         if after < before {
             return Err(format!("server {server} counts from anew: it was restarted in between"));

@@ -242,6 +242,9 @@ pub enum Event {
     },
 }
 
+/// The line of `mntr` that counts the deletion watches that a server has fired.
+pub const DELETION_WATCHES_FIRED: &str = "sum_node_deleted_watch_count";
+
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;
 
