@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser. Asks nothing, starts no service, does nothing when nothing is missing.
+# are built with; with --tests also a browser, with --images what ci/images/build.sh needs. Asks nothing, starts nothing,
+# does nothing when nothing is missing.
 set -euo pipefail
 
 tests=no
+images=no
 for argument in "$@"; do
   case $argument in
     --tests) tests=yes ;;
+    --images) images=yes ;;
     *)
-      echo "usage: ci/setup.sh [--tests]" >&2
+      echo "usage: ci/setup.sh [--tests] [--images]" >&2
       exit 2
       ;;
   esac
@@ -27,6 +30,8 @@ have_zookeeper() {
   done
 }
 
+have_engine() { docker version >/dev/null 2>&1; }
+
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 # Prints the packages for all that is missing.
@@ -37,6 +42,18 @@ missing() {
   have pkg-config || echo pkg-config
   { have pkg-config && pkg-config --exists openssl; } || echo libssl-dev
   if [ "$tests" = yes ]; then have_browser || echo chromium; fi
+  if [ "$images" = yes ]; then
+    have mmdebstrap || echo mmdebstrap
+    have docker || echo docker.io
+    have docker-compose || docker compose version >/dev/null 2>&1 || echo docker-compose
+  fi
+}
+
+# Whoever asks for images needs an engine, and no package can promise that one runs.
+check_engine() {
+  [ "$images" = no ] || have_engine && return
+  echo "error: no Docker engine answers: start one (the service docker, or dockerd as root), or name one by DOCKER_HOST" >&2
+  exit 4
 }
 
 if [ -n "${JAVA_HOME:-}" ] && ! have_java; then
@@ -53,6 +70,7 @@ fi
 # shellcheck disable=SC2207
 packages=($(missing))
 if [ "${#packages[@]}" -eq 0 ]; then
+  check_engine
   echo "setup: nothing is missing" >&2
   exit 0
 fi
@@ -82,3 +100,4 @@ if [ -n "$left" ]; then
   echo "error: still missing after the installation: ${left//$'\n'/ }" >&2
   exit 4
 fi
+check_engine

@@ -1,10 +1,28 @@
 #!/usr/bin/env bash
 # Everything that must hold: format, lints, all tests, doc tests. The last line is "<n> passed, <n> failed", counted from
-# what the test runners say. Exits with 0 only if every step succeeded and tests were run.
+# what the test runners say. Exits with 0 only if every step succeeded and tests were run. --no-docker leaves the tests out
+# that need a Docker engine, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-ci/setup.sh --tests
+docker=yes
+case "${1:-}" in
+  "") ;;
+  --no-docker) docker=no ;;
+  *)
+    echo "usage: ci/test.sh [--no-docker]" >&2
+    exit 2
+    ;;
+esac
+
+if [ "$docker" = yes ]; then
+  ci/setup.sh --tests --images || {
+    echo "ci/test.sh --no-docker does without the tests that need Docker" >&2
+    exit 4
+  }
+else
+  ci/setup.sh --tests
+fi
 
 export CARGO_TERM_COLOR=never NO_COLOR=1
 log=$(mktemp)
@@ -50,12 +68,25 @@ add() {
   failed=$((failed + $2))
 }
 
+: "${HUSTINGS_ZOOKEEPER_IMAGE:=hustings/zookeeper:local}" "${HUSTINGS_TOXIPROXY_IMAGE:=hustings/toxiproxy:local}"
+export HUSTINGS_ZOOKEEPER_IMAGE HUSTINGS_TOXIPROXY_IMAGE
+
+# The tests' own build is in the image, so that both are of the same source.
+images() {
+  cargo build --locked --quiet --package hustings || return
+  HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh
+}
+
 step "format" cargo fmt --all --check -- --color never
 step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+wanted=()
+if [ "$docker" = yes ]; then step "images" images; else wanted=(-E 'not binary(/docker|compose/)'); fi
 if cargo nextest --version >/dev/null 2>&1; then
-  step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never
+  step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never "${wanted[@]}"
   # shellcheck disable=SC2046
   add $(count_nextest)
+elif [ "$docker" = no ]; then
+  broken+=("tests: to leave some out, install cargo-nextest")
 else
   # One at a time: some start ensembles of real servers, and a small machine has room for one.
   step "tests" cargo test --workspace --locked --no-fail-fast --lib --bins --tests -- --test-threads=1
@@ -66,6 +97,7 @@ step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
 # shellcheck disable=SC2046
 add $(count_libtest)
 
+[ "$docker" = yes ] || echo "the tests that need Docker were left out"
 [ "${#broken[@]}" -eq 0 ] || printf 'failed step: %s\n' "${broken[@]}"
 [ "$passed" -gt 0 ] || echo "no tests were run"
 echo "$passed passed, $failed failed"

@@ -103,7 +103,7 @@ fn measure(runtime: &Runtime, direct: &Way, linked: &Way) -> anyhow::Result<()> 
 fn with_ensemble(runtime: &Runtime) -> anyhow::Result<()> {
     let work = WorkDir::create(&format!("bench-{}", std::process::id()))?;
     let options = LocalOptions::new(PathBuf::from(EXE));
-    let mut ensemble = runtime.block_on(LocalEnsemble::start(options, &work))?;
+    let ensemble = runtime.block_on(LocalEnsemble::start(options, &work))?;
     println!("{}", ensemble.describe());
     let measured = with_links(runtime, &ensemble);
     let stopped = runtime.block_on(ensemble.stop());

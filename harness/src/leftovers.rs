@@ -1,5 +1,5 @@
-//! What killed runs left behind: folders whose owner is dead, and children of theirs that still run. Anything that is not
-//! verifiably such a thing is left alone.
+//! What killed runs left behind: folders whose owner is dead, children of theirs that still run, and what they have at a
+//! Docker engine. Anything that is not verifiably such a thing is left alone.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::ensemble::docker::residue::{self, Residue};
 use crate::procfs::ProcessId;
-use crate::workdir::{CHILDREN_FILE, FOLDER_PREFIX, OWNER_FILE, Owner};
+use crate::workdir::{CHILDREN_FILE, DOCKER_FILE, FOLDER_PREFIX, OWNER_FILE, Owner};
 
 /// Notes and owner files are short; what is longer was not written by a run.
 const NOTES_BYTES_MAX: u64 = 4 << 20;
@@ -33,6 +34,8 @@ pub struct Leftover {
     pub owner: Owner,
     /// Children of that run that still live and are verifiably its own.
     pub children: Vec<ProcessId>,
+    /// The address of the Docker engine that the run used, if it used one.
+    pub engine: Option<String>,
     _lock: File,
 }
 
@@ -90,22 +93,34 @@ fn judge(path: &Path, run: &str) -> Result<Judged, String> {
     if (ProcessId { pid: owner.pid, started: owner.started }).is_alive() {
         return Ok(Judged::Alive(owner));
     }
-    let notes = match read_notes(&path.join(CHILDREN_FILE)) {
-        Ok(notes) => notes,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(format!("its {CHILDREN_FILE} cannot be read: {e}")),
+    let notes = |name: &str| match read_notes(&path.join(name)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        notes => notes.map_err(|e| format!("its {name} cannot be read: {e}")),
     };
+    let engine = notes(DOCKER_FILE)?.lines().next().map(ToOwned::to_owned);
+    let notes = notes(CHILDREN_FILE)?;
     let children =
         notes.lines().filter_map(parse_child).filter(|c| c.is_alive() && is_of(path, &owner, &c.command_line()));
-    Ok(Judged::Dead(Leftover { children: children.collect(), path: path.to_owned(), owner, _lock: lock }))
+    Ok(Judged::Dead(Leftover { children: children.collect(), engine, path: path.to_owned(), owner, _lock: lock }))
 }
 
 impl Leftover {
-    /// Kills the run's children that still live, then removes its folder. Returns how many were killed.
+    /// What the run has at its Docker engine; None for a run that used none.
     ///
     /// # Errors
-    /// When a child cannot be killed or does not go in time, or something in the folder cannot be removed.
-    pub fn remove(self) -> io::Result<usize> {
+    /// When that engine cannot be asked.
+    pub fn residue(&self) -> io::Result<Option<Residue>> {
+        let found = self.engine.as_ref().map(|engine| residue::of_run(engine, &self.owner.run, &self.path));
+        found.transpose().map_err(io::Error::other)
+    }
+
+    /// Kills the run's children that still live, removes what it has at its Docker engine, then its folder. Returns how many
+    /// were killed, and what was removed.
+    ///
+    /// # Errors
+    /// When a child cannot be killed or does not go in time, the engine cannot be asked, or something cannot be removed. The
+    /// folder stays then, for another try.
+    pub fn remove(self) -> io::Result<(usize, Option<Residue>)> {
         let mut killed = 0;
         for child in &self.children {
             killed += usize::from(child.kill_if(|line| is_of(&self.path, &self.owner, line))?);
@@ -120,8 +135,10 @@ impl Leftover {
         if let Some(child) = self.children.iter().find(|c| c.is_alive()) {
             return Err(io::Error::other(format!("process {} was killed and does not go", child.pid)));
         }
+        let removed = self.engine.as_ref().map(|engine| residue::remove_run(engine, &self.owner.run, &self.path));
+        let removed = removed.transpose().map_err(io::Error::other)?;
         fs::remove_dir_all(&self.path)?;
-        Ok(killed)
+        Ok((killed, removed))
     }
 }
 

@@ -58,6 +58,13 @@ impl ProcessId {
     }
 }
 
+/// State letter of a process (`T`: stopped) as the kernel tells it.
+#[must_use]
+pub fn process_state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
 /// Whether it lives, by its state (field 3) and its number of threads (20), and when it started (22). The name in field 2
 /// may hold spaces and parentheses: count from the last one.
 fn parse_stat(stat: &str) -> Option<(bool, u64)> {

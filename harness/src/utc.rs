@@ -1,13 +1,41 @@
-//! The one reading of the wall clock: when a run began and ended, for people and for the name of its folder.
+//! The readings of the wall clock: when a run began and ended, for people and for the name of its folder, and what brings
+//! the times of servers' logs to the common clock.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::clock;
 
 /// Now, as RFC 3339 in UTC to the second.
 #[must_use]
 pub fn now() -> String {
-    #[expect(clippy::disallowed_methods, reason = "this is the start and end stamp of the manifest")]
-    let now = SystemTime::now();
-    humantime::format_rfc3339_seconds(now).to_string()
+    humantime::format_rfc3339_seconds(wall()).to_string()
+}
+
+#[expect(clippy::disallowed_methods, reason = "stamps of the manifest, and logs that know no other clock")]
+fn wall() -> SystemTime {
+    SystemTime::now()
+}
+
+/// The wall clock and the common clock, read at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    wall: SystemTime,
+    common: u64,
+}
+
+impl Clocks {
+    /// Reads both.
+    #[must_use]
+    pub fn now() -> Self {
+        Self { wall: wall(), common: clock::now() }
+    }
+
+    /// What the common clock showed at a wall time, as far as the wall clock has not been set since.
+    #[must_use]
+    pub fn common(&self, at: SystemTime) -> u64 {
+        let ns = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        (self.common + ns(at)).saturating_sub(ns(self.wall))
+    }
 }
 
 /// A stamp of [`now`] without the signs that file names should not have: `20260102-030405`.

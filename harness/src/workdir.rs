@@ -1,5 +1,5 @@
 //! A run's private folder under the temp directory, with the notes by which `hustings clean` can tell, after a `kill -9`,
-//! what was left behind and by whom: `owner.json` (held locked while the owner lives) and `children`.
+//! what was left behind and by whom: `owner.json` (held locked while the owner lives), `children`, and `docker`.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,6 +16,8 @@ use crate::procfs::ProcessId;
 pub const FOLDER_PREFIX: &str = "hustings-";
 pub(crate) const OWNER_FILE: &str = "owner.json";
 pub(crate) const CHILDREN_FILE: &str = "children";
+/// The address of the Docker engine, a line for each ensemble that the run has there.
+pub(crate) const DOCKER_FILE: &str = "docker";
 
 /// A folder that others still write to is tried again so often, and after so long.
 const REMOVE_TRIES: u32 = 100;
@@ -49,8 +51,23 @@ pub struct WorkDir {
     path: PathBuf,
     /// Held locked: the kernel gives the lock back when this process dies, however it dies.
     _owner: File,
-    children: File,
+    children: ChildNotes,
     removed: bool,
+}
+
+/// The list of a run's children.
+#[derive(Debug)]
+pub struct ChildNotes(File);
+
+impl ChildNotes {
+    /// As [`WorkDir::note_child`].
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn add(&self, pid: u32) -> io::Result<()> {
+        // One write a line, in append mode: a kill leaves whole lines or a torn last one, which the reader skips.
+        ProcessId::of(pid).map_or(Ok(()), |p| (&self.0).write_all(format!("{} {}\n", p.pid, p.started).as_bytes()))
+    }
 }
 
 /// Where runs put their temporary files: `HUSTINGS_TMP`, else the system's temp directory (`TMPDIR`).
@@ -97,7 +114,7 @@ impl WorkDir {
         serde_json::to_writer(&owner, &Owner { run: run_id.to_owned(), pid, started: me.started, exe })?;
         owner.flush()?;
         let children = OpenOptions::new().append(true).create_new(true).open(path.join(CHILDREN_FILE))?;
-        Ok(Self { path: path.to_owned(), _owner: owner, children, removed: false })
+        Ok(Self { path: path.to_owned(), _owner: owner, children: ChildNotes(children), removed: false })
     }
 
     #[must_use]
@@ -110,9 +127,20 @@ impl WorkDir {
     /// # Errors
     /// When the note cannot be written.
     pub fn note_child(&self, pid: u32) -> io::Result<()> {
-        // One write a line, in append mode: a kill leaves whole lines or a torn last one, which the reader skips.
-        ProcessId::of(pid)
-            .map_or(Ok(()), |p| (&self.children).write_all(format!("{} {}\n", p.pid, p.started).as_bytes()))
+        self.children.add(pid)
+    }
+
+    /// The notes on children, for who starts some as long as the run lives.
+    ///
+    /// # Errors
+    /// When there are too many open files.
+    pub fn children(&self) -> io::Result<ChildNotes> {
+        self.children.0.try_clone().map(ChildNotes)
+    }
+
+    /// Leaves the folder to `hustings clean`, which removes what its notes name.
+    pub fn leave(mut self) {
+        self.removed = true;
     }
 
     /// Removes the folder with all that is in it.

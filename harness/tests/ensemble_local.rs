@@ -29,7 +29,7 @@ async fn serves_counts_and_stops(options: LocalOptions) {
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "serves").expect("a folder");
     let begin = std::time::Instant::now();
-    let mut ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
+    let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
     println!("{servers} servers served after {:?}: {}", begin.elapsed(), ensemble.describe());
     assert_eq!(ensemble.servers().len(), servers as usize);
     assert!(ensemble.version().starts_with("3."), "{}", ensemble.version());
@@ -45,7 +45,7 @@ async fn serves_counts_and_stops(options: LocalOptions) {
     }
     assert!(ensemble.ask(servers, "conf").await.expect("answered").contains("maxClientCnxns=0"));
     assert!(matches!(ensemble.ask(servers + 1, "ruok").await, Err(EnsembleError::NoSuchServer(_))));
-    ensemble.check_alive().expect("all live");
+    ensemble.check_alive().await.expect("all live");
 
     let processes: Vec<ProcessId> = ensemble.pids().into_iter().filter_map(ProcessId::of).collect();
     assert_eq!(processes.len(), servers as usize);
@@ -98,11 +98,11 @@ async fn two_ensembles_at_once_do_not_meet() {
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "two").expect("a folder");
     let (one, two) = futures::join!(LocalEnsemble::start(options(1), &work), LocalEnsemble::start(options(1), &work));
-    let (mut one, mut two) = (one.expect("it starts"), two.expect("it starts"));
+    let (one, two) = (one.expect("it starts"), two.expect("it starts"));
     assert_ne!(one.servers(), two.servers());
     assert_ne!(one.folder(), two.folder());
     one.stop().await.expect("stopped");
-    two.check_alive().expect("the other lives on");
+    two.check_alive().await.expect("the other lives on");
     two.ask(1, "srvr").await.expect("and answers");
     two.stop().await.expect("stopped");
 }
@@ -111,11 +111,11 @@ async fn two_ensembles_at_once_do_not_meet() {
 async fn a_server_that_was_killed_is_missed() {
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "killed").expect("a folder");
-    let mut ensemble = LocalEnsemble::start(options(1), &work).await.expect("it starts");
+    let ensemble = LocalEnsemble::start(options(1), &work).await.expect("it starts");
     let process = ProcessId::of(ensemble.pids()[0]).expect("it lives");
     process.kill_if(|_| true).expect("killed");
     assert!(all_gone(&[process]).await);
-    let error = ensemble.check_alive().expect_err("it is dead");
+    let error = ensemble.check_alive().await.expect_err("it is dead");
     assert!(matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("SIGKILL")), "{error}");
     assert!(ensemble.metrics().await.is_err(), "a dead server has no counters");
     ensemble.stop().await.expect("stopped");
@@ -237,7 +237,7 @@ async fn servers_that_find_no_quorum_are_given_up_in_time() {
         "server.2=127.0.0.1:1:2\nserver.3=127.0.0.1:3:4\nserver.4=127.0.0.1:5:6\nserver.5=127.0.0.1:7:8\n";
     let options = LocalOptions {
         extra_config: extra_config.to_owned(),
-        start_within: std::time::Duration::from_secs(4),
+        start_within: std::time::Duration::from_secs(10),
         ..options(3)
     };
     let error = fails_to_start(options).await;

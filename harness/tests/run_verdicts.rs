@@ -9,7 +9,7 @@ use run_support::scenario::scenario;
 use run_support::{Bench, Ran, cell, check, checkers_of};
 
 /// Where every checker is seen to catch what it is there for: a file below the workspace and a test in it.
-const CAUGHT: [(&str, &str, &str); 12] = [
+const CAUGHT: [(&str, &str, &str); 14] = [
     ("split-brain", "harness/tests/run_verdicts.rs", "a_recipe_that_does_not_list_again_is_caught"),
     ("stale-writes", "harness/tests/run_verdicts.rs", "a_recipe_that_ignores_the_end_of_its_session_is_caught"),
     ("handovers", "reports/tests/analysis/leads.rs", "a_change_of_leader_without_a_fault_is_unplanned"),
@@ -22,6 +22,16 @@ const CAUGHT: [(&str, &str, &str); 12] = [
     ("fan-out", "reports/tests/analysis/failovers.rs", "a_herd_where_one_was_promised_fails_and_so_does_silence"),
     ("servers", "reports/tests/analysis/failovers.rs", "servers_that_count_otherwise_fail_the_harness"),
     ("ownership", "reports/tests/analysis/leads.rs", "an_orphaned_znode_at_the_head_fails_ownership"),
+    (
+        "sessions",
+        "reports/tests/analysis/sessions.rs",
+        "a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover",
+    ),
+    (
+        "server-elections",
+        "reports/tests/analysis/elections.rs",
+        "a_winner_against_the_votes_fails_and_the_votes_are_told",
+    ),
     ("receipts", "harness/tests/run_verdicts.rs", "faults_that_do_not_happen_make_a_run_inconclusive"),
     ("enrolment", "reports/tests/analysis/corners.rs", "sessions_with_different_timeouts_are_inconclusive"),
     ("stalls", "reports/tests/analysis/leads.rs", "an_overlap_in_a_stall_of_the_harness_is_inconclusive"),

@@ -63,7 +63,7 @@ fn summarise_cell(cell: &CellRecord) -> CellSummary {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = blank(&index);
-    for checker in CHECKERS {
+    for checker in CHECKERS.iter().filter(|checker| checker.about.is_in(&index)) {
         let result = checker.run(&index, &mut summary);
         summary.verdict = summary.verdict.merge(result.verdict);
         summary.unsafe_as_expected |= result.unsafe_as_expected;
@@ -99,5 +99,9 @@ fn blank(index: &Index<'_>) -> CellSummary {
         receipts: Vec::new(),
         stalls: Default::default(),
         timelines: Vec::new(),
+        sessions: Default::default(),
+        elections: Vec::new(),
+        server_states: Vec::new(),
+        watch: None,
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{CellInfo, FaultKind, Manifest, Nanos};
+use crate::record::{CellInfo, FaultKind, Manifest, Nanos, ServerState};
 use crate::verdict::Verdict;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,18 @@ pub struct CellSummary {
     pub stalls: Stalls,
     /// The groups worth looking at, worst first, few.
     pub timelines: Vec<Timeline>,
+    /// What became of the candidates' sessions, where something disturbed them.
+    #[serde(default)]
+    pub sessions: Sessions,
+    /// The ensemble's own elections, in order of time.
+    #[serde(default)]
+    pub elections: Vec<ServerElection>,
+    /// What each server said that it was, for a picture; at most 2,000.
+    #[serde(default)]
+    pub server_states: Vec<ServerBar>,
+    /// How the servers were watched; None: they were not.
+    #[serde(default)]
+    pub watch: Option<ServerWatch>,
 }
 
 /// One checker's word on one cell.
@@ -115,6 +127,15 @@ pub struct Excess {
     /// 1.5 tick + 500 ms: the window that theory and a busy machine leave.
     pub window_ns: Nanos,
     pub beyond_window: u64,
+    /// Samples whose session had its clock restarted by a new leader of the ensemble: their floor is `restart + T`.
+    #[serde(default)]
+    pub restarted: u64,
+    /// What these would be above the floor `T − age`, had their clock run on.
+    #[serde(default)]
+    pub over_naive_floor: Option<Distribution>,
+    /// The same above their real floor.
+    #[serde(default)]
+    pub over_restarted_floor: Option<Distribution>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -216,6 +237,9 @@ pub struct Receipt {
     pub evidence: String,
     /// Host names hit.
     pub hosts: Vec<String>,
+    /// Ids of the servers hit.
+    #[serde(default)]
+    pub servers: Vec<u32>,
     pub groups: u64,
 }
 
@@ -252,6 +276,157 @@ pub struct TermBar {
     pub latent: Vec<(Nanos, Nanos)>,
     /// Parts that definitely overlap with another incarnation's term.
     pub overlap: Vec<(Nanos, Nanos)>,
+}
+
+/// What became of the candidates' sessions in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sessions {
+    pub established: u64,
+    /// Connections lost, and found again under the same session.
+    pub disconnected: u64,
+    pub reconnected: u64,
+    /// Sessions expired or closed with no fault on their own host or candidate.
+    pub lost: u64,
+    /// Connection lost → found again.
+    pub reconnect: Option<Distribution>,
+    /// Leads given up for a lost connection and taken back in the same incarnation.
+    pub interrupted_terms: u64,
+}
+
+/// An election of the ensemble's leader, from the polls of the servers' states and, where present, their logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerElection {
+    /// Id of the server fault under way when the quorum was lost.
+    pub fault: Option<u32>,
+    /// Who led before; None: nobody was seen to.
+    pub old: Option<u32>,
+    /// None: nobody had won by the end of the watch.
+    pub winner: Option<u32>,
+    /// Whom the votes elect, where they say so for certain.
+    pub predicted: Option<u32>,
+    pub not_predicted: Option<String>,
+    /// The epoch of the winner's first zxid.
+    pub epoch: Option<u64>,
+    /// Between these times the quorum ceased to be served, and was served again.
+    pub lost: (Nanos, Nanos),
+    pub ended: Option<(Nanos, Nanos)>,
+    /// The longest gap in the writes around it, from the fault that was under way (or the loss) until shortly after its end.
+    /// None: no probe wrote, or there was none much longer than from one write to the next.
+    #[serde(default)]
+    pub writes: Option<WriteGap>,
+    /// How long no quorum was served by what the servers say, at least and at most. It flatters: while a leader is stopped or
+    /// cut off its followers go on saying that they follow, and nothing can be written.
+    pub outage: (Nanos, Nanos),
+    pub roles: Vec<ElectionRole>,
+    /// Votes in words, as the winner was told them.
+    pub votes: Vec<String>,
+}
+
+/// How long no write was acknowledged, as clients see it: probes write through every server, one write after the other, so
+/// this includes their noticing of a dead connection, and their reconnecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteGap {
+    /// The last acknowledgement before.
+    pub from: Nanos,
+    /// The first one after; or the end of the probes.
+    pub to: Nanos,
+    /// Without the probes' interval: right after an acknowledgement nobody tried.
+    pub least_ns: Nanos,
+    /// From one acknowledgement to the next. None: the probes ended before the next, so only the least is known.
+    pub most_ns: Option<Nanos>,
+}
+
+/// What the probes of a cell wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteProbes {
+    pub from: Nanos,
+    /// From an acknowledgement to the next write.
+    pub every_ns: Nanos,
+    /// None: the record does not say.
+    pub acknowledged: Option<u64>,
+    pub longest: Option<WriteGap>,
+    /// For a picture; at most 2,000.
+    pub gaps: Vec<(Nanos, Nanos)>,
+}
+
+/// What an election was for one server. Times in pairs are brackets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElectionRole {
+    pub server: u32,
+    /// Ceased to serve.
+    pub left: (Nanos, Nanos),
+    /// First said that it does not serve.
+    pub looking: Option<(Nanos, Nanos)>,
+    /// Served again.
+    pub back: Option<(Nanos, Nanos)>,
+    /// Serves as the leader.
+    pub leads: bool,
+    /// How long its part in the election took, by its log.
+    pub took_ms: Option<u64>,
+    /// From its beginning to look for a leader to its serving again, by its log.
+    pub log_ns: Option<Nanos>,
+}
+
+/// A server in one state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerBar {
+    pub server: u32,
+    pub state: ServerState,
+    pub from: Nanos,
+    pub to: Nanos,
+}
+
+/// How the servers were watched, and what else belongs into a picture of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerWatch {
+    pub from: Nanos,
+    pub to: Nanos,
+    /// The stated time from one look at a server to the next, and the longest that was needed.
+    pub every_ns: Option<Nanos>,
+    pub longest_gap_ns: Nanos,
+    /// Times in which the quorum was not seen to be served, and the same leader led on.
+    pub lulls: u64,
+    pub faults: Vec<ServerFault>,
+    /// How many groups somebody certainly led, from each of these times on.
+    pub led: Vec<(Nanos, u64)>,
+    pub unavailable: Vec<ServerUnavailable>,
+    /// None: no probe wrote.
+    #[serde(default)]
+    pub writes: Option<WriteProbes>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerFault {
+    pub id: u32,
+    pub kind: FaultKind,
+    /// None named: all of them.
+    pub servers: Vec<u32>,
+    pub from: Nanos,
+    pub to: Nanos,
+    pub verified: bool,
+    /// The longest gap in the writes under it, where no election came of it: an election has its own.
+    #[serde(default)]
+    pub writes: Option<WriteGap>,
+}
+
+/// For how long a server was unavailable in the measured window: what it says itself against what was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerUnavailable {
+    pub server: u32,
+    pub times: Option<Unavailable>,
+    /// Why its counter says nothing.
+    pub not_compared: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unavailable {
+    /// By its own counter (`mntr`), and how often.
+    pub told_ns: Nanos,
+    pub count: u64,
+    /// By the polls, at least and at most.
+    pub polls: (Nanos, Nanos),
+    pub log_ns: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

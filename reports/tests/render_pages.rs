@@ -69,7 +69,7 @@ fn the_verdict_stands_before_everything_else_and_unsafe_is_not_shown_as_a_pass()
     assert!(at("id=\"verdict\"") < at("id=\"cautions\"") && at("id=\"cautions\"") < at("id=\"what\""));
     assert!(at("id=\"what\"") < at("id=\"cells\"") && at("id=\"cells\"") < at("id=\"chart-1\""));
     assert_eq!(page.matches("<tr role=\"row\" class=\"unsafe\">").count(), 2);
-    assert_eq!(page.matches("<tr role=\"row\" class=\"pass\">").count(), 8);
+    assert_eq!(page.matches("<tr role=\"row\" class=\"pass\">").count(), 11);
 
     let mut expected = sample();
     expected.verdict = hustings_reports::verdict::Verdict::Pass;

@@ -31,7 +31,13 @@ impl World {
     }
 
     fn view(&self) -> LeaderView<'_> {
-        LeaderView { leader_of_group: &self.leaders, placement: &self.places, alive: &self.alive }
+        LeaderView {
+            leader_of_group: &self.leaders,
+            placement: &self.places,
+            alive: &self.alive,
+            server_leader: Some(1),
+            servers: &[1, 2, 3],
+        }
     }
 
     fn hit(&self, seed: u64) -> Hit {
@@ -65,12 +71,13 @@ fn what_is_measured_covers_the_last_fault_and_its_handover() {
         ("kind = \"slow\"\nlatency_ms = 3\nfor_ms = 900", 1_000, 900),
     ] {
         let cell = host_world(lines).cell;
-        assert_eq!(handover_max_ms(&cell), handover, "{lines}");
+        assert_eq!(handover_max_ms(&cell, &cell.fault), handover, "{lines}");
         let plan = plan(&cell, 3);
         let last = plan.faults.last().unwrap();
         assert_eq!(plan.measure_ms, last.at_ms + lasts + handover, "{lines}");
     }
-    assert_eq!(handover_max_ms(&cell(&["election.recipe=poll-race"])), 1_200, "and an interval of the poll");
+    let polling = cell(&["election.recipe=poll-race"]);
+    assert_eq!(handover_max_ms(&polling, &polling.fault), 1_200, "and an interval of the poll");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `hustings clean`: removes what killed runs left behind, and nothing else.
 
-use crate::leftovers::{self, Leftover};
-use crate::workdir::temp_root;
 use anyhow::Context;
 
+use crate::cmd::borrowed;
+use crate::ensemble::docker::residue;
 use crate::exit::{Exit, Failure};
+use crate::leftovers::{self, Leftover};
+use crate::workdir::temp_root;
 
 /// Remove what killed runs left behind, and nothing else
 #[derive(Debug, clap::Args)]
@@ -37,26 +39,48 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     for leftover in survey.dead {
         failed |= !clean(leftover, args.dry_run);
     }
+    tell_orphans();
     Ok(if failed { Exit::Infrastructure } else { Exit::Pass })
 }
 
 /// Says what it did; false when it could not be done.
 fn clean(leftover: Leftover, dry_run: bool) -> bool {
+    if !borrowed::clear(&leftover.path, &leftover.owner.run, dry_run) {
+        return false;
+    }
     let (path, run) = (leftover.path.display().to_string(), leftover.owner.run.clone());
     let pids: Vec<String> = leftover.children.iter().map(|child| child.pid.to_string()).collect();
     let processes = if pids.is_empty() { "no processes".to_owned() } else { format!("processes {}", pids.join(", ")) };
-    if dry_run {
-        eprintln!("would remove {path} of run {run}, and kill {processes}");
-        return true;
+    let docker = |residue: Option<_>| residue.map_or_else(String::new, |residue| format!("; at Docker: {residue}"));
+    let done = if dry_run {
+        let would = |residue| format!("would remove {path} of run {run}, and kill {processes}{}", docker(residue));
+        leftover.residue().map(would)
+    } else {
+        let did = |(killed, residue)| {
+            format!("removed {path} of run {run}, killed {killed} of {processes}{}", docker(residue))
+        };
+        leftover.remove().map(did)
+    };
+    match &done {
+        Ok(said) => eprintln!("{said}"),
+        Err(e) => eprintln!("cannot remove {path} of run {run} ({processes}): {e}"),
     }
-    match leftover.remove() {
-        Ok(killed) => {
-            eprintln!("removed {path} of run {run}, killed {killed} of {processes}");
-            true
+    done.is_ok()
+}
+
+/// Tells of containers and networks whose run nobody can judge. Where no engine answers there is nothing to tell.
+fn tell_orphans() {
+    for (run, residue) in residue::orphans().unwrap_or_default() {
+        let mut remedy = Vec::new();
+        if !residue.containers.is_empty() {
+            remedy.push(format!("docker rm -f -v {}", residue.containers.join(" ")));
         }
-        Err(e) => {
-            eprintln!("cannot remove {path} of run {run} ({processes}): {e}");
-            false
+        if !residue.networks.is_empty() {
+            remedy.push(format!("docker network rm {}", residue.networks.join(" ")));
         }
+        eprintln!(
+            "left alone at Docker: {residue}, because the folder of run {run} is gone; if that run is over: {}",
+            remedy.join("; ")
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! The command line: one file a subcommand.
 
+mod borrowed;
 mod clean;
 mod doctor;
+mod ensemble;
 mod guard;
 mod list;
 mod proxy;

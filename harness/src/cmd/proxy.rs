@@ -6,11 +6,14 @@ use crate::proxy::{Options, Server};
 use crate::{child, limits};
 use anyhow::Context as _;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Serve faulty links: a proxy that speaks Toxiproxy's HTTP API
 ///
 /// Prints one line of JSON, {"api":"ADDRESS"}, once the API answers, and serves until it is stopped. Beyond Toxiproxy's
-/// toxics there is `hold`, which holds all data up and loses none.
+/// toxics there is `hold`, which holds all data up and loses none; `await_upstream`, which tries for a `timeout` to reach a
+/// server that refuses; and `plain_greeting`, which takes the address out of the greeting of a ZooKeeper election connection,
+/// so that the peer connects back as its configuration says.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   Serve the API where Toxiproxy's clients look for it:
@@ -51,10 +54,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let server = Server::bind(options).with_context(|| {
             format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
         })?;
+        // As the first process of a container it would not hear a signal that it does not listen to.
+        let mut terminated = signal(SignalKind::terminate()).context("cannot listen to signals")?;
         println!("{}", json!({ "api": server.address()?.to_string() }));
         tokio::select! {
             served = server.serve() => served.context("the API ended"),
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
+            _ = terminated.recv() => Ok(()),
         }
     })
 }

@@ -3,15 +3,17 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use clap::{Parser as _, ValueEnum};
+use anyhow::{Context as _, bail};
+use clap::Parser as _;
 use hustings_reports::record::RunState;
 use hustings_workloads::scenario::{SHIPPED, Scenario, Shipped, explain};
 
 use crate::archive::Archive;
+use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
 use crate::coordinator::{RunOptions, default_folder, run as perform};
+use crate::ensemble::start::Wish;
 use crate::exit::{Exit, Failure};
 
 /// Seed of runs that name none.
@@ -25,15 +27,15 @@ const DEFAULT_SEED: u64 = 1;
   hustings run quick --set election.groups=50     with a parameter changed
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
+  hustings run quick --ensemble docker            on containers
+  hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
+                                                  on servers that run already, of which only its own znodes are touched
 
 Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure, 130 interrupted")]
 pub(super) struct RunArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
     #[arg(default_value = "quick")]
     pub(super) scenario: String,
-    /// What runs the servers
-    #[arg(long, value_enum, default_value_t = EnsembleChoice::Auto)]
-    pub(super) ensemble: EnsembleChoice,
     /// Change a parameter, as `election.groups=50`; may be given many times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
@@ -52,26 +54,11 @@ pub(super) struct RunArgs {
     /// No progress, only the result
     #[arg(long, short)]
     pub(super) quiet: bool,
-    /// Unpacked ZooKeeper release to use instead of the installed packages
-    #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME")]
-    pub(super) zookeeper_home: Option<PathBuf>,
-    /// First port of the servers; without it, any free ports
-    #[arg(long, value_name = "PORT")]
-    pub(super) base_port: Option<u16>,
-    /// Toxiproxy to use for the links instead of the embedded proxy, as `127.0.0.1:8474`
-    #[arg(long, value_name = "URL")]
-    pub(super) toxiproxy: Option<String>,
     /// The embedded proxy accepts faults and does nothing: for tests of the harness
     #[arg(long, hide = true)]
     pub(super) lying_proxy: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum EnsembleChoice {
-    /// The best that this machine has: local servers
-    Auto,
-    /// Real servers as child processes, from Debian's packages or a release
-    Local,
+    #[command(flatten)]
+    pub(super) ensemble: EnsembleArgs,
 }
 
 /// A shipped scenario by its name, else a file.
@@ -88,13 +75,6 @@ fn text(name: &str) -> Result<String, Failure> {
     })
 }
 
-fn why(choice: EnsembleChoice) -> &'static str {
-    match choice {
-        EnsembleChoice::Local => "it was asked for",
-        EnsembleChoice::Auto => "real servers on this machine are the best ensemble that this version can run",
-    }
-}
-
 impl RunArgs {
     /// What `hustings` without arguments runs.
     #[must_use]
@@ -109,6 +89,23 @@ struct Alone {
     run: RunArgs,
 }
 
+/// Nothing may be done to servers of somebody else.
+fn refuse_server_faults(wish: &Wish, scenario: &Scenario) -> anyhow::Result<()> {
+    if !wish.is_external() {
+        return Ok(());
+    }
+    for cell in scenario.cells() {
+        if let Some(kind) = cell.kinds().find(|kind| kind.hits_servers()) {
+            bail!(
+                "{kind} in cell {} would hit servers that somebody else runs, and those are left alone; use --ensemble local \
+                 or --ensemble docker for it, or choose other faults (--set matrix.fault=…)",
+                cell.name
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Runs it. The result is the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let verbatim = text(&args.scenario)?;
@@ -118,6 +115,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         println!("{}", explain(&scenario, seed));
         return Ok(Exit::Pass);
     }
+    let wish = args.ensemble.wish().map_err(Failure::usage)?;
+    refuse_server_faults(&wish, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
     Archive::check(&out).map_err(Failure::usage)?;
@@ -128,10 +127,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         resolved,
         seed,
         out,
-        zookeeper_home: args.zookeeper_home,
-        why: why(args.ensemble).to_owned(),
-        base_port: args.base_port,
-        toxiproxy: args.toxiproxy,
+        wish,
         lying_proxy: args.lying_proxy,
         exe,
         command,

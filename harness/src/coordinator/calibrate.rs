@@ -9,14 +9,14 @@ use hustings_reports::record::{DELETION_WATCHES_FIRED, Event, ServerMetrics};
 use zookeeper_client as zk;
 
 use crate::clock;
-use crate::coordinator::set_up::{Ground, connect_string};
+use crate::coordinator::admin;
+use crate::coordinator::set_up::Ground;
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 
 const DELETIONS: u32 = 4;
 /// Long enough for followers to have applied a deletion that their leader has answered.
 const APPLIED: Duration = Duration::from_millis(100);
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Measures it, with the observer's watch armed and nobody else there. What cannot be measured is told in the record.
 pub(super) async fn observer(ground: &Ground, ensemble: &dyn Ensemble, journal: &Journal) {
@@ -32,8 +32,7 @@ pub(super) async fn observer(ground: &Ground, ensemble: &dyn Ensemble, journal: 
 }
 
 async fn measure(ground: &Ground, ensemble: &dyn Ensemble) -> anyhow::Result<f64> {
-    let cluster = connect_string(&ground.servers, &ground.chroot);
-    let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&cluster).await?;
+    let client = admin::connect(&ground.servers, &ground.chroot).await?;
     let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
     let before = fired(&ensemble.metrics().await?)?;
     for number in 0..DELETIONS {

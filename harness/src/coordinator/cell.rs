@@ -15,8 +15,10 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use crate::archive::Archive;
 use crate::coordinator::hosts::{HostFactory, process_memory};
+use crate::coordinator::server_watch::{self, ServerWatch};
 use crate::coordinator::set_up::{self, Ground, Watching};
 use crate::coordinator::stage::Stage;
+use crate::coordinator::write_probe::WriteProbe;
 use crate::coordinator::{calibrate, describe, floor, inbox, schedule};
 use crate::ensemble::Ensemble;
 use crate::interrupt::Interrupt;
@@ -46,7 +48,7 @@ pub(super) enum CellEnd {
 /// What a cell needs from its run.
 pub(super) struct Surroundings<'a> {
     pub(super) ground: Ground,
-    pub(super) ensemble: &'a dyn Ensemble,
+    pub(super) ensemble: Rc<dyn Ensemble>,
     pub(super) factory: Rc<HostFactory>,
     pub(super) archive: Rc<RefCell<Archive>>,
     pub(super) interrupt: Interrupt,
@@ -92,32 +94,32 @@ async fn perform(cell: &Rc<Cell>, around: &Surroundings<'_>, journal: &Journal) 
     }
     let mut host_links = BTreeMap::new();
     if let Some(links) = &ground.links {
-        links.populate(&cell.host_names, &ground.servers).await?;
+        links.populate(&cell.host_names, &ground.upstreams).await?;
         for host in 0..cell.hosts {
             host_links.insert(host, links.endpoints(host));
         }
     }
-    let segment = around.archive.borrow_mut().add_segment("observer")?;
-    let watching = tokio::select! {
-        watching = set_up::observe(cell, ground, segment) => watching?,
+    let observing = tokio::select! {
+        observing = observe(cell, around, journal) => observing?,
         () = interrupt.first() => return Ok(CellEnd::Interrupted),
     };
-    tokio::select! {
-        () = calibrate::observer(ground, around.ensemble, journal) => {}
-        () = interrupt.first() => return Ok(CellEnd::Interrupted),
-    }
+    let servers = match cell.watch_ms {
+        Some(ms) => Some(watch_servers(around, journal, ms).await),
+        None => None,
+    };
+    let watch = servers.as_ref().map(|servers| servers.states.watch().clone());
     let factory = around.factory.clone();
-    let (stage, inbound) = set_up::stage(cell.clone(), ground, &around.archive, journal.clone(), factory, &host_links)?;
+    let (stage, inbound) = set_up::stage(cell.clone(), around, journal.clone(), factory, &host_links, watch)?;
     let mut serving = spawn_local(inbox::serve(stage.clone(), inbound));
     let end = tokio::select! {
         done = phases(&stage, around) => done.map(|()| CellEnd::Complete),
         trouble = trouble(&stage) => Ok(CellEnd::Aborted(trouble)),
         what = journal.failed() => Ok(CellEnd::Aborted(what)),
-        what = watching.journal.failed() => Ok(CellEnd::Aborted(what)),
+        what = failed(observing.as_ref()) => Ok(CellEnd::Aborted(what)),
         ended = &mut serving => Ok(CellEnd::Aborted(format!("nobody listens to the hosts any more: {ended:?}"))),
         () = interrupt.first() => Ok(CellEnd::Interrupted),
     };
-    let torn_down = tear_down(&stage, watching, around).await;
+    let torn_down = tear_down(&stage, observing, servers, around).await;
     serving.abort();
     match end {
         // A host may fail at its very last write.
@@ -125,6 +127,40 @@ async fn perform(cell: &Rc<Cell>, around: &Surroundings<'_>, journal: &Journal) 
             torn_down.map(|()| stage.trouble.borrow().clone().map_or(CellEnd::Complete, CellEnd::Aborted))
         }
         other => other,
+    }
+}
+
+/// Starts the observer and measures its weight. Without candidates there is nothing to observe.
+async fn observe(cell: &Cell, around: &Surroundings<'_>, journal: &Journal) -> anyhow::Result<Option<Watching>> {
+    if cell.groups == 0 {
+        return Ok(None);
+    }
+    let segment = around.archive.borrow_mut().add_segment("observer")?;
+    let watching = set_up::observe(cell, &around.ground, segment).await?;
+    calibrate::observer(&around.ground, &*around.ensemble, journal).await;
+    Ok(Some(watching))
+}
+
+/// What looks at the servers in cells with faults on servers.
+struct ServersSeen {
+    states: server_watch::Watching,
+    writes: WriteProbe,
+}
+
+async fn watch_servers(around: &Surroundings<'_>, journal: &Journal, every_ms: u64) -> ServersSeen {
+    let every = Duration::from_millis(every_ms);
+    let states = ServerWatch::begin(around.ensemble.clone(), journal.clone(), every);
+    states.watch().ready().await;
+    let path = format!("{}/written", around.ground.chroot);
+    let writes = WriteProbe::begin(&around.ground.servers, &path, journal.clone());
+    ServersSeen { states, writes }
+}
+
+/// What the observer's segment failed with, if ever.
+async fn failed(observing: Option<&Watching>) -> String {
+    match observing {
+        Some(watching) => watching.journal.failed().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -142,21 +178,23 @@ async fn phases(stage: &Rc<Stage>, around: &Surroundings<'_>) -> anyhow::Result<
     phase(&stage.journal, PhaseName::WarmUp);
     let warm = clock::now() + cell.phases.warm_up_ms * 1_000_000;
     let samples = if cell.fault.kind == FaultKind::Resign { FLOOR_SAMPLES.0 } else { FLOOR_SAMPLES.1 };
-    floor::measure(stage, samples).await;
+    if cell.groups > 0 {
+        floor::measure(stage, samples).await;
+    }
     clock::sleep_until(warm).await;
-    servers(stage, around.ensemble, "begin").await;
+    servers(stage, &*around.ensemble, "begin").await;
     tokio::time::sleep(QUIET).await;
     phase(&stage.journal, PhaseName::Measure);
     let measured = plan(&cell, around.ground.seed);
     let until = clock::now() + measured.measure_ms * 1_000_000;
     around.progress.now(&format!("{}: measuring for about {} s", cell.name, measured.measure_ms.div_ceil(1_000)));
-    let faults = schedule::begin(stage, measured.faults, around.ground.seed);
+    let faults = schedule::begin(stage, measured, around.ground.seed);
     faults.await.context("the fault schedule failed")?;
     clock::sleep_until(until).await;
     phase(&stage.journal, PhaseName::Heal);
     phase(&stage.journal, PhaseName::Drain);
     let until = drain(stage, around.progress).await;
-    servers(stage, around.ensemble, "end").await;
+    servers(stage, &*around.ensemble, "end").await;
     tokio::time::sleep(QUIET).await;
     // Servers so busy that they answered late may have cost somebody the lead meanwhile. Who leads at the end is in the record.
     let _ = settled(stage, until, || ()).await;
@@ -249,7 +287,12 @@ async fn trouble(stage: &Stage) -> String {
 }
 
 /// Heals what is injured, stops every host in order, ends the observer and takes the links down.
-async fn tear_down(stage: &Rc<Stage>, watching: Watching, around: &Surroundings<'_>) -> anyhow::Result<()> {
+async fn tear_down(
+    stage: &Rc<Stage>,
+    observing: Option<Watching>,
+    servers: Option<ServersSeen>,
+    around: &Surroundings<'_>,
+) -> anyhow::Result<()> {
     around.progress.now(&format!("{}: tearing down", stage.cell.name));
     phase(&stage.journal, PhaseName::TearDown);
     stage.stopping.set(true);
@@ -261,13 +304,20 @@ async fn tear_down(stage: &Rc<Stage>, watching: Watching, around: &Surroundings<
     heal_everything(stage).await;
     // Each step is taken whatever became of the one before; the first error is the one to tell.
     let stopped = stop_hosts(stage, around.interrupt.second()).await;
-    let watched = watching.end().await.map_err(anyhow::Error::msg);
+    let observed = match observing {
+        Some(watching) => watching.end().await.map_err(anyhow::Error::msg),
+        None => Ok(()),
+    };
+    if let Some(servers) = servers {
+        servers.writes.end().await;
+        servers.states.end().await;
+    }
     let unlinked = match &stage.links {
         Some(links) => links.depopulate().await.context("the links could not be taken down"),
         None => Ok(()),
     };
     phase(&stage.journal, PhaseName::End);
-    stopped.and(watched).and(unlinked)
+    stopped.and(observed).and(unlinked)
 }
 
 /// Tells every host to stop and waits until all processes are gone. Those that do not end in time, and all when the user does

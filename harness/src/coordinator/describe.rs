@@ -13,6 +13,11 @@ pub(super) fn cell(cell: &Cell, links: Option<&Links>) -> CellInfo {
     let mut extra = BTreeMap::new();
     extra.insert("fencing of the old active".to_owned(), cell.fencing.to_string());
     extra.insert("poll interval".to_owned(), format!("{} ms", cell.poll_interval_ms));
+    for (name, ticks) in [("init_limit", cell.init_limit), ("sync_limit", cell.sync_limit)] {
+        if let Some(ticks) = ticks {
+            extra.insert(name.to_owned(), ticks.to_string());
+        }
+    }
     CellInfo {
         index: cell.index,
         name: cell.name.clone(),
@@ -52,6 +57,7 @@ fn expect(expect: &scenario::Expect) -> Expect {
         stale_writes: expectation(expect.stale_writes),
         unplanned: expectation(expect.unplanned),
         fan_out: expect.fan_out.map(|fan_out| fan_out.name().to_owned()),
+        server_leader: expect.server_leader,
         because: expect.because.clone(),
     }
 }

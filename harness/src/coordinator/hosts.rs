@@ -211,13 +211,6 @@ impl HostProcess {
     }
 }
 
-/// State letter of a process (`T`: stopped) as the kernel tells it.
-#[must_use]
-pub fn process_state(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.trim_start().chars().next()
-}
-
 /// Resident memory and its peak in KiB.
 #[must_use]
 pub(super) fn process_memory(pid: u32) -> Option<(u64, u64)> {

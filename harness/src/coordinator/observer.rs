@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use hustings_reports::record::Event;
 use hustings_workloads::recipes::{RecipeKind, names};
 use tokio::sync::Notify;
@@ -16,7 +15,6 @@ use crate::journal::Journal;
 
 /// A read this often bounds from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
-const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
 const ELECTION: &str = "/election";
 
 /// Watches all groups of one cell until it is told to end.
@@ -34,6 +32,15 @@ pub(super) struct Observer {
     answered: u64,
 }
 
+/// What an event comes to.
+enum Taken {
+    Told,
+    /// The session has a connection again.
+    Back,
+    /// The session has ended.
+    Over,
+}
+
 #[derive(Default)]
 struct Group {
     /// Name and session of every znode that a lead can rest on, by czxid: the oldest one leads.
@@ -42,18 +49,11 @@ struct Group {
 }
 
 impl Observer {
-    /// Connects and sets its watch. `cluster` carries the cell's chroot.
-    pub(super) async fn connect(
-        cluster: &str,
-        journal: Journal,
-        recipe: RecipeKind,
-        groups: &[String],
-    ) -> anyhow::Result<Self> {
-        let connecting = zk::Client::connector().with_session_timeout(SESSION_TIMEOUT).connect(cluster);
-        let client = connecting.await.context("the observer got no session")?;
+    /// Of a cell whose chroot is that of `client`.
+    pub(super) fn new(client: zk::Client, journal: Journal, recipe: RecipeKind, groups: &[String]) -> Self {
         let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
         let states = (0..groups.len()).map(|_| Group::default()).collect();
-        Ok(Self { journal, client, recipe, numbers, groups: states, deleted: 0, known: clock::now(), answered: 0 })
+        Self { journal, client, recipe, numbers, groups: states, deleted: 0, known: clock::now(), answered: 0 }
     }
 
     /// Observes until `stop` is notified, then writes its last count. `ready` is notified when the watch is armed.
@@ -76,7 +76,11 @@ impl Observer {
             tokio::select! {
                 biased;
                 () = stop.notified() => break,
-                event = watcher.changed() => if !self.take(event).await { break },
+                event = watcher.changed() => match self.take(event).await {
+                    Taken::Told => {}
+                    Taken::Back => if let Some(again) = self.watch_again().await { watcher = again },
+                    Taken::Over => break,
+                },
                 () = &mut beat => {
                     self.heartbeat().await;
                     beat.as_mut().reset(tokio::time::Instant::now() + HEARTBEAT);
@@ -95,13 +99,56 @@ impl Observer {
         }
     }
 
-    async fn take(&mut self, event: zk::WatchedEvent) -> bool {
+    /// Sets the watch anew and reads everything: this client does not bring persistent watches along to another
+    /// connection, and no server would make up for what they missed. None: the connection has gone again.
+    async fn watch_again(&mut self) -> Option<zk::PersistentWatcher> {
+        let from = self.known;
+        let watcher = self.client.watch(ELECTION, zk::AddWatchMode::PersistentRecursive).await.ok()?;
+        let groups: Vec<(String, u32)> = self.numbers.iter().map(|(name, number)| (name.clone(), *number)).collect();
+        for (group, number) in groups {
+            let nodes = match self.read_group(&group).await {
+                Ok(nodes) => nodes,
+                Err(error) => {
+                    self.note(&format!("the observer could not read {group:?} again: {error}"));
+                    return Some(watcher);
+                }
+            };
+            self.groups[number as usize].nodes = nodes;
+            self.owner_may_have_changed(number, from, clock::now());
+        }
+        Some(watcher)
+    }
+
+    /// Every znode of a group that a lead can rest on, by czxid, with its name and session.
+    async fn read_group(&self, group: &str) -> Result<BTreeMap<i64, (String, i64)>, zk::Error> {
+        let path = format!("{ELECTION}/{group}");
+        let names = match self.client.list_children(&path).await {
+            Err(zk::Error::NoNode) => return Ok(BTreeMap::new()),
+            names => names?,
+        };
+        let paths = names.into_iter().map(|name| format!("{path}/{name}"));
+        let leads: Vec<_> = paths.filter_map(|path| Some((self.locate(&path)?.1, path))).collect();
+        let stats = leads.iter().map(|(_, path)| self.client.check_stat(path));
+        let mut nodes = BTreeMap::new();
+        for ((name, _), stat) in leads.iter().zip(futures::future::try_join_all(stats).await?) {
+            if let Some(stat) = stat {
+                nodes.insert(stat.czxid, (name.clone(), stat.ephemeral_owner));
+            }
+        }
+        Ok(nodes)
+    }
+
+    async fn take(&mut self, event: zk::WatchedEvent) -> Taken {
         let t = clock::now();
         match event.event_type {
             zk::EventType::Session => {
                 let connected = event.session_state == zk::SessionState::SyncConnected;
                 self.journal.push(&Event::ObserverState { t, connected });
-                return !event.session_state.is_terminated();
+                return match connected {
+                    true => Taken::Back,
+                    false if event.session_state.is_terminated() => Taken::Over,
+                    false => Taken::Told,
+                };
             }
             zk::EventType::NodeCreated => self.created(&event.path, t).await,
             zk::EventType::NodeDeleted => {
@@ -111,7 +158,7 @@ impl Observer {
             }
             zk::EventType::NodeDataChanged | zk::EventType::NodeChildrenChanged => {}
         }
-        true
+        Taken::Told
     }
 
     async fn created(&mut self, path: &str, t: u64) {

@@ -4,26 +4,30 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_reports::record::{MANIFEST_FILE, Manifest, RunState, SCHEMA};
-use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::scenario::{Cell, FaultKind, Scenario};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
 use crate::archive::Archive;
-use crate::capacity::{Demand, Limits, check_capacity};
+use crate::capacity::{Demand, check_capacity};
 use crate::coordinator::cell::{self, CellEnd, Surroundings};
 use crate::coordinator::hosts::HostFactory;
 use crate::coordinator::set_up::Ground;
-use crate::coordinator::warm;
-use crate::ensemble::Ensemble;
-use crate::ensemble::local::{LocalEnsemble, LocalOptions, heap_mb_for};
+use crate::coordinator::{as_found, warm, ways};
+use crate::ensemble::start::{Needs, Wish, start};
+use crate::ensemble::{Ensemble, external, local, look};
 use crate::interrupt::Interrupt;
-use crate::links::{External, LinkError, Links, processes_needed};
+use crate::links::Links;
 use crate::progress::Progress;
 use crate::workdir::WorkDir;
 use crate::{clock, limits, machine, utc};
+
+/// Servers that were hit in a cell serve again within this after it.
+const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What a run is told.
 pub struct RunOptions {
@@ -34,12 +38,8 @@ pub struct RunOptions {
     pub seed: u64,
     /// The record's folder.
     pub out: PathBuf,
-    pub zookeeper_home: Option<PathBuf>,
-    /// Why this ensemble: completes the sentence "chosen because …".
-    pub why: String,
-    pub base_port: Option<u16>,
-    /// URL of a real Toxiproxy to use instead of the embedded proxy.
-    pub toxiproxy: Option<String>,
+    /// What it is to run on.
+    pub wish: Wish,
     /// The embedded proxy accepts toxics and ignores them: to see whether the harness notices.
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
@@ -78,7 +78,20 @@ pub enum RunError {
     Other(#[from] anyhow::Error),
 }
 
-/// Runs every cell of a scenario on an ensemble of its own. What was started is stopped when this returns.
+/// What a run is from its beginning on.
+struct Begun<'a> {
+    options: &'a RunOptions,
+    wish: Wish,
+    /// Why this ensemble: completes the sentence "chosen because …".
+    why: String,
+    run_id: String,
+    started: String,
+    work: &'a WorkDir,
+    interrupt: Interrupt,
+    progress: &'a Progress,
+}
+
+/// Runs every cell of a scenario on one ensemble. What was started is stopped when this returns.
 ///
 /// # Errors
 /// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
@@ -86,45 +99,52 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let interrupt = Interrupt::listen().context("signals cannot be listened to")?;
     let cells = options.scenario.cells();
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
-    for cell in &cells {
-        check_capacity(demand(cell))?;
+    let (wish, why) = options.wish.clone().choose().await?;
+    // A cell without candidates asks nothing of the machine.
+    for cell in cells.iter().filter(|cell| cell.groups > 0) {
+        check_capacity(demand(cell, &wish))?;
     }
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
     let progress = Progress::new(cells.len() as u64, options.terminal, options.quiet);
-    options.scenario.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+    let begun = Begun { options, wish, why, run_id, started, work: &work, interrupt, progress: &progress };
     let result = tokio::select! {
-        result = on_ensemble(options, cells, &run_id, &started, &work, &interrupt, &progress) => result,
-        () = interrupt.second() => Err(stopped_at_once(options)),
+        result = on_ensemble(&begun, &cells) => result,
+        () = begun.interrupt.second() => Err(stopped_at_once(options)),
     };
+    let debt = external::debt(work.path(), &begun.run_id);
     progress.finish();
-    if let Err(error) = work.remove() {
+    if let Some(debt) = debt.ok().flatten() {
+        let (prefix, servers) = (debt.prefix, debt.servers);
+        progress.line(&format!("warning: znodes {prefix}* may be left on {servers}; `hustings clean` removes them"));
+        work.leave();
+    } else if let Err(error) = work.remove() {
         // What the run came to matters more.
         progress.line(&format!("warning: {error}; `hustings clean` removes it"));
     }
     result
 }
 
-async fn on_ensemble(
-    options: &RunOptions,
-    cells: Vec<Cell>,
-    run_id: &str,
-    started: &str,
-    work: &WorkDir,
-    interrupt: &Interrupt,
-    progress: &Progress,
-) -> Result<Outcome, RunError> {
+async fn on_ensemble(begun: &Begun<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
+    let Begun { options, wish, run_id, work, interrupt, progress, .. } = begun;
     progress.now("starting the ensemble");
-    let mut ensemble = tokio::select! {
-        started = LocalEnsemble::start(local_options(options, &cells), work) => started?,
+    let started = async {
+        let named = ways::named(wish, cells).await?;
+        Ok::<_, RunError>((named, start(wish, needs(begun, cells), work, run_id).await?))
+    };
+    let (named, ensemble) = tokio::select! {
+        started = started => started?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
+    let (scenario, warnings) = as_found::scenario(&options.scenario, &*ensemble);
+    warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
-    let servers = ensemble.servers();
+    let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));
+    let long = Duration::from_millis(options.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
-        warmed = warm::up(&servers) => Some(warmed),
+        warmed = warm::up(&servers, &root, long) => Some(warmed),
         () = interrupt.first() => None,
     };
     let result = match warmed {
@@ -132,7 +152,7 @@ async fn on_ensemble(
         Some(Err(error)) => Err(error.context("the servers could not be warmed up").into()),
         Some(Ok(rounds)) => {
             tracing::debug!(rounds, "the servers are warm");
-            on_links(options, cells, run_id, started, &mut ensemble, interrupt, progress).await
+            on_links(begun, scenario.cells(), warnings, named, &ensemble).await
         }
     };
     if let Err(error) = ensemble.stop().await {
@@ -147,42 +167,35 @@ fn stopped_at_once(options: &RunOptions) -> RunError {
 }
 
 async fn on_links(
-    options: &RunOptions,
+    begun: &Begun<'_>,
     cells: Vec<Cell>,
-    run_id: &str,
-    started: &str,
-    ensemble: &mut LocalEnsemble,
-    interrupt: &Interrupt,
-    progress: &Progress,
+    warnings: Vec<String>,
+    named: Option<Rc<Links>>,
+    ensemble: &Rc<dyn Ensemble>,
 ) -> Result<Outcome, RunError> {
-    let links = match (cells.iter().any(|cell| cell.over_links), &options.toxiproxy) {
-        (false, _) => None,
-        (true, Some(url)) => Some(Rc::new(Links::external(External::local(url)).await?)),
-        (true, None) => {
-            let processes = proxy_processes(&cells)?;
-            Some(Rc::new(Links::start_embedded(&options.exe, processes, options.lying_proxy).await?))
-        }
-    };
-    let manifest = manifest(options, &cells, run_id, started, &*ensemble);
+    let Begun { options, run_id, interrupt, progress, .. } = begun;
+    let links = ways::of_run(options, &cells, named, &**ensemble).await?;
+    let manifest = manifest(begun, &cells, warnings, &**ensemble);
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
     let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
     let mut end = Ok(CellEnd::Complete);
     for cell in cells {
-        if let Err(error) = ensemble.check_alive() {
-            end = Err(error.into());
+        if let Err(error) = whole(&**ensemble).await {
+            end = Err(error);
             break;
         }
         let ground = Ground {
             servers: ensemble.servers(),
+            upstreams: ensemble.upstreams(),
             links: links.clone().filter(|_| cell.over_links),
-            chroot: format!("/hustings-{run_id}-{}", cell.index),
+            chroot: format!("{}{}", external::prefix(run_id), cell.index),
             seed: options.seed,
         };
         let (name, began) = (cell.name.clone(), clock::now());
         let around = Surroundings {
             ground,
-            ensemble: &*ensemble,
+            ensemble: ensemble.clone(),
             factory: factory.clone(),
             archive: archive.clone(),
             interrupt: interrupt.clone(),
@@ -206,6 +219,19 @@ async fn on_links(
     Ok(conclude(&archive, end))
 }
 
+/// Whether all servers are there and serve: faults of the cell before have healed, and nothing has died by itself.
+async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
+    ensemble.check_alive().await?;
+    let servers: Vec<u32> = (1..).take(ensemble.servers().len()).collect();
+    let idle = look::until_all_serve(ensemble, &servers, WHOLE_AT_MOST).await;
+    anyhow::ensure!(
+        idle.is_empty(),
+        "servers {idle:?} do not serve, {} s after the last cell",
+        WHOLE_AT_MOST.as_secs()
+    );
+    Ok(())
+}
+
 /// Writes down how the run ended. Whatever ended it, what was recorded until then is a record.
 fn conclude(archive: &RefCell<Archive>, end: anyhow::Result<CellEnd>) -> Outcome {
     let (state, trouble) = match end {
@@ -227,53 +253,49 @@ fn conclude(archive: &RefCell<Archive>, end: anyhow::Result<CellEnd>) -> Outcome
 }
 
 /// What a cell asks of the machine.
-fn demand(cell: &Cell) -> Demand {
+fn demand(cell: &Cell, wish: &Wish) -> Demand {
     Demand {
         sessions: u32::try_from(cell.session_count()).unwrap_or(u32::MAX),
         hosts: u32::from(cell.hosts),
-        servers: cell.servers,
-        local_servers: true,
+        servers: wish.servers().unwrap_or(cell.servers),
+        local_servers: wish.is_local(),
         links: cell.over_links,
     }
 }
 
-/// Proxy processes for the cell that needs most, by the descriptors one process may have.
-fn proxy_processes(cells: &[Cell]) -> Result<usize, LinkError> {
-    let limit = Limits::of_this_machine().descriptors;
-    let mut most = 1;
-    for cell in cells.iter().filter(|cell| cell.over_links) {
-        let of_host = cell.session_count().div_ceil(u64::from(cell.hosts).max(1));
-        most = most.max(processes_needed(usize::from(cell.hosts), of_host, limit)?);
-    }
-    Ok(most)
-}
-
-fn local_options(options: &RunOptions, cells: &[Cell]) -> LocalOptions {
+/// What the cells ask of the ensemble. All of them are of one scenario, which has one ensemble.
+fn needs(begun: &Begun<'_>, cells: &[Cell]) -> Needs {
     let first = &cells[0];
-    let mut local = LocalOptions::new(options.exe.clone());
-    local.servers = first.servers;
-    local.tick_ms = first.tick_ms;
-    local.fsync = first.fsync;
-    local.heap_mb = heap_mb_for(cells.iter().map(|cell| demand(cell).sessions).max().unwrap_or(0));
-    local.places.zookeeper_home.clone_from(&options.zookeeper_home);
-    local.base_port = options.base_port;
-    options.why.clone_into(&mut local.why);
-    local
+    let sessions = cells.iter().map(Cell::session_count).max().unwrap_or(0);
+    Needs {
+        servers: first.servers,
+        tick_ms: first.tick_ms,
+        init_limit: first.init_limit,
+        sync_limit: first.sync_limit,
+        fsync: first.fsync,
+        heap_mb: local::heap_mb_for(u32::try_from(sessions).unwrap_or(u32::MAX)),
+        sessions,
+        quorum_links: cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition)),
+        link_ports: u16::try_from(ways::most(cells)).unwrap_or(u16::MAX),
+        exe: begun.options.exe.clone(),
+        why: begun.why.clone(),
+    }
 }
 
-fn manifest(options: &RunOptions, cells: &[Cell], run_id: &str, started: &str, ensemble: &dyn Ensemble) -> Manifest {
+fn manifest(begun: &Begun<'_>, cells: &[Cell], warnings: Vec<String>, ensemble: &dyn Ensemble) -> Manifest {
+    let options = begun.options;
     let mut versions = BTreeMap::new();
     versions.insert("hustings".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     versions.insert("zookeeper".to_owned(), ensemble.version().to_owned());
     Manifest {
         schema: SCHEMA,
-        run: run_id.to_owned(),
+        run: begun.run_id.clone(),
         state: RunState::Running,
         scenario: options.scenario.name.clone(),
         summary: options.scenario.summary.clone(),
         analysis: options.scenario.analysis.clone(),
         seed: options.seed,
-        started_utc: started.to_owned(),
+        started_utc: begun.started.clone(),
         ended_utc: None,
         folder: options.out.display().to_string(),
         command: options.command.clone(),
@@ -283,7 +305,7 @@ fn manifest(options: &RunOptions, cells: &[Cell], run_id: &str, started: &str, e
         machine: machine::describe(),
         cells_planned: cells.len() as u32,
         cells: Vec::new(),
-        warnings: options.scenario.warnings(),
+        warnings,
     }
 }
 

@@ -1,31 +1,40 @@
 //! Carries out a fault plan: each fault on its intended time, each healed after its time, all of it written down.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use hustings_reports::record::{Event, FaultKind as Recorded, ReceiptStage};
-use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, resolve};
+use hustings_workloads::plan::{Hit, LeaderView, Plan, PlannedFault, resolve};
 use hustings_workloads::scenario::{FaultKind, SessionUse};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::coordinator::server_watch::ServerWatch;
 use crate::coordinator::stage::Stage;
-use crate::faults::{self, Proof, Remedy};
+use crate::faults::{self, Proof, Remedy, ServerRemedy};
+
+/// Servers that were hit are healed, or given up, within this.
+const BACK_AT_MOST: Duration = Duration::from_secs(60);
 
 /// Runs the plan. Returns when every fault has been injected and healed, or when the cell is cut short and what was injected
 /// has been healed.
-pub(super) async fn carry_out(stage: &Rc<Stage>, plan: &[PlannedFault], seed: u64) {
+async fn carry_out(stage: &Rc<Stage>, plan: &Plan, seed: u64) {
     let start = clock::now();
+    let end = start + plan.measure_ms * 1_000_000;
     let mut running = JoinSet::new();
-    for planned in plan {
+    for planned in &plan.faults {
         let intended = start + planned.at_ms * 1_000_000;
         if !stage.goes_on_until(intended).await {
             break;
         }
+        if planned.kind == FaultKind::ServerRestartAll {
+            servers_are_back(stage).await;
+        }
         let hit = aim(stage, seed, planned);
         for hit in split(stage, planned.kind, hit) {
             mark(stage, planned.kind, &hit);
-            running.spawn_local(one(stage.clone(), planned.clone(), hit, intended));
+            running.spawn_local(one(stage.clone(), planned.clone(), hit, intended, end));
         }
     }
     while let Some(done) = running.join_next().await {
@@ -33,14 +42,24 @@ pub(super) async fn carry_out(stage: &Rc<Stage>, plan: &[PlannedFault], seed: u6
     }
 }
 
+/// What hits all servers waits until the fault before it is healed: on a busy machine they may be late.
+async fn servers_are_back(stage: &Stage) {
+    let until = clock::now() + BACK_AT_MOST.as_nanos() as u64;
+    while !stage.injured_servers.borrow().is_empty() && clock::now() < until && !stage.stopping() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// From its injection until its heal a host is hit by no other fault that lasts.
 fn mark(stage: &Stage, kind: FaultKind, hit: &Hit) {
+    stage.injured_servers.borrow_mut().extend(&hit.servers);
     if !matches!(kind, FaultKind::Resign | FaultKind::Expire) {
         stage.injured.borrow_mut().extend(&hit.hosts);
     }
 }
 
 fn unmark(stage: &Stage, kind: FaultKind, hit: &Hit) {
+    stage.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
     if !matches!(kind, FaultKind::Resign | FaultKind::Expire) {
         stage.injured.borrow_mut().retain(|host| !hit.hosts.contains(host));
     }
@@ -57,7 +76,7 @@ fn split(stage: &Stage, kind: FaultKind, hit: Hit) -> Vec<Hit> {
                 let cands: Vec<u32> = hit.cands.iter().copied().filter(on_host).collect();
                 let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
                 let groups = hit.groups.iter().copied().filter(led_there).collect();
-                Hit { hosts: vec![host], cands, groups }
+                Hit { hosts: vec![host], cands, groups, servers: Vec::new() }
             };
             hit.hosts.iter().map(of_host).collect()
         }
@@ -66,7 +85,7 @@ fn split(stage: &Stage, kind: FaultKind, hit: Hit) -> Vec<Hit> {
                 let group = leaders.group_of(cand);
                 let groups = group.filter(|group| hit.groups.contains(group)).into_iter().collect();
                 let hosts = leaders.host_of(cand).into_iter().collect();
-                Hit { hosts, cands: vec![cand], groups }
+                Hit { hosts, cands: vec![cand], groups, servers: Vec::new() }
             };
             hit.cands.iter().map(one).collect()
         }
@@ -74,7 +93,7 @@ fn split(stage: &Stage, kind: FaultKind, hit: Hit) -> Vec<Hit> {
     }
 }
 
-async fn one(stage: Rc<Stage>, planned: PlannedFault, hit: Hit, intended: u64) {
+async fn one(stage: Rc<Stage>, planned: PlannedFault, hit: Hit, intended: u64, end: u64) {
     let id = stage.next_fault();
     stage.journal.push(&Event::Fault {
         id,
@@ -85,14 +104,20 @@ async fn one(stage: Rc<Stage>, planned: PlannedFault, hit: Hit, intended: u64) {
         hosts: hit.hosts.clone(),
         cands: hit.cands.clone(),
         groups: hit.groups.clone(),
+        servers: hit.servers.clone(),
         detail: format!("{:?}", planned.target),
     });
     let injury = faults::inject(&stage, id, &planned, &hit).await;
-    let heal_at = injury.proof.to.max(intended) + planned.for_ms.unwrap_or(0) * 1_000_000;
+    let heal_at = match (planned.kind, planned.for_ms) {
+        // A server stays away until the measuring ends; the next cell needs it again.
+        (FaultKind::ServerKill, None) => end,
+        (_, lasts) => injury.proof.to.max(intended) + lasts.unwrap_or(0) * 1_000_000,
+    };
     write(&stage, id, ReceiptStage::Injected, injury.proof);
     // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
     let over = lasts(&planned, &injury.remedy) && !stage.goes_on_until(heal_at).await;
-    let heals = lasts(&planned, &injury.remedy) && !(over && matches!(injury.remedy, Remedy::Restart(_)));
+    let dead = matches!(injury.remedy, Remedy::Restart(_) | Remedy::Servers(ServerRemedy::Start { .. }));
+    let heals = lasts(&planned, &injury.remedy) && !(over && dead);
     if heals && let Some(proof) = faults::heal(&stage, &injury.remedy).await {
         write(&stage, id, ReceiptStage::Healed, proof);
     }
@@ -104,7 +129,7 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
     match remedy {
         Remedy::None => false,
         Remedy::Restart(_) => planned.for_ms.is_some(),
-        Remedy::Links(_) | Remedy::Continue(_) => true,
+        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Servers(_) => true,
     }
 }
 
@@ -118,7 +143,16 @@ fn aim(stage: &Stage, seed: u64, planned: &PlannedFault) -> Hit {
     let injured = stage.injured.borrow();
     let alive: Vec<u16> = stage.hosts.borrow().keys().copied().filter(|host| !injured.contains(host)).collect();
     let leaders = stage.leaders.borrow();
-    let view = LeaderView { leader_of_group: &leaders.of_groups(), placement: leaders.placement(), alive: &alive };
+    let (watch, injured) = (stage.server_watch.as_deref(), stage.injured_servers.borrow());
+    let serving = watch.map(ServerWatch::serving).unwrap_or_default();
+    let servers: Vec<u32> = serving.difference(&injured).copied().collect();
+    let view = LeaderView {
+        leader_of_group: &leaders.of_groups(),
+        placement: leaders.placement(),
+        alive: &alive,
+        server_leader: watch.and_then(ServerWatch::leader),
+        servers: &servers,
+    };
     resolve(&stage.cell, seed, planned, view)
 }
 
@@ -135,12 +169,16 @@ pub(super) fn recorded(kind: FaultKind) -> Recorded {
         FaultKind::PartitionDown => Recorded::PartitionDown,
         FaultKind::Slow => Recorded::Slow,
         FaultKind::Pause => Recorded::Pause,
+        FaultKind::ServerKill => Recorded::ServerKill,
+        FaultKind::ServerPause => Recorded::ServerPause,
+        FaultKind::ServerPartition => Recorded::ServerPartition,
+        FaultKind::ServerRestartAll => Recorded::ServerRestartAll,
     }
 }
 
 /// Runs the plan beside the cell's other waits, as an errand that goes on to its end when the cell is cut short. The answer
 /// comes when it is done.
-pub(super) fn begin(stage: &Rc<Stage>, plan: Vec<PlannedFault>, seed: u64) -> oneshot::Receiver<()> {
+pub(super) fn begin(stage: &Rc<Stage>, plan: Plan, seed: u64) -> oneshot::Receiver<()> {
     let (sender, done) = oneshot::channel();
     let own = stage.clone();
     stage.errand(async move {

@@ -15,10 +15,13 @@ use tokio::task::{JoinHandle, spawn_local};
 use zookeeper_client as zk;
 
 use crate::archive::Archive;
+use crate::coordinator::admin;
+use crate::coordinator::cell::Surroundings;
 use crate::coordinator::hosts::{HostFactory, Inbound, Inbox};
 use crate::coordinator::leaders::Leaders;
 use crate::coordinator::observer::Observer;
 use crate::coordinator::resource::Resource;
+use crate::coordinator::server_watch::ServerWatch;
 use crate::coordinator::stage::{Stage, writer_name};
 use crate::journal::{Journal, Owner};
 use crate::links::Links;
@@ -26,13 +29,14 @@ use crate::protocol::HostSetUp;
 
 /// Creations under way at once while a cell's znodes are laid out.
 const CREATES_AT_ONCE: usize = 64;
-const ADMIN_TIMEOUT: Duration = Duration::from_secs(20);
 const OBSERVER_STOPS_AT_MOST: Duration = Duration::from_secs(5);
 
 /// Where a cell runs.
 pub(super) struct Ground {
     /// The servers themselves.
     pub(super) servers: Vec<SocketAddr>,
+    /// The same, as links reach them.
+    pub(super) upstreams: Vec<String>,
     pub(super) links: Option<Rc<Links>>,
     /// Path under which the cell's znodes live.
     pub(super) chroot: String,
@@ -70,12 +74,13 @@ impl Drop for Watching {
 /// Everything but the hosts, which `start_hosts` starts.
 pub(super) fn stage(
     cell: Rc<Cell>,
-    ground: &Ground,
-    archive: &Rc<RefCell<Archive>>,
+    around: &Surroundings<'_>,
     journal: Journal,
     factory: Rc<HostFactory>,
     host_links: &BTreeMap<u16, Vec<SocketAddr>>,
+    server_watch: Option<Rc<ServerWatch>>,
 ) -> anyhow::Result<(Rc<Stage>, mpsc::Receiver<Inbound>)> {
+    let (ground, archive) = (&around.ground, &around.archive);
     let placed = placement(&cell, ground.seed);
     let Inbox { sender, receiver } = Inbox::new();
     let set_ups = host_set_ups(&cell, ground, &placed, host_links, archive)?;
@@ -84,6 +89,9 @@ pub(super) fn stage(
         journal,
         factory,
         links: ground.links.clone(),
+        ensemble: around.ensemble.clone(),
+        server_watch,
+        chroot: ground.chroot.clone(),
         hosts: RefCell::default(),
         set_ups,
         segments: RefCell::new(Box::new(move |writer: &str| more.borrow_mut().add_segment(writer))),
@@ -95,6 +103,7 @@ pub(super) fn stage(
         resource: RefCell::new(Resource::new(cell.groups as usize)),
         asked: RefCell::default(),
         injured: RefCell::default(),
+        injured_servers: RefCell::default(),
         inbox: sender,
         progress: RefCell::default(),
         floor: RefCell::default(),
@@ -162,9 +171,7 @@ pub(super) fn connect_string(servers: &[SocketAddr], chroot: &str) -> String {
 
 /// Creates the cell's chroot, its election root and every group's znode.
 pub(super) async fn lay_out(ground: &Ground, groups: &[String]) -> anyhow::Result<()> {
-    let cluster = connect_string(&ground.servers, "");
-    let connecting = zk::Client::connector().with_session_timeout(ADMIN_TIMEOUT).connect(&cluster);
-    let client = connecting.await.context("the ensemble gave the coordinator no session")?;
+    let client = admin::connect(&ground.servers, "").await?;
     let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
     let root = format!("{}/election", ground.chroot);
     client.mkdir(&root, &options).await.with_context(|| format!("creating {root}"))?;
@@ -183,12 +190,12 @@ pub(super) async fn lay_out(ground: &Ground, groups: &[String]) -> anyhow::Resul
 pub(super) async fn observe(cell: &Cell, ground: &Ground, segment: PathBuf) -> anyhow::Result<Watching> {
     let owner = Owner { cell: cell.index, writer: "observer", host: None, life: 0 };
     let journal = Journal::create(&segment, &owner).with_context(|| segment.display().to_string())?;
-    let cluster = connect_string(&ground.servers, &ground.chroot);
-    let observer = Observer::connect(&cluster, journal.clone(), cell.recipe, &cell.group_names).await?;
+    let client = admin::connect(&ground.servers, &ground.chroot).await.context("the observer got no session")?;
+    let observer = Observer::new(client, journal.clone(), cell.recipe, &cell.group_names);
     let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
     let task = spawn_local(observer.run(ready.clone(), stop.clone()));
     let flushing = spawn_local(journal.clone().flush_forever());
     let watching = Watching { stop, journal, task, flushing };
-    tokio::time::timeout(ADMIN_TIMEOUT, ready.notified()).await.context("the observer's watch was not armed")?;
+    tokio::time::timeout(admin::TIMEOUT, ready.notified()).await.context("the observer's watch was not armed")?;
     Ok(watching)
 }

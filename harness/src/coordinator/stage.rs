@@ -19,6 +19,8 @@ use crate::clock;
 use crate::coordinator::hosts::{HostFactory, HostProcess, Inbound, process_memory};
 use crate::coordinator::leaders::Leaders;
 use crate::coordinator::resource::Resource;
+use crate::coordinator::server_watch::ServerWatch;
+use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 use crate::links::Links;
 use crate::protocol::{FloorPart, HostSetUp, ToHost};
@@ -38,6 +40,11 @@ pub struct Stage {
     pub journal: Journal,
     pub(super) factory: Rc<HostFactory>,
     pub(super) links: Option<Rc<Links>>,
+    /// The servers, and who looks at them in cells with faults on servers.
+    pub ensemble: Rc<dyn Ensemble>,
+    pub(super) server_watch: Option<Rc<ServerWatch>>,
+    /// Path under which the cell's znodes live.
+    pub chroot: String,
     pub(super) hosts: RefCell<BTreeMap<u16, HostProcess>>,
     /// Set-up of each host, as its first process got it, and where further segments go.
     pub(super) set_ups: BTreeMap<u16, HostSetUp>,
@@ -51,6 +58,8 @@ pub struct Stage {
     pub(super) buried: RefCell<BTreeSet<(u16, u32)>>,
     /// Hosts under a fault that lasts.
     pub(super) injured: RefCell<BTreeSet<u16>>,
+    /// Servers under a fault that lasts.
+    pub(super) injured_servers: RefCell<BTreeSet<u32>>,
     pub(super) leaders: RefCell<Leaders>,
     pub(super) resource: RefCell<Resource>,
     pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Answer>>>,
@@ -72,6 +81,12 @@ impl Stage {
     #[must_use]
     pub fn links(&self) -> Option<Rc<Links>> {
         self.links.clone()
+    }
+
+    /// Whether the cell is being torn down.
+    #[must_use]
+    pub fn stopping(&self) -> bool {
+        self.stopping.get()
     }
 
     #[must_use]

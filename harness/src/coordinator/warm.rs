@@ -10,24 +10,22 @@ use crate::clock;
 use crate::coordinator::set_up::connect_string;
 use crate::session::ZkSession;
 
-/// How long the servers are kept busy.
-const FOR: Duration = Duration::from_secs(6);
 /// Sessions that keep them busy, spread over the servers by the client's own choice.
 const SESSIONS: usize = 12;
 const TIMEOUT: Duration = Duration::from_secs(20);
-const ROOT: &str = "/hustings-warm-up";
 
-/// Keeps the servers busy with what elections consist of. Gives the rounds that were made.
+/// Keeps the servers busy so long with what elections consist of, below the znode `root`, which is made for it. Gives the
+/// rounds that were made.
 ///
 /// # Errors
 /// When the ensemble gives no session or refuses the simplest things.
-pub(super) async fn up(servers: &[std::net::SocketAddr]) -> anyhow::Result<u64> {
+pub(super) async fn up(servers: &[std::net::SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
     let cluster = connect_string(servers, "");
     let first = ZkSession::connect(&cluster, TIMEOUT).await?;
-    first.create(ROOT, &[], CreateMode::Persistent).await?;
-    let until = clock::now() + FOR.as_nanos() as u64;
-    let rounds = join_all((0..SESSIONS).map(|_| busy(&cluster, until))).await;
-    first.delete(ROOT, None).await?;
+    first.create(root, &[], CreateMode::Persistent).await?;
+    let until = clock::now() + long.as_nanos() as u64;
+    let rounds = join_all((0..SESSIONS).map(|_| busy(&cluster, root, until))).await;
+    first.delete(root, None).await?;
     first.close(TIMEOUT).await;
     let mut sum = 0;
     for round in rounds {
@@ -36,21 +34,21 @@ pub(super) async fn up(servers: &[std::net::SocketAddr]) -> anyhow::Result<u64> 
     Ok(sum)
 }
 
-async fn busy(cluster: &str, until: u64) -> anyhow::Result<u64> {
+async fn busy(cluster: &str, root: &str, until: u64) -> anyhow::Result<u64> {
     let session = ZkSession::connect(cluster, TIMEOUT).await?;
     let mut rounds = 0;
     while clock::now() < until {
-        round(&session).await?;
+        round(&session, root).await?;
         rounds += 1;
     }
     session.close(TIMEOUT).await;
     Ok(rounds)
 }
 
-async fn round(session: &ZkSession) -> Result<(), OpError> {
-    let created = session.create(&format!("{ROOT}/n_"), b"warm", CreateMode::EphemeralSequential).await?;
+async fn round(session: &ZkSession, root: &str) -> Result<(), OpError> {
+    let created = session.create(&format!("{root}/n_"), b"warm", CreateMode::EphemeralSequential).await?;
     let (_, _, mut watch) = session.get_and_watch(&created.path).await?;
-    session.children(ROOT).await?;
+    session.children(root).await?;
     session.exists(&created.path).await?;
     session.delete(&created.path, None).await?;
     watch.fired().await;

@@ -1,34 +1,18 @@
-//! Whether a Docker engine answers. No run needs one.
-
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+//! Whether a Docker engine answers, and has the images that runs would use. Only runs on Docker need one.
 
 use super::{Context, Found};
-
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+use crate::ensemble::docker::{DockerOptions, look};
 
 pub(super) fn docker(_: &Context) -> Found {
-    let host = std::env::var("DOCKER_HOST").unwrap_or_default();
-    let socket = match host.strip_prefix("unix://") {
-        Some(path) => PathBuf::from(path),
-        None if host.is_empty() => PathBuf::from("/var/run/docker.sock"),
-        None => return Found::info(format!("DOCKER_HOST is {host}: only local sockets are looked at")),
-    };
-    match ping(&socket) {
-        Ok(()) => Found::info(format!("an engine answers at {}", socket.display())),
-        Err(e) => Found::info(format!("no engine answers at {}: {e}", socket.display())),
+    let options = DockerOptions::new();
+    let images = [options.zookeeper_image.as_str(), options.toxiproxy_image.as_str()];
+    match look(&images) {
+        Ok((engine, there)) => {
+            let told = images.iter().zip(there).map(|(image, there)| {
+                format!("the image {image} {}", if there { "is there" } else { "would have to be pulled" })
+            });
+            Found::info(format!("{engine}; {}", told.collect::<Vec<_>>().join(", ")))
+        }
+        Err(error) => Found::info(error.to_string()),
     }
-}
-
-fn ping(socket: &Path) -> io::Result<()> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(ANSWER_WITHIN))?;
-    stream.set_write_timeout(Some(ANSWER_WITHIN))?;
-    stream.write_all(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")?;
-    let mut first = [0; 12];
-    stream.read_exact(&mut first)?;
-    let text = String::from_utf8_lossy(&first).into_owned();
-    if text.ends_with(" 200") { Ok(()) } else { Err(io::Error::other(format!("it said {text:?}"))) }
 }

@@ -71,6 +71,13 @@ pub fn mode(srvr: &str) -> Option<&str> {
     srvr.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::trim)
 }
 
+/// The last zxid that `srvr` says was processed.
+#[must_use]
+pub fn zxid(srvr: &str) -> Option<i64> {
+    let digits = srvr.lines().find_map(|line| line.strip_prefix("Zxid: 0x"))?;
+    u64::from_str_radix(digits.trim(), 16).ok().map(u64::cast_signed)
+}
+
 /// The version that `srvr` reports, as `3.8.0`: what stands before the first `-` or `,`.
 #[must_use]
 pub fn version(srvr: &str) -> Option<&str> {
@@ -84,7 +91,7 @@ mod tests {
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    use super::{FourLetterError, ask, mode, parse_mntr, version};
+    use super::{FourLetterError, ask, mode, parse_mntr, version, zxid};
 
     #[test]
     fn mntr_keeps_finite_numbers_and_drops_the_prefix() {
@@ -98,8 +105,9 @@ mod tests {
 
     #[test]
     fn srvr_gives_mode_and_version_only_when_they_are_there() {
-        let text = "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nMode: follower\n";
+        let text = "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x20000001f\nMode: follower\n";
         assert_eq!((mode(text), version(text)), (Some("follower"), Some("3.8.0")));
+        assert_eq!((zxid(text), zxid("Zxid: -")), (Some(0x2_0000_001f), None));
         let idle = "This ZooKeeper instance is not currently serving requests\n";
         assert_eq!((mode(idle), version(idle)), (None, None));
     }

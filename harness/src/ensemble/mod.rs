@@ -9,10 +9,21 @@ use std::time::Duration;
 use futures::future::LocalBoxFuture;
 use hustings_reports::record::ServerMetrics;
 
+pub mod control;
+pub mod docker;
+pub mod external;
 pub mod four_letter;
+mod limits;
 pub mod local;
+pub mod log;
+pub(crate) mod look;
+mod serving;
+pub mod start;
 
+pub use control::ServerControl;
 use four_letter::FourLetterError;
+
+use crate::links::{External, LinkError};
 
 /// A started ensemble. Servers are numbered from 1, in the order of [`servers`](Self::servers).
 ///
@@ -20,6 +31,33 @@ use four_letter::FourLetterError;
 pub trait Ensemble {
     /// Client addresses of servers 1 to n.
     fn servers(&self) -> Vec<SocketAddr>;
+
+    /// The same, as the proxies of links reach them: `host:port` of servers 1 to n.
+    fn upstreams(&self) -> Vec<String> {
+        self.servers().iter().map(ToString::to_string).collect()
+    }
+
+    /// The Toxiproxy that stands in front of its servers; None: links are the run's own affair.
+    fn toxiproxy(&self) -> Option<External> {
+        None
+    }
+
+    /// ZooKeeper's tick in milliseconds, as the servers say, where it was not the run that set it.
+    fn tick_ms(&self) -> Option<u64> {
+        None
+    }
+
+    /// Least and greatest session timeout that every server grants, in milliseconds, where it was not the run that set them.
+    fn timeout_bounds_ms(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// What can be done to its servers; None for servers that somebody else runs.
+    fn control(&self) -> Option<&dyn ServerControl>;
+
+    /// All that server `server` has logged so far, each line beginning with its time (RFC 3339, UTC); None where its log is
+    /// out of reach.
+    fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>>;
 
     /// How it is run: `local`, …
     fn kind(&self) -> &str;
@@ -57,10 +95,11 @@ pub trait Ensemble {
     ///
     /// # Errors
     /// [`EnsembleError::Died`].
-    fn check_alive(&mut self) -> Result<(), EnsembleError>;
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
 
-    /// Stops every server and removes what they wrote. A second call does nothing.
-    fn stop(&mut self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
+    /// Stops every server and removes what they wrote; of servers that somebody else runs, removes what the run created
+    /// there and nothing else. A second call does nothing.
+    fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
 }
 
 /// Why there is no ensemble, or not any more.
@@ -84,6 +123,8 @@ pub enum EnsembleError {
     BadSize(u32),
     #[error("a tick of {0} ms cannot be used: ask for 10 to 60,000 ms")]
     BadTick(u64),
+    #[error("{name} cannot be {ticks} ticks: ask for 1 to 10,000")]
+    BadLimit { name: &'static str, ticks: u32 },
     #[error(
         "port {port}, wanted as the {role} port of server {server}, cannot be used: {source}; free it, or ask for another base port"
     )]
@@ -102,6 +143,48 @@ pub enum EnsembleError {
     Ask { server: u32, source: FourLetterError },
     #[error("there is no server {0} in this ensemble")]
     NoSuchServer(u32),
+    #[error(transparent)]
+    External(#[from] external::ExternalError),
+    #[error("{local}; and there is no other ensemble: {docker}, and --connect names no servers that run already")]
+    NoneFits { local: Box<EnsembleError>, docker: Box<EnsembleError> },
+    #[error(
+        "no Docker engine answers at {at}: {why}; start one (the service docker, or dockerd as root), or name another by DOCKER_HOST"
+    )]
+    NoEngine { at: String, why: String },
+    #[error(
+        "this user may not use the Docker engine at {at}; add the user to the group docker and log in again, or name an engine of the user's own by DOCKER_HOST"
+    )]
+    EngineForbidden { at: String },
+    #[error(
+        "the Docker engine at {at} cannot be used: {why}; set DOCKER_HOST to an engine of this machine, like unix:///var/run/docker.sock"
+    )]
+    BadEngine { at: String, why: String },
+    #[error(
+        "the image {image} is not there and cannot be pulled: {why}; name another by {option}, or build one of this machine's own by ci/images/build.sh and name that"
+    )]
+    NoImage { image: String, option: &'static str, why: String },
+    #[error("the Docker engine cannot {what}: {why}")]
+    Engine { what: String, why: String },
+    #[error(
+        "the Docker engine has no network to give: {why}; `hustings clean` removes those of killed runs, `docker network prune` all unused ones"
+    )]
+    NoNetwork { why: String },
+    #[error(
+        "port {port}, wanted for the links' Toxiproxy, cannot be used: {source}; free it, or ask for another base port"
+    )]
+    ToxiproxyPortTaken { port: u16, source: io::Error },
+    #[error("Toxiproxy died ({status}){}", log_note(.log))]
+    ToxiproxyDied { status: String, log: String },
+    #[error("Toxiproxy did not answer at {url} within {} s: {why}{}", .within.as_secs_f64(), log_note(.log))]
+    ToxiproxySilent { url: String, within: Duration, why: String, log: String },
+    #[error("{left} of this ensemble did not go within {} s; remove it by `hustings clean`", .within.as_secs_f64())]
+    LeftBehind { left: String, within: Duration },
+    #[error("server {server} cannot be {what}: {why}")]
+    Control { server: u32, what: &'static str, why: String },
+    #[error("servers {servers:?} cannot be {what}: {why}")]
+    Cut { servers: Vec<u32>, what: &'static str, why: String },
+    #[error("the links between the servers cannot be made: {0}")]
+    Links(#[from] LinkError),
 }
 
 fn log_note(log: &str) -> String {

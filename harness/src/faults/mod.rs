@@ -4,6 +4,7 @@
 mod crash;
 mod link;
 mod pause;
+mod server;
 mod single;
 
 use std::rc::Rc;
@@ -13,6 +14,8 @@ use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::scenario::FaultKind;
 
 use crate::coordinator::Stage;
+
+pub use server::ServerRemedy;
 
 /// What became of an injection or a heal.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +48,8 @@ pub enum Remedy {
     Continue(Vec<u16>),
     /// Dead hosts are started again.
     Restart(Vec<u16>),
+    /// Servers are made whole again.
+    Servers(ServerRemedy),
 }
 
 /// Injects a fault on what it hits. `fault` is its number in the record.
@@ -59,6 +64,9 @@ pub async fn inject(stage: &Rc<Stage>, fault: u32, planned: &PlannedFault, hit: 
         | FaultKind::PartitionUp
         | FaultKind::PartitionDown
         | FaultKind::Slow => link::inject(stage, planned, hit).await,
+        FaultKind::ServerKill | FaultKind::ServerPause | FaultKind::ServerPartition | FaultKind::ServerRestartAll => {
+            server::inject(stage, planned, hit).await
+        }
     }
 }
 
@@ -69,5 +77,6 @@ pub async fn heal(stage: &Rc<Stage>, remedy: &Remedy) -> Option<Proof> {
         Remedy::Links(hosts) => Some(link::heal(stage, hosts).await),
         Remedy::Continue(hosts) => Some(pause::heal(stage, hosts).await),
         Remedy::Restart(hosts) => Some(crash::heal(stage, hosts).await),
+        Remedy::Servers(remedy) => Some(server::heal(stage, remedy).await),
     }
 }

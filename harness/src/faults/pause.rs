@@ -9,7 +9,8 @@ use rustix::process::Signal;
 
 use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::{Stage, process_state};
+use crate::coordinator::Stage;
+use crate::procfs::process_state;
 
 /// The kernel shows the new state long before this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);

@@ -96,6 +96,36 @@ pub(super) fn take_back(controls: &[Control], links: &[Link], wanted: &[Toxic]) 
     }
 }
 
+/// Takes just these toxics away from each of the links, which must bear them all, and leaves any others.
+pub(super) fn withdraw(controls: &[Control], links: &[Link], unwanted: &[Toxic]) -> Result<(), LinkError> {
+    let mut plan = Vec::new();
+    for (control, here) in by_api(controls, links) {
+        let proxies = control.all()?;
+        let mut expected = BTreeMap::new();
+        for link in &here {
+            expected.insert(link.name.as_str(), without(handle(&proxies, link)?, unwanted)?);
+        }
+        plan.push((control, here, expected));
+    }
+    for (control, here, expected) in plan {
+        for link in here {
+            unwanted.iter().try_for_each(|toxic| control.remove(&link.name, toxic))?;
+        }
+        control.expect_toxics(expected)?;
+    }
+    Ok(())
+}
+
+/// The toxics that a proxy will still bear.
+fn without(proxy: &Proxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError> {
+    let mut left = toxics(proxy).unwrap_or_default();
+    for toxic in unwanted {
+        left.remove(&toxic.name())
+            .ok_or_else(|| LinkError::NotThere { proxy: proxy.proxy_pack.name.clone(), toxic: toxic.name() })?;
+    }
+    Ok(left)
+}
+
 /// Removes all toxics from the links.
 pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
     let mut plan = Vec::new();

@@ -34,6 +34,9 @@ pub enum LinkError {
     /// There is a toxic of that name before it was asked for.
     #[error("link {proxy} bears the toxic {toxic} already; heal the link before the next fault of this kind")]
     AlreadyThere { proxy: String, toxic: String },
+    /// A toxic that is to be taken away is not there.
+    #[error("link {proxy} does not bear the toxic {toxic}; inject the fault before it is healed")]
+    NotThere { proxy: String, toxic: String },
     /// A call ended in a panic inside the client library.
     #[error("a call to the link proxy broke off ({what}): {why}; has the proxy been stopped?")]
     Broken { what: &'static str, why: String },
@@ -43,11 +46,19 @@ pub enum LinkError {
     /// A host that has no links.
     #[error("host {host} has no links: populate made them for hosts 0 to {last}", last = hosts.saturating_sub(1))]
     NoSuchHost { host: u16, hosts: usize },
-    /// More hosts or ports than there can be.
+    /// Fewer ports than links.
     #[error(
-        "{hosts} hosts with {servers} servers need more links than there are numbers and ports for; use fewer hosts"
+        "links need {hosts} hosts x {servers} servers = {needed} ports, and Toxiproxy's ports {first} to {last} are {have}; \
+         give it more (--toxiproxy-ports, published if it is in a container), or use fewer hosts"
     )]
-    TooMany { hosts: usize, servers: usize },
+    Ports { first: u16, last: u16, have: usize, hosts: usize, servers: usize, needed: usize },
+    /// A link leads nowhere, or elsewhere.
+    #[error(
+        "server {server} cannot be reached over the Toxiproxy at {url}: its link from {endpoint} to {upstream} gave no answer \
+         of a server that serves ({why}); name the servers as Toxiproxy reaches them (--toxiproxy-upstreams), and its ports \
+         as they can be reached from here (--toxiproxy-ports)"
+    )]
+    NoWay { server: usize, url: String, endpoint: SocketAddr, upstream: String, why: String },
     /// One host's connections do not fit into one proxy process.
     #[error(
         "a host with {connections} connections needs {needed} descriptors in its link proxy, and the limit is {limit}; \

@@ -11,6 +11,7 @@ mod faults;
 mod fleet;
 mod kinds;
 mod layout;
+mod mesh;
 mod probe;
 mod receipt;
 mod touches;
@@ -32,6 +33,7 @@ use layout::{Layout, Link};
 pub use error::LinkError;
 pub use kinds::{Direction, Slow};
 pub use layout::{descriptors_needed, processes_needed};
+pub(crate) use mesh::{Mesh, Way};
 pub use receipt::LinkReceipt;
 pub use touches::Touches;
 
@@ -53,13 +55,42 @@ pub struct External {
     pub reach: Option<IpAddr>,
     /// Its proxies listen on this port and those that follow; None: on any free ones.
     pub first_port: Option<u16>,
+    /// The last port that they may listen on; None: there is no end but the last port of all.
+    pub last_port: Option<u16>,
 }
 
 impl External {
     /// A Toxiproxy on this machine, on any free ports.
     #[must_use]
     pub fn local(url: &str) -> Self {
-        Self { url: url.to_owned(), bind: Ipv4Addr::LOCALHOST.into(), reach: None, first_port: None }
+        let bind = Ipv4Addr::LOCALHOST.into();
+        Self { url: url.to_owned(), bind, reach: None, first_port: None, last_port: None }
+    }
+
+    /// The Toxiproxy whose API is at `url`. Where its ports are told it may be in a container that publishes them: then, and
+    /// where it is another machine, its proxies listen on all its addresses, and hosts reach them where the API is.
+    ///
+    /// # Errors
+    /// The address makes no sense.
+    pub fn at(url: &str, ports: Option<(u16, u16)>) -> Result<Self, LinkError> {
+        let reach = resolve(url)?.ip();
+        let (first_port, last_port) = ports.unzip();
+        if ports.is_none() && reach.is_loopback() {
+            return Ok(Self { bind: reach, ..Self::local(url) });
+        }
+        let bind = Ipv4Addr::UNSPECIFIED.into();
+        Ok(Self { url: url.to_owned(), bind, reach: Some(reach), first_port, last_port })
+    }
+
+    /// Fails if it has fewer ports than the links of so many hosts and servers need.
+    ///
+    /// # Errors
+    /// [`LinkError::Ports`], with the arithmetic.
+    pub fn check_room(&self, hosts: usize, servers: usize) -> Result<(), LinkError> {
+        let Some(first) = self.first_port else { return Ok(()) };
+        let last = self.last_port.unwrap_or(u16::MAX);
+        let (needed, have) = (hosts.saturating_mul(servers), usize::from(last.saturating_sub(first)) + 1);
+        if needed <= have { Ok(()) } else { Err(LinkError::Ports { first, last, have, hosts, servers, needed }) }
     }
 }
 
@@ -130,28 +161,35 @@ impl Links {
         self.fleet.pids()
     }
 
+    /// The API's address, as it was given.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.place.url
+    }
+
     /// Whether partitions heal transparently, bytes are counted, and touches are known.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.embedded
     }
 
-    /// Makes one link a host and server. The hosts' names are not used: links are called by number.
+    /// Makes one link a host and server. The hosts' names are not used: links are called by number. Servers are named as the
+    /// proxies reach them, `host:port`; names are looked up by the proxies, whenever a client connects.
     ///
     /// # Errors
-    /// The API refuses them (a port is taken), or something else is read back.
-    pub async fn populate(&self, hosts: &[String], servers: &[SocketAddr]) -> Result<(), LinkError> {
+    /// There are too few ports, the API refuses them (a port is taken), or something else is read back.
+    pub async fn populate(&self, hosts: &[String], servers: &[impl ToString]) -> Result<(), LinkError> {
+        self.place.check_room(hosts.len(), servers.len())?;
         let mut wanted = vec![Vec::new(); self.processes];
-        let mut port = self.place.first_port;
+        let mut ports = self.place.first_port.map(|first| first..=u16::MAX);
         for host in 0..hosts.len() {
-            for (server, address) in servers.iter().enumerate() {
-                let listen = SocketAddr::new(self.place.bind, port.unwrap_or(0)).to_string();
-                let proxy = (layout::name(host, server), listen, address.to_string());
+            for (server, upstream) in servers.iter().enumerate() {
+                let port = ports.as_mut().and_then(Iterator::next).unwrap_or(0);
+                let listen = SocketAddr::new(self.place.bind, port).to_string();
+                let proxy = (layout::name(host, server), listen, upstream.to_string());
                 if let Some(here) = wanted.get_mut(layout::process_of(host, self.processes)) {
                     here.push(proxy);
                 }
-                let too_many = LinkError::TooMany { hosts: hosts.len(), servers: servers.len() };
-                port = port.map(|port| port.checked_add(1).ok_or(too_many)).transpose()?;
             }
         }
         let names = wanted.iter().map(|here| here.iter().map(|(name, ..)| name.clone()).collect()).collect();

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::TcpStream;
@@ -23,6 +23,9 @@ use super::toxic::Stream;
 /// How much of what the server says first is kept.
 const HEAD_BYTES: usize = 64;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Pause between two tries of a connection that awaits its upstream: that of ZooKeeper's followers before a new leader's
+/// port, so that a link neither hurries nor delays them.
+const CONNECT_AGAIN: Duration = Duration::from_millis(100);
 /// How often a connection that waits for the end of a hold is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long the open half of a half-closed connection may be idle.
@@ -133,14 +136,7 @@ impl Connection {
 
     async fn carry(&self, shared: &Shared, upstream: &str) -> Fate {
         let mut chain = shared.chain();
-        if !self.may_connect(&mut chain, shared.seed).await {
-            shared.abandoned();
-            return Fate::Close;
-        }
-        let Some(server) = connect(upstream).await else {
-            shared.failed();
-            return Fate::Close;
-        };
+        let Some(server) = self.reach(&mut chain, shared, upstream).await else { return Fate::Close };
         let server = self.server.get_or_init(|| server);
         let ways = [(Stream::Upstream, &self.client, server), (Stream::Downstream, server, &self.client)];
         let [up, down] = ways.map(|(stream, source, sink)| {
@@ -150,6 +146,32 @@ impl Connection {
         tokio::select! {
             outcome = &mut up => self.other_half(outcome, down).await,
             outcome = &mut down => self.other_half(outcome, up).await,
+        }
+    }
+
+    /// Connects once no hold forbids it, or tries again while it may. None: it was counted why not.
+    async fn reach(
+        &self,
+        chain: &mut watch::Receiver<Arc<Chain>>,
+        shared: &Shared,
+        upstream: &str,
+    ) -> Option<TcpStream> {
+        let begun = Instant::now();
+        loop {
+            if !self.may_connect(chain, shared.seed).await {
+                shared.abandoned();
+                return None;
+            }
+            let server = connect(upstream).await;
+            if server.is_some() {
+                return server;
+            }
+            let patience = chain.borrow().patience(self.id, shared.seed);
+            if begun.elapsed() >= patience || hung_up(&self.client) {
+                shared.failed();
+                return None;
+            }
+            tokio::time::sleep(CONNECT_AGAIN).await;
         }
     }
 

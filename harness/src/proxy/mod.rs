@@ -1,7 +1,9 @@
 //! The embedded link proxy: one process, one thread, many listening ports, driven by Toxiproxy's HTTP API.
 //!
 //! It adds to Toxiproxy what an election benchmark needs of a link: a `hold` that heals transparently, byte counters and
-//! last-byte times to prove that a fault took effect, resets without a toxic, and no Nagle delay.
+//! last-byte times to prove that a fault took effect, resets without a toxic, and no Nagle delay. For links between the
+//! servers themselves there are `plain_greeting`, without which they would find ways past their links, and `await_upstream`,
+//! without which a follower that is quicker than its leader would be hung up on and hold another election.
 //!
 //! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
 //! attributes and out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in
@@ -13,6 +15,7 @@ mod connection;
 mod counters;
 mod door;
 mod error;
+mod greeting;
 mod pipeline;
 mod pump;
 mod registry;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::stage::{Fate, Item, Stage, Step};
 use super::toxic::{Kind, Stream, Toxic};
@@ -15,6 +16,8 @@ const ITEMS_MAX: usize = 1024;
 pub(super) struct Chain {
     pub(super) up: Vec<Arc<Toxic>>,
     pub(super) down: Vec<Arc<Toxic>>,
+    /// Those that act before there is an upstream connection, in neither direction.
+    pub(super) before: Vec<Arc<Toxic>>,
 }
 
 impl Chain {
@@ -28,6 +31,16 @@ impl Chain {
     /// Whether a hold in either direction keeps every connection from being established.
     pub(super) fn holds_all(&self) -> bool {
         self.up.iter().chain(&self.down).any(|toxic| matches!(toxic.kind, Kind::Hold(_)) && toxic.toxicity >= 1.0)
+    }
+
+    /// For how long this connection may try to reach its upstream.
+    pub(super) fn patience(&self, connection: u64, seed: u64) -> Duration {
+        let all = self.before.iter().filter(|toxic| toxic.hits(connection, seed));
+        let patience = all.map(|toxic| match toxic.kind {
+            Kind::AwaitUpstream(after) => Duration::from_millis(after.timeout),
+            _ => Duration::ZERO,
+        });
+        patience.max().unwrap_or_default()
     }
 
     /// Whether a hold in either direction keeps this connection from being established.
@@ -158,6 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::proxy::greeting::tests::greeting;
     use crate::proxy::stage::{End, What};
 
     const MS: u64 = 1_000_000;
@@ -248,11 +262,49 @@ mod tests {
         assert_eq!(pipeline.adopt(&[], 0), Err(Fate::Close));
     }
 
+    /// All that comes out of a plain greeting when this goes in, cut in two at a place, and the connection then ends.
+    fn greeted(sent: &[u8], cut: usize) -> Vec<u8> {
+        let end = Item { at: 2, what: What::End(End::Eof) };
+        let out = check(&[r#"{"type":"plain_greeting"}"#], vec![data(&sent[..cut], 0), data(&sent[cut..], 1), end]);
+        assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Eof)));
+        bytes(&out)
+    }
+
+    #[test]
+    fn a_greeting_loses_its_address_wherever_it_is_cut_and_nothing_else_changes() {
+        let named = greeting(-65_536, 2, 15, "127.0.0.1:23888");
+        let sent = [&named[..], b"votes"].concat();
+        let plain = [&2_i64.to_be_bytes()[..], b"votes"].concat();
+        for cut in 0..=sent.len() {
+            assert_eq!(greeted(&sent, cut), plain, "cut at {cut}");
+        }
+        for other in [&plain, &greeting(-65_534, 2, 15, "127.0.0.1:23888"), &named[..30].to_vec(), &Vec::new()] {
+            for cut in 0..=other.len() {
+                assert_eq!(greeted(other, cut), *other, "cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_greeting_waits_to_be_whole_is_counted_and_comes_once() {
+        let named = greeting(-65_535, 5, 15, "127.0.0.1:23888");
+        let mut pipeline = Pipeline::new(1, 0);
+        pipeline.adopt(&[toxic(1, r#"{"type":"plain_greeting"}"#)], 0).unwrap();
+        for byte in &named[..named.len() - 1] {
+            pipeline.push(data(&[*byte], 0));
+            assert_eq!(drain(&mut pipeline, 0, 0), []);
+        }
+        pipeline.push(data(&named[named.len() - 1..], 0));
+        assert_eq!(pipeline.turn(0).dropped, named.len() - 8);
+        pipeline.push(data(&named, 0));
+        assert_eq!(bytes(&drain(&mut pipeline, 0, 0)), [&5_i64.to_be_bytes()[..], &named].concat());
+    }
+
     proptest! {
         /// Toxics that lose nothing lose nothing, whatever chains come and go while data is under way.
         #[test]
         fn changing_chains_keep_every_byte_in_order(
-            steps in prop::collection::vec((0_u8..32, prop::collection::vec(any::<u8>(), 0..400), 0_u64..50), 1..30),
+            steps in prop::collection::vec((0_u8..64, prop::collection::vec(any::<u8>(), 0..400), 0_u64..50), 1..30),
         ) {
             let bodies = [
                 r#"{"type":"latency","attributes":{"latency":20,"jitter":20}}"#,
@@ -260,6 +312,7 @@ mod tests {
                 r#"{"type":"slicer","attributes":{"average_size":9,"size_variation":8,"delay":300}}"#,
                 r#"{"type":"slow_close","attributes":{"delay":9}}"#,
                 r#"{"type":"latency","toxicity":0.5,"attributes":{"latency":3}}"#,
+                r#"{"type":"plain_greeting"}"#,
             ];
             let all: Vec<_> = (1..).zip(bodies).map(|(serial, body)| toxic(serial, body)).collect();
             let mut pipeline = Pipeline::new(1, 0);

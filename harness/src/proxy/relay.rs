@@ -22,7 +22,7 @@ use super::error::ApiError;
 use super::pipeline::Chain;
 use super::stage::Fate;
 use super::stats::{ConnectionStats, Disconnected, ProxyStats};
-use super::toxic::{Stream, Toxic};
+use super::toxic::{Kind, Stream, Toxic};
 
 /// Closed connections that are remembered: as many as a host may have on one link, several times over.
 const RECENT_MAX: usize = 8192;
@@ -221,8 +221,10 @@ impl Relay {
         if self.lie {
             return;
         }
-        let way = |stream| self.toxics.iter().filter(|toxic| toxic.stream == stream).cloned().map(Arc::new).collect();
-        let chain = Chain { up: way(Stream::Upstream), down: way(Stream::Downstream) };
+        let (before, on_data): (Vec<_>, Vec<_>) =
+            self.toxics.iter().cloned().map(Arc::new).partition(|toxic| matches!(toxic.kind, Kind::AwaitUpstream(_)));
+        let (up, down) = on_data.into_iter().partition(|toxic| toxic.stream == Stream::Upstream);
+        let chain = Chain { up, down, before };
         self.shared.chain.send_replace(Arc::new(chain));
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::greeting::{self, Greeting};
 use super::toxic::{Bandwidth, Kind, Latency, LimitData, Slicer, Toxic, mix, unit};
 
 const MS: u64 = 1_000_000;
@@ -65,6 +66,8 @@ pub(super) struct Stage {
     busy_until: u64,
     /// Bytes let through so far.
     passed: u64,
+    /// The first bytes have been judged.
+    greeted: bool,
     /// Its own sequence of random numbers.
     random: u64,
 }
@@ -73,7 +76,17 @@ impl Stage {
     pub(super) fn new(toxic: Arc<Toxic>, connection: u64, seed: u64, now: u64) -> Self {
         let hits = toxic.hits(connection, seed);
         let random = mix(seed ^ mix(connection ^ mix(toxic.serial)));
-        Self { toxic, hits, queue: VecDeque::new(), since: now, due: None, busy_until: 0, passed: 0, random }
+        Self {
+            toxic,
+            hits,
+            queue: VecDeque::new(),
+            since: now,
+            due: None,
+            busy_until: 0,
+            passed: 0,
+            greeted: false,
+            random,
+        }
     }
 
     /// The same toxic with other attributes: what waits is judged anew.
@@ -96,6 +109,9 @@ impl Stage {
             Kind::Slicer(slicer) => self.slicer(slicer, now),
             Kind::LimitData(limit) => self.limit_data(limit),
             Kind::Hold(_) => Step::Idle,
+            Kind::PlainGreeting(_) => self.plain_greeting(),
+            // It is over when data comes.
+            Kind::AwaitUpstream(_) => self.emit(),
         }
     }
 
@@ -205,6 +221,40 @@ impl Stage {
             self.queue.push_back(Item { at, what: What::End(End::Close) });
         }
         step
+    }
+
+    /// Waits until the first bytes can be judged, and puts the server's id alone in the place of a greeting with addresses.
+    fn plain_greeting(&mut self) -> Step {
+        if self.greeted {
+            return self.emit();
+        }
+        let ended = self.join_data();
+        let Some(Item { what: What::Data(data), .. }) = self.queue.front_mut() else { return self.emit() };
+        match greeting::read(data) {
+            Greeting::Torn if !ended => Step::Idle,
+            Greeting::Torn | Greeting::Other => {
+                self.greeted = true;
+                self.emit()
+            }
+            Greeting::Named { bytes, server } => {
+                self.greeted = true;
+                let plain = server.to_be_bytes();
+                data.splice(..bytes, plain);
+                Step::Dropped(bytes - plain.len())
+            }
+        }
+    }
+
+    /// Makes one item of all data that waits; true if the end waits behind it.
+    fn join_data(&mut self) -> bool {
+        while let Some(Item { what: What::Data(more), .. }) = self.queue.get_mut(1) {
+            let more = std::mem::take(more);
+            self.queue.remove(1);
+            if let Some(Item { what: What::Data(first), .. }) = self.queue.front_mut() {
+                first.extend(more);
+            }
+        }
+        self.queue.len() > 1
     }
 
     /// Lets at most `bytes` of the first item go.

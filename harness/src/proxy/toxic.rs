@@ -59,7 +59,7 @@ pub(super) struct SlowClose {
     pub(super) delay: u64,
 }
 
-/// Milliseconds of a `timeout` or a `reset_peer`.
+/// Milliseconds of a `timeout`, a `reset_peer` or an `await_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct After {
@@ -87,6 +87,11 @@ pub(super) struct LimitData {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Hold {}
 
+/// No attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PlainGreeting {}
+
 /// What a toxic does to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", content = "attributes", rename_all = "snake_case")]
@@ -102,6 +107,10 @@ pub(super) enum Kind {
     LimitData(LimitData),
     /// Nothing passes and nothing is lost, until the toxic is removed.
     Hold(Hold),
+    /// Turns the greeting of a ZooKeeper election connection into the older form, which names no address.
+    PlainGreeting(PlainGreeting),
+    /// A connection whose upstream refuses tries again for this time, instead of being closed at once.
+    AwaitUpstream(After),
 }
 
 impl Kind {
@@ -115,6 +124,8 @@ impl Kind {
             "slicer" => Self::Slicer(read(attributes)?),
             "limit_data" => Self::LimitData(read(attributes)?),
             "hold" => Self::Hold(read(attributes)?),
+            "plain_greeting" => Self::PlainGreeting(read(attributes)?),
+            "await_upstream" => Self::AwaitUpstream(read(attributes)?),
             _ => return Err(ApiError::bad_toxic_type()),
         };
         match parsed {

@@ -63,6 +63,8 @@ fn toxics_have_toxiproxys_names_defaults_and_statuses() {
         ("slicer", json!({"average_size":9,"size_variation":1,"delay":2})),
         ("limit_data", json!({"bytes":1})),
         ("hold", json!({})),
+        ("plain_greeting", json!({})),
+        ("await_upstream", json!({"timeout":1})),
     ] {
         let wish = json!({"name":format!("my {kind}"),"type":kind,"stream":"upstream","attributes":attributes});
         let (status, made) = proxy.call("POST", at, &wish.to_string());

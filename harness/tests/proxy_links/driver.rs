@@ -253,6 +253,28 @@ async fn a_taken_port_is_told_with_its_number() {
 }
 
 #[tokio::test]
+async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
+    let proxy = Proxy::start(&[]);
+    let place = External { first_port: Some(21_000), last_port: Some(21_004), ..External::local(&proxy.url()) };
+    assert!(place.check_room(1, 3).is_ok() && place.check_room(5, 1).is_ok());
+    let links = Links::external(place).await.unwrap();
+    let error = links.populate(&names(2), &[zookeeper(1), zookeeper(2), zookeeper(3)]).await.unwrap_err().to_string();
+    for told in ["2 hosts x 3 servers = 6 ports", "21000 to 21004 are 5"] {
+        assert!(error.contains(told), "{error}");
+    }
+    assert_eq!(proxy.call("GET", "/proxies", ""), (200, serde_json::json!({})));
+}
+
+#[tokio::test]
+async fn a_servers_name_is_looked_up_when_a_client_connects() {
+    let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
+    let upstream = format!("localhost:{}", zookeeper(1).port());
+    links.populate(&names(1), &[upstream]).await.unwrap();
+    seen(&links.partition(&[0], Direction::Both).await.unwrap());
+    seen(&links.heal(&[0]).await.unwrap());
+}
+
+#[tokio::test]
 async fn the_proxies_end_with_their_driver() {
     let links = embedded(1, 2, false).await;
     let pids = links.pids();

@@ -1,10 +1,11 @@
 //! Each toxic does what it says. Times are only ever bounded from below: a busy machine adds.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::Shutdown;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 use serde_json::json;
 
 use super::support::*;
@@ -186,4 +187,42 @@ fn an_unreachable_server_closes_the_connection_and_is_counted() {
     let mut stream = connect(proxy.link(free));
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     until("it is counted", || proxy.stats()["failed"] == 1);
+}
+
+#[test]
+fn an_awaited_upstream_may_come_late_and_gets_every_byte() {
+    // A port that is taken, so that nobody else gets it, and refuses.
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let listener = TcpListener::from(socket);
+    let proxy = Proxy::start(&[]);
+    let address = proxy.link(listener.local_addr().unwrap());
+    proxy.toxic("await_upstream", "upstream", json!({"timeout":600_000}));
+    let mut stream = connect(address);
+    stream.write_all(b"early").unwrap();
+    assert!(is_quiet(&mut stream));
+    listen(&listener, 1).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    assert_eq!(read_exactly(&mut server, 5), b"early");
+    server.write_all(b"late").unwrap();
+    assert_eq!(read_exactly(&mut stream, 4), b"late");
+    assert_eq!(proxy.stats()["failed"], 0);
+}
+
+#[test]
+fn an_upstream_is_awaited_for_the_time_and_no_longer_than_its_client_stays() {
+    let proxy = Proxy::start(&[]);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = proxy.link(free);
+    proxy.toxic("await_upstream", "upstream", json!({"timeout":300}));
+    let asked = Instant::now();
+    let mut stream = connect(address);
+    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+    assert!(asked.elapsed() >= ms(300));
+    proxy.heal("await_upstream_upstream");
+    proxy.toxic("await_upstream", "upstream", json!({"timeout":600_000}));
+    let stream = connect(address);
+    until("it waits", || proxy.stats()["open"] == 1);
+    drop(stream);
+    until("both are counted", || proxy.stats()["failed"] == 2);
 }

@@ -187,9 +187,13 @@ impl Running {
     }
 
     /// Waits for something to become true while it runs; it must not end before.
-    pub(crate) fn until(&mut self, what: &str, mut there: impl FnMut() -> bool) {
+    pub(crate) fn until(&mut self, what: &str, there: impl FnMut() -> bool) {
+        self.until_within(what, Duration::from_secs(60), there);
+    }
+
+    pub(crate) fn until_within(&mut self, what: &str, at_most: Duration, mut there: impl FnMut() -> bool) {
         let mut ended = None;
-        let seen = wait_until(Duration::from_secs(60), || {
+        let seen = wait_until(at_most, || {
             ended = self.process.try_wait().expect("a child");
             ended.is_some() || there()
         });

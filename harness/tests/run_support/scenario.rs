@@ -9,6 +9,7 @@ allow_broken = true
 [ensemble]
 servers = 3
 tick_ms = 100
+warm_up_ms = 500
 
 [election]
 groups = 6

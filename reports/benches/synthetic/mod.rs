@@ -218,6 +218,7 @@ fn resign(
         hosts: vec![host],
         cands: vec![cand],
         groups: vec![group],
+        servers: Vec::new(),
         detail: String::new(),
     })?;
     revoke(w, cand, host, old, at + MS)?;

@@ -118,8 +118,16 @@ fn picture(index: &Index<'_>, group: u32, span: Span, because: &str) -> Timeline
     Timeline { group: index.group_name(group), because: because.to_owned(), from, to, terms, faults, stale_writes }
 }
 
+/// Faults on candidates of the group, on their hosts' rows; and those on servers, which hit no host, on every row.
 fn faults(index: &Index<'_>, group: u32, window: Span) -> Vec<FaultBand> {
     let mut bands = Vec::new();
+    for fault in index.faults.all.iter().filter(|f| f.kind.hits_servers()) {
+        let from = fault.injected.as_ref().map_or(fault.t, |p| p.from);
+        let to = fault.active.1.max(from);
+        if from <= window.1 && to >= window.0 {
+            bands.push(FaultBand { kind: fault.kind, host: None, from: from.max(window.0), to: to.min(window.1) });
+        }
+    }
     for fault in index.faults.of_group(group) {
         let from = fault.injected.as_ref().map_or(fault.t, |p| p.from);
         let to = fault.active.1.max(from);

@@ -18,6 +18,9 @@ struct Phases {
     decide: Samples,
     act: Samples,
     over_floor: Samples,
+    /// Of sessions whose clock a new leader of the ensemble restarted: above their real floor, and above `T − age`.
+    over_restarted: Samples,
+    over_naive: Samples,
     early: u64,
     beyond: u64,
 }
@@ -30,14 +33,21 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
     for loss in &index.losses.all {
         measure(index, loss, window_ns, &mut phases);
     }
-    let (early, beyond_window) = (phases.early, phases.beyond);
     summary.failover = phases.failover.distribution();
     summary.detect = phases.detect.distribution();
     summary.spread = phases.spread.distribution();
     summary.decide = phases.decide.distribution();
     summary.act = phases.act.distribution();
-    summary.excess =
-        phases.over_floor.distribution().map(|over_floor| Excess { over_floor, early, window_ns, beyond_window });
+    let over_restarted_floor = phases.over_restarted.distribution();
+    summary.excess = phases.over_floor.distribution().map(|over_floor| Excess {
+        over_floor,
+        early: phases.early,
+        window_ns,
+        beyond_window: phases.beyond,
+        restarted: over_restarted_floor.as_ref().map_or(0, |d| d.n),
+        over_naive_floor: phases.over_naive.distribution(),
+        over_restarted_floor,
+    });
     summary.floor = floor(index);
     match &summary.failover {
         Some(failover) => finding.headline(format!("failover {}", shape(failover))),
@@ -82,22 +92,29 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
     if woken.len() > 1 {
         phases.spread.push(woken[woken.len() - 1].t - detected);
     }
-    if let Some(floor) = expiry_floor(index, loss, fault) {
+    if let Some((naive, floor)) = expiry_floor(index, loss, fault, detected) {
+        if floor > naive {
+            phases.over_naive.push(detected.saturating_sub(naive));
+            phases.over_restarted.push(detected.saturating_sub(floor));
+        }
         phases.early += u64::from(detected < floor);
         phases.beyond += u64::from(detected > floor + window_ns);
         phases.over_floor.push(detected.saturating_sub(floor));
     }
 }
 
-/// When the lost leader's session could expire at the earliest: T after its last touch, `T − age` after the fault.
-fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>) -> Option<Nanos> {
+/// When the lost leader's session could expire at the earliest: T after its last touch, `T − age` after the fault; and the
+/// same where a new leader of the ensemble restarted its clock with a full T in between.
+fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<(Nanos, Nanos)> {
     // Other faults end the session themselves, or let its touches through.
     let expires =
         matches!(fault.kind, FaultKind::Crash | FaultKind::Partition | FaultKind::PartitionUp | FaultKind::Pause);
     let session = index.terms.all[loss.term].session;
     let touches = &fault.injected.as_ref().filter(|_| expires)?.touches;
     let touch = touches.iter().filter(|t| t.session == session).map(|t| t.last_up).max()?;
-    Some(touch + index.timeout?)
+    let timeout = index.timeout?;
+    let restart = index.servers.restarts().filter(|&t| t > touch && t < detected).max();
+    Some((touch + timeout, restart.unwrap_or(touch) + timeout))
 }
 
 /// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.
@@ -132,6 +149,17 @@ fn describe(index: &Index<'_>, summary: &CellSummary, finding: &mut Finding) {
             excess.over_floor.n,
             time(excess.window_ns),
             excess.early,
+        ));
+    }
+    let restarted =
+        summary.excess.as_ref().and_then(|e| e.over_naive_floor.as_ref().zip(e.over_restarted_floor.as_ref()));
+    if let Some((naive, real)) = restarted {
+        finding.note(format!(
+            "{} sessions had their clock restarted by a new ensemble leader: expired {} after T − age, {} after the \
+             restart + T",
+            real.n,
+            shape(naive),
+            shape(real)
         ));
     }
     let halves = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);

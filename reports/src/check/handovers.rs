@@ -1,6 +1,6 @@
 //! Which leads were lost to proven faults and what became of them; and which changed hands with no fault to explain it.
 
-use super::{Finding, evidence, moment};
+use super::{Finding, evidence, moment, sessions};
 use crate::index::{Index, Outcome};
 use crate::record::Nanos;
 use crate::summary::{CellSummary, Handovers};
@@ -29,7 +29,7 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
     for change in index.losses.unplanned.iter().take(10) {
         let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
         finding.note(format!(
-            "{}: from candidate {} on {} to candidate {} on {} at {}, and no fault explains it ({:?})",
+            "{}: from candidate {} on {} to candidate {} on {} at {}, and no fault explains it ({:?}){}",
             index.group_name(change.group),
             lost.cand,
             index.host_name(lost.host),
@@ -37,6 +37,7 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
             index.host_name(next.host),
             moment(index, change.at),
             lost.ending,
+            sessions::under_way(index, change.at),
         ));
     }
     if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {

@@ -79,10 +79,11 @@ pub(crate) fn gaps(index: &Index<'_>, group: u32, window: Span) -> Vec<Span> {
     without(window, &union(led))
 }
 
-/// Until when faults that hit the group excuse a gap.
+/// Until when faults that hit the group excuse a gap; while no quorum is served nobody can be elected.
 fn blameless_until(index: &Index<'_>, group: u32, gap: Span) -> Nanos {
     let over = index.faults.of_group(group).take_while(|f| f.t <= gap.1).map(|f| f.active.1);
-    over.filter(|&over| over > gap.0).max().unwrap_or(gap.0).min(gap.1)
+    let served = index.servers.outages_within(gap).into_iter().map(|out| out.1);
+    over.chain(served).filter(|&over| over > gap.0).max().unwrap_or(gap.0).min(gap.1)
 }
 
 /// Whether somebody certainly (true) or possibly (false) led at `t`.

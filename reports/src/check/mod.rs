@@ -9,11 +9,16 @@ mod liveness;
 mod ownership;
 mod receipts;
 mod records;
+mod server_elections;
 mod servers;
+mod sessions;
 mod split_brain;
 mod stale_writes;
 mod stalls;
 mod sweep;
+mod unavailable;
+mod votes;
+mod write_gaps;
 
 pub(crate) use liveness::gaps;
 pub(crate) use split_brain::definite_overlaps;
@@ -28,25 +33,52 @@ use crate::verdict::Verdict;
 /// Lines of detail that a person would read.
 const DETAILS_MAX: usize = 20;
 
+/// What a checker speaks of. Where a cell has none of it, the checker is neither run nor listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Candidates,
+    /// The ensemble's servers, where they were watched.
+    Servers,
+    /// The candidates' sessions, where a fault on a server or anything else disturbed them.
+    Sessions,
+    Anything,
+}
+
+impl About {
+    /// Whether the cell has any of it.
+    #[must_use]
+    pub fn is_in(self, index: &Index<'_>) -> bool {
+        match self {
+            Self::Candidates => index.has_candidates(),
+            Self::Servers => index.servers.watched(),
+            Self::Sessions => index.has_candidates() && sessions::disturbed(index),
+            Self::Anything => true,
+        }
+    }
+}
+
 pub struct Checker {
     pub name: &'static str,
+    pub about: About,
     pub check: fn(&Index<'_>, &mut CellSummary) -> Finding,
 }
 
 /// Every checker, in the order in which a report shows them. Later ones may read what earlier ones filled in.
 pub const CHECKERS: &[Checker] = &[
-    Checker { name: "split-brain", check: split_brain::check },
-    Checker { name: "stale-writes", check: stale_writes::check },
-    Checker { name: "handovers", check: handovers::check },
-    Checker { name: "liveness", check: liveness::check },
-    Checker { name: "failover", check: failover::check },
-    Checker { name: "fan-out", check: fan_out::check },
-    Checker { name: "servers", check: servers::check },
-    Checker { name: "ownership", check: ownership::check },
-    Checker { name: "receipts", check: receipts::check },
-    Checker { name: "enrolment", check: enrolment::check },
-    Checker { name: "stalls", check: stalls::check },
-    Checker { name: "record", check: records::check },
+    Checker { name: "split-brain", about: About::Candidates, check: split_brain::check },
+    Checker { name: "stale-writes", about: About::Candidates, check: stale_writes::check },
+    Checker { name: "handovers", about: About::Candidates, check: handovers::check },
+    Checker { name: "liveness", about: About::Candidates, check: liveness::check },
+    Checker { name: "failover", about: About::Candidates, check: failover::check },
+    Checker { name: "fan-out", about: About::Candidates, check: fan_out::check },
+    Checker { name: "servers", about: About::Candidates, check: servers::check },
+    Checker { name: "ownership", about: About::Candidates, check: ownership::check },
+    Checker { name: "sessions", about: About::Sessions, check: sessions::check },
+    Checker { name: "server-elections", about: About::Servers, check: server_elections::check },
+    Checker { name: "receipts", about: About::Anything, check: receipts::check },
+    Checker { name: "enrolment", about: About::Candidates, check: enrolment::check },
+    Checker { name: "stalls", about: About::Anything, check: stalls::check },
+    Checker { name: "record", about: About::Anything, check: records::check },
 ];
 
 impl Checker {
@@ -126,7 +158,7 @@ impl Finding {
 
 /// What a zero in this cell stands on: proven faults, or the intention to have none.
 fn evidence(index: &Index<'_>) -> Result<(), String> {
-    if index.terms.all.iter().all(|t| t.granted.is_none()) {
+    if index.has_candidates() && index.terms.all.iter().all(|t| t.granted.is_none()) {
         return Err("nobody ever led".into());
     }
     if index.is_control() || index.verified_faults() > 0 {

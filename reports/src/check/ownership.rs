@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, moment, time};
+use super::{Finding, moment, sessions, time};
 use crate::index::{Index, Term};
 use crate::record::{Event, Expectation, FaultKind, Nanos, PhaseName, SessionUse};
 use crate::stats::spans::{Span, total, union, within, without};
@@ -56,13 +56,22 @@ fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], result: &mut Ow
     let blind = within(blind, window);
     result.blind_ns = total(&blind);
     // Shorter than this it cannot hide anything that would fail.
-    for gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
-        finding.inconclusive(format!(
-            "the observer saw nothing for {} from {}",
-            time(gap.1 - gap.0),
-            moment(index, gap.0)
-        ));
+    for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
+        let text = format!("the observer saw nothing for {} from {}", time(gap.1 - gap.0), moment(index, gap.0));
+        match server_fault(index, gap) {
+            Some(why) => finding.note(format!("{text}{why}")),
+            None => finding.inconclusive(text),
+        }
     }
+}
+
+/// A fault on the servers takes the observer's server away too. While no quorum is served no lead changes its owner, and
+/// what is left of such a gap is forgiven if a belief or an owner that would fail could not hide in it.
+fn server_fault(index: &Index<'_>, gap: Span) -> Option<String> {
+    let under_way = sessions::under_way(index, gap.0);
+    let left = without(gap, &index.servers.outages_within(gap));
+    let fits = total(&left) <= index.timeout_or_asked();
+    (!under_way.is_empty() && fits).then_some(under_way)
 }
 
 /// When the observer had no connection.
@@ -193,10 +202,11 @@ fn demanded(index: &Index<'_>) -> Vec<Span> {
     union(vec![(from, index.observed_until())])
 }
 
-/// The end of the last fault that could have kept the owner from acting in this gap.
+/// The end of the last fault, or outage of the quorum, that could have kept the owner from acting in this gap.
 fn excused_until(index: &Index<'_>, session: i64, group: u32, gap: Span) -> Nanos {
     let Some(&host) = index.candidates.sessions.get(&session) else { return gap.0 };
     let faults = index.faults.of_group(group).take_while(|f| f.t < gap.1);
     let over = faults.filter(|f| f.met.contains(&host)).map(|f| f.active.1).filter(|&over| over > gap.0);
-    over.max().unwrap_or(gap.0).min(gap.1)
+    let served = index.servers.outages_within(gap).into_iter().map(|out| out.1);
+    over.chain(served).max().unwrap_or(gap.0).min(gap.1)
 }

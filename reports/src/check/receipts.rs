@@ -66,6 +66,7 @@ fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
         verified: fault.verified() && healed,
         evidence: evidence.join("; "),
         hosts: fault.hosts.iter().map(|&host| index.host_name(host)).collect(),
+        servers: fault.servers.to_vec(),
         groups: fault.groups.len() as u64,
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn check(index: &Index<'_>, _: &mut CellSummary) -> Finding {
         finding.inconclusive(format!("{} events of terms that never began", index.terms.odd));
     }
     let hosts: std::collections::BTreeSet<u16> = index.lives.all.iter().filter_map(|l| l.host).collect();
-    if hosts.len() < index.info.hosts.len() {
+    if index.has_candidates() && hosts.len() < index.info.hosts.len() {
         finding.inconclusive(format!("{} of {} hosts left a segment", hosts.len(), index.info.hosts.len()));
     }
     finding.headline(format!(

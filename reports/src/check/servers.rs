@@ -5,11 +5,9 @@
 //! such watches (on its predecessor, or on the lowest or lock znode; and on its own), and when they fire nobody may hear it. They
 //! may be told of more: after a reconnect a server answers a watch on a znode that is gone already without counting it.
 
-use std::collections::BTreeMap;
-
 use super::Finding;
 use crate::index::Index;
-use crate::record::{DELETION_WATCHES_FIRED, Event, LeaveHow, Nanos, ServerMetrics};
+use crate::record::{DELETION_WATCHES_FIRED, Event, FaultKind, LeaveHow, Nanos, ServerMetrics};
 use crate::summary::CellSummary;
 
 /// Watches that one incarnation can hold.
@@ -24,8 +22,12 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
     let (from, to, fired) = match fired(index) {
         Ok(found) => found,
         Err(why) => {
-            finding.headline("the servers' counters were not compared".into());
-            finding.inconclusive(why);
+            if disturbed(index).is_some() {
+                finding.headline(format!("not compared: {why}"));
+            } else {
+                finding.headline("the servers' counters were not compared".into());
+                finding.inconclusive(why);
+            }
             return finding;
         }
     };
@@ -41,19 +43,22 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
     finding
 }
 
+/// The kind of a fault after which the servers' counters tell nothing: a killed server counts from anew, one cut off drops
+/// its clients' watches, and one that was stopped fires on waking what its clients, meanwhile elsewhere, do not hear of.
+fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
+    use FaultKind as F;
+    let disturbs = |kind: &F| matches!(kind, F::ServerKill | F::ServerRestartAll | F::ServerPartition | F::ServerPause);
+    index.faults.all.iter().map(|f| f.kind).find(disturbs)
+}
+
 /// The first and last snapshot and how many deletion watches all servers fired between them.
 fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
-    let mut first: Option<(Nanos, &BTreeMap<u32, ServerMetrics>)> = None;
-    let mut last = None;
-    for (_, event) in index.cell.events() {
-        let Event::Servers { t, at, metrics } = event else { continue };
-        match at.as_str() {
-            "begin" if first.is_none_or(|f| *t < f.0) => first = Some((*t, metrics)),
-            "end" if last.is_none_or(|l: (Nanos, _)| *t > l.0) => last = Some((*t, metrics)),
-            _ => {}
-        }
+    match disturbed(index) {
+        Some(FaultKind::ServerPause) => return Err("a server was stopped".into()),
+        Some(kind) => return Err(format!("a server's counters do not outlast a {kind}")),
+        None => {}
     }
-    let (Some((from, before)), Some((to, after))) = (first, last) else {
+    let (Some((from, before)), Some((to, after))) = (index.servers.begin, index.servers.end) else {
         return Err("the servers were not asked at the beginning and at the end of the measured window".into());
     };
     if before.len() < index.info.servers as usize || after.len() < index.info.servers as usize {

@@ -25,6 +25,7 @@ pub struct Fault<'a> {
     pub for_ms: Option<u64>,
     pub hosts: &'a [u16],
     pub groups: &'a [u32],
+    pub servers: &'a [u32],
     /// Sorted. All candidates of its hosts where the record names none.
     pub cands: Vec<u32>,
     /// Its hosts and those of its candidates.
@@ -50,6 +51,7 @@ pub fn heals(kind: FaultKind) -> bool {
     use FaultKind as F;
     match kind {
         F::Partition | F::PartitionUp | F::PartitionDown | F::Slow | F::Pause => true,
+        F::ServerKill | F::ServerPause | F::ServerPartition | F::ServerRestartAll => true,
         F::None | F::Resign | F::Crash | F::Expire | F::Disconnect => false,
     }
 }
@@ -59,6 +61,12 @@ impl Fault<'_> {
     #[must_use]
     pub fn verified(&self) -> bool {
         self.injected.as_ref().is_some_and(|p| p.verified)
+    }
+
+    /// Whether it hits this server; a fault that names none hits them all.
+    #[must_use]
+    pub fn hits_server(&self, server: u32) -> bool {
+        self.kind.hits_servers() && (self.servers.is_empty() || self.servers.contains(&server))
     }
 
     #[must_use]
@@ -85,7 +93,9 @@ impl<'a> Faults<'a> {
         let mut proofs = collect_proofs(cell);
         let mut faults = Self::default();
         for (_, event) in cell.events() {
-            let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, detail } = event else { continue };
+            let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = event else {
+                continue;
+            };
             let cands = hit(cands, hosts, candidates);
             let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
             let fault = Fault {
@@ -96,6 +106,7 @@ impl<'a> Faults<'a> {
                 for_ms: *for_ms,
                 hosts,
                 groups,
+                servers,
                 met: hosts.iter().copied().chain(hosts_of).collect(),
                 cands,
                 detail,

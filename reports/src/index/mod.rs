@@ -2,10 +2,13 @@
 //! what became of every lost lead. Checkers work on this; nothing here judges.
 
 mod candidates;
+mod elections;
 mod faults;
 mod lives;
 mod losses;
 mod notices;
+mod probes;
+mod servers;
 mod terms;
 mod time;
 mod writes;
@@ -13,10 +16,13 @@ mod writes;
 use std::collections::BTreeMap;
 
 pub use candidates::{Candidate, Candidates, Departed, Stand};
+pub use elections::{Election, Lull, Role};
 pub use faults::{Fault, Faults, Proof, heals};
 pub use lives::{Life, Lives, Stall};
 pub use losses::{Loss, Losses, Outcome, Unplanned};
 pub use notices::{Notice, Notices};
+pub use probes::{Probes, WriteGap};
+pub use servers::{Absence, LOG_SLACK_NS, Server, Servers, Snapshot, Spell};
 pub use terms::{Ending, Term, Terms};
 pub use time::{last_time, plausible};
 pub use writes::{LedgerEntry, Work, WriteKey, Writing};
@@ -53,6 +59,9 @@ pub struct Index<'a> {
     pub notices: Notices<'a>,
     pub writing: Writing,
     pub losses: Losses,
+    pub servers: Servers<'a>,
+    /// None: no probe wrote.
+    pub probes: Option<Probes>,
     /// Events that were left out because their numbers are impossible.
     pub implausible: u64,
 }
@@ -71,7 +80,9 @@ impl<'a> Index<'a> {
                 Event::Segment { clock_uncertainty_ns, .. } => epsilon = epsilon.max(*clock_uncertainty_ns),
                 _ => {}
             }
-            if let Some(t) = last_time(event) {
+            // Logs may reach back to a time before this cell.
+            let logged = matches!(event, Event::ServerLog { .. });
+            if let Some(t) = last_time(event).filter(|_| !logged) {
                 span = (span.0.min(t), span.1.max(t));
             }
         }
@@ -102,6 +113,8 @@ impl<'a> Index<'a> {
             faults,
             terms,
             losses,
+            servers: Servers::new(cell, info),
+            probes: Probes::new(cell),
             implausible,
         }
     }
@@ -140,6 +153,12 @@ impl<'a> Index<'a> {
         self.info.fault_kind == FaultKind::None
     }
 
+    /// False for a cell about the servers alone: it has no group to lead.
+    #[must_use]
+    pub fn has_candidates(&self) -> bool {
+        !self.info.groups.is_empty() && self.info.candidates_per_group > 0
+    }
+
     /// Faults whose taking effect is proven.
     #[must_use]
     pub fn verified_faults(&self) -> u64 {
@@ -161,6 +180,8 @@ impl<'a> Index<'a> {
                 f.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
             }
             FaultKind::None | FaultKind::Disconnect | FaultKind::PartitionDown | FaultKind::Slow => false,
+            FaultKind::ServerKill | FaultKind::ServerPause => false,
+            FaultKind::ServerPartition | FaultKind::ServerRestartAll => false,
         };
         self.faults.all.iter().any(|f| !f.groups.is_empty() && sure(f))
     }

@@ -27,9 +27,11 @@ fn is_plausible(event: &Event) -> bool {
     let timed = last_time(event).is_none_or(|t| t <= NUMBER_MAX);
     timed
         && match event {
-            Event::Stall { from, to } | Event::Revoke { from, to, .. } | Event::Owner { from, to, .. } => {
-                span(*from, *to)
-            }
+            Event::Stall { from, to }
+            | Event::Revoke { from, to, .. }
+            | Event::Owner { from, to, .. }
+            | Event::ServerState { from, to, .. }
+            | Event::WriteGap { from, to, .. } => span(*from, *to),
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
             Event::Left { delete: Some((from, to)), .. } => span(*from, *to),
@@ -38,6 +40,9 @@ fn is_plausible(event: &Event) -> bool {
                 span(*from, *to) && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
             }
             Event::Write { seq, .. } => *seq <= NUMBER_MAX,
+            Event::ServerWatch { every_ns: ns, .. }
+            | Event::WriteProbe { every_ns: ns, .. }
+            | Event::ServerWatched { longest_gap_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::HostMemory { rss_kb, .. } => *rss_kb <= MS_MAX,
             Event::ObserverCount { deleted, .. } => *deleted <= NUMBER_MAX,
             Event::ObserverWeight { per_deletion, .. } => per_deletion.abs() < NUMBER_MAX as f64,
@@ -77,11 +82,18 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Servers { t, .. }
         | Event::ObserverState { t, .. }
         | Event::ObserverWeight { t, .. }
-        | Event::ObserverCount { t, .. } => Some(*t),
+        | Event::ObserverCount { t, .. }
+        | Event::ServerWatch { t, .. }
+        | Event::WriteProbe { t, .. }
+        | Event::WriteProbed { t, .. }
+        | Event::ServerWatched { t, .. }
+        | Event::ServerLog { t, .. } => Some(*t),
         Event::Stall { to, .. }
         | Event::Revoke { to, .. }
         | Event::Receipt { to, .. }
         | Event::Owner { to, .. }
+        | Event::ServerState { to, .. }
+        | Event::WriteGap { to, .. }
         | Event::Floor { listed: to, .. } => Some(*to),
     }
 }

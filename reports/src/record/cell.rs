@@ -84,6 +84,9 @@ pub struct Expect {
     pub unplanned: Expectation,
     /// Other candidates woken per leader loss: `one`, `all-others`, `none`; `None` means what the recipe promises.
     pub fan_out: Option<String>,
+    /// Id of the server that must lead the ensemble after each of its elections; `None`: whichever the votes elect.
+    #[serde(default)]
+    pub server_leader: Option<u32>,
     /// Why this is expected, for the report.
     pub because: String,
 }

@@ -165,6 +165,9 @@ pub enum Event {
         hosts: Vec<u16>,
         cands: Vec<u32>,
         groups: Vec<u32>,
+        /// Ids of the servers it hits; none for faults on candidates and hosts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        servers: Vec<u32>,
         detail: String,
     },
     /// Proof (or the lack of it) that fault `id` took effect, or ended, between `from` and `to`.
@@ -207,6 +210,55 @@ pub enum Event {
         /// By the server's id.
         #[serde(deserialize_with = "by_server")]
         metrics: BTreeMap<u32, ServerMetrics>,
+    },
+    /// From here on every server is asked for its state (`srvr`), the next time so long after the last answer: the stated
+    /// resolution of all that `ServerState` says.
+    ServerWatch {
+        t: Nanos,
+        every_ns: Nanos,
+    },
+    /// A server is in another state than before: the last answer that showed the old one was asked for at `from`, the first
+    /// that showed the new one was there at `to`. The first event of a server has the time of its question as `from`.
+    ServerState {
+        from: Nanos,
+        to: Nanos,
+        server: u32,
+        state: ServerState,
+        /// The last zxid that it says it has processed; None while it does not serve.
+        zxid: Option<i64>,
+    },
+    /// How a server was watched in this cell: how many answers (or the lack of one) were waited for, and the longest time from
+    /// one question to the next.
+    ServerWatched {
+        t: Nanos,
+        server: u32,
+        looks: u64,
+        longest_gap_ns: Nanos,
+    },
+    /// In a watched cell probes write through every server, one write after the other, `every_ns` after the last was
+    /// acknowledged: here they begin.
+    WriteProbe {
+        t: Nanos,
+        every_ns: Nanos,
+    },
+    /// No probe's write was acknowledged between `from`, the last acknowledgement before, and `to`, the first one after it or
+    /// the end of the probes (`ended`). Only gaps much longer than the probes' interval are written down.
+    WriteGap {
+        from: Nanos,
+        to: Nanos,
+        ended: bool,
+    },
+    /// The probes have ended, and so many writes were acknowledged.
+    WriteProbed {
+        t: Nanos,
+        acknowledged: u64,
+    },
+    /// A line of a server's own log about the ensemble's elections. `t` is the log's time of day, put on the common clock: as
+    /// good as the log's milliseconds.
+    ServerLog {
+        t: Nanos,
+        server: u32,
+        line: ServerLine,
     },
     /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read.
     Floor {
@@ -260,6 +312,36 @@ fn by_server<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeM
 pub struct Touch {
     pub session: i64,
     pub last_up: Nanos,
+}
+
+/// What a server says that it is, or that it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerState {
+    Leading,
+    Following,
+    Standalone,
+    /// It answers that it does not serve: it looks for a leader, or has found one and is not in step with it yet.
+    NotServing,
+    /// It takes connections and does not answer in time.
+    Silent,
+    /// Nobody takes connections there.
+    Down,
+}
+
+/// What a line of a server's log says about an election.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "says")]
+pub enum ServerLine {
+    /// It begins to look for a leader.
+    Looking,
+    /// A looking server's vote for itself, as the server that logs it was told (or told itself): the place of `from` in the
+    /// order of votes, which is epoch, then zxid, then id.
+    Vote { from: u32, round: i64, epoch: i64, zxid: i64 },
+    /// Its election is over, and took so long; `leading` or following.
+    Elected { leading: bool, took_ms: u64 },
+    /// It serves: its state is *leading* or *following*, in the phase *broadcast*.
+    Serving { leading: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -339,11 +421,19 @@ pub enum FaultKind {
     Slow,
     /// The host's process is stopped and continued.
     Pause,
+    /// A server is killed and, if it lasts, started again on its data.
+    ServerKill,
+    /// A server is stopped and continued.
+    ServerPause,
+    /// Nothing passes between some servers and the others; clients reach all of them.
+    ServerPartition,
+    /// All servers are killed, then started one after the other.
+    ServerRestartAll,
 }
 
 impl FaultKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::None,
         Self::Resign,
         Self::Crash,
@@ -354,7 +444,17 @@ impl FaultKind {
         Self::PartitionDown,
         Self::Slow,
         Self::Pause,
+        Self::ServerKill,
+        Self::ServerPause,
+        Self::ServerPartition,
+        Self::ServerRestartAll,
     ];
+
+    /// True for faults on the servers, which hit no candidate themselves.
+    #[must_use]
+    pub fn hits_servers(self) -> bool {
+        matches!(self, Self::ServerKill | Self::ServerPause | Self::ServerPartition | Self::ServerRestartAll)
+    }
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -369,6 +469,10 @@ impl FaultKind {
             Self::PartitionDown => "partition-down",
             Self::Slow => "slow",
             Self::Pause => "pause",
+            Self::ServerKill => "server-kill",
+            Self::ServerPause => "server-pause",
+            Self::ServerPartition => "server-partition",
+            Self::ServerRestartAll => "server-restart-all",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Version of the record's schema. A reader refuses another one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Name of the manifest within a record's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";

@@ -10,7 +10,7 @@ mod segment;
 pub use cell::{CellInfo, Expect, Expectation, Fencing, LinkUse, SessionUse};
 pub use event::{
     DELETION_WATCHES_FIRED, Event, FaultKind, LeaveHow, Nanos, NotifiedKind, PhaseName, Reason, ReceiptStage,
-    ServerMetrics, SessionChange, Touch,
+    ServerLine, ServerMetrics, ServerState, SessionChange, Touch,
 };
 pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry};
 pub use reader::{CellRecord, Record, RecordError, SegmentRecord};

@@ -22,6 +22,11 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
         text.push_str(&paint_table(&table(&rows, width), &rows, colour));
         text.push_str("\n\n");
     }
+    let elections = elections(&rows, width);
+    if !elections.is_empty() {
+        text.push_str(&elections);
+        text.push('\n');
+    }
     for problem in &banner.problems {
         text.push_str(&problem_line(problem, width, colour));
     }
@@ -37,6 +42,12 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     }
     text.push_str(&verdict_line(&banner, width, colour));
     text
+}
+
+/// A line for each cell whose servers were watched.
+fn elections(rows: &[Row], width: usize) -> String {
+    let watched = rows.iter().filter(|row| !row.elections.is_empty());
+    watched.map(|row| marked("~", &format!("{}: {}", row.name, row.elections), width)).collect()
 }
 
 fn table(rows: &[Row], width: usize) -> String {

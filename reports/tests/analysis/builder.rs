@@ -40,6 +40,8 @@ pub(crate) struct Cell {
     /// Added to what the servers count.
     pub(crate) servers_differ: i64,
     pub(crate) servers_silent: bool,
+    /// What each server's own counter of unavailable time gains: milliseconds and how often.
+    pub(crate) unavailable: BTreeMap<u32, (f64, f64)>,
     /// Give segments no `End`.
     pub(crate) endless: bool,
 }
@@ -60,6 +62,7 @@ impl Cell {
             faults: 0,
             servers_differ: 0,
             servers_silent: false,
+            unavailable: BTreeMap::new(),
             endless: false,
         };
         for group in 0..groups {
@@ -190,7 +193,18 @@ impl Cell {
         let (t, id) = (ms(at), self.faults);
         self.faults += 1;
         let (intended, groups, hosts, detail) = (t, groups.to_vec(), vec![host], String::new());
-        self.coordinator.push(Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, detail });
+        self.coordinator.push(Event::Fault {
+            id,
+            kind,
+            t,
+            intended,
+            for_ms,
+            hosts,
+            cands,
+            groups,
+            servers: vec![],
+            detail,
+        });
         id
     }
 
@@ -294,7 +308,13 @@ impl Cell {
         let fired = self.hosts.iter().flatten().filter(|e| matches!(e, Event::Notified { .. })).count() as i64;
         for (at, t, count) in [("begin", MEASURE, 7), ("end", TEAR_DOWN - 1, 7 + fired + self.servers_differ)] {
             let metric = |v: i64| BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), v as f64)]);
-            let metrics = BTreeMap::from([(1, metric(count)), (2, metric(3)), (3, metric(0))]);
+            let mut metrics = BTreeMap::from([(1, metric(count)), (2, metric(3)), (3, metric(0))]);
+            for (server, (sum, n)) in &self.unavailable {
+                let gained = |v: f64| if at == "end" { 500.0 + v } else { 500.0 };
+                let names = [("sum_unavailable_time", gained(*sum)), ("cnt_unavailable_time", gained(*n))];
+                let of_server = metrics.entry(*server).or_default();
+                of_server.extend(names.map(|(name, value)| (name.to_owned(), value)));
+            }
             self.coordinator.push(Event::Servers { t: ms(t), at: at.into(), metrics });
         }
     }

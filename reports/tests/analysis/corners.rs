@@ -60,7 +60,18 @@ fn who_stands_behind_a_dead_follower_must_not_hear_of_the_leader() {
     let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
     let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
-    cell.coordinator.push(Event::Fault { id: 0, kind, t, intended, for_ms: None, hosts, cands, groups, detail });
+    cell.coordinator.push(Event::Fault {
+        id: 0,
+        kind,
+        t,
+        intended,
+        for_ms: None,
+        hosts,
+        cands,
+        groups,
+        servers: vec![],
+        detail,
+    });
     cell.injected(0, 20_000);
     let leader = cell.node(0, 0);
     cell.kill(0, 20_000);

@@ -101,7 +101,18 @@ fn nobody_hears_of_a_leader_whose_follower_died_with_it() {
     let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
     let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
-    cell.coordinator.push(Event::Fault { id: 0, kind, t, intended, for_ms: None, hosts, cands, groups, detail });
+    cell.coordinator.push(Event::Fault {
+        id: 0,
+        kind,
+        t,
+        intended,
+        for_ms: None,
+        hosts,
+        cands,
+        groups,
+        servers: vec![],
+        detail,
+    });
     cell.injected(0, 20_000);
     let behind = cell.node(0, 1);
     cell.kill(0, 20_000);

@@ -184,6 +184,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_words_of_servers_make_the_analysis_or_the_page_panic(
+        added in prop::collection::vec(prop_oneof![4 => events::server_event(), 1 => events::event()], 1..80),
+        watched in any::<bool>(),
+    ) {
+        let mut cell = Cell::of_servers(3, FaultKind::ServerKill);
+        if watched {
+            cell.watch();
+            cell.lose_server_3(20_000, 2);
+        }
+        let mut record = cell.record();
+        record.cells[0].segments[0].events.extend(added);
+        let summary = summarise(&record);
+        prop_assert!(summary.cells[0].elections.iter().all(|e| e.outage.0 <= e.outage.1 && e.lost.0 <= e.lost.1));
+        prop_assert!(summary.cells[0].checks.iter().any(|c| c.name == "record"));
+        prop_assert!(hustings_reports::render::html(&summary).is_ok());
+    }
+}
+
 #[test]
 fn a_killed_hosts_next_life_ends_by_itself() {
     let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::Crash);

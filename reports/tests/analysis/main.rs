@@ -3,12 +3,16 @@
 
 mod builder;
 mod corners;
+mod elections;
+mod ensemble;
 #[path = "../common/events.rs"]
 mod events;
 mod failovers;
 mod harness;
 mod leads;
 mod oracle;
+mod sessions;
+mod write_gaps;
 mod writes;
 
 use builder::Cell;

@@ -9,11 +9,19 @@ use proptest::prelude::*;
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let number = prop_oneof![6 => 0_u64..50, 2 => Just(3_000_000_000), 1 => Just(u64::MAX), 1 => any::<u64>()];
     let text = prop_oneof![Just("lock".to_owned()), Just("begin".to_owned()), Just("end".to_owned()), any::<String>()];
-    (0..29_u8, prop::collection::vec(number, 8), text, any::<bool>()).prop_map(|(kind, n, s, yes)| match kind {
-        0..15 => of_host(kind, &n, s, yes),
-        15..26 => of_coordinator(kind, &n, s, yes),
-        _ => of_observer(kind, &n, s, yes),
-    })
+    let others =
+        (0..29_u8, prop::collection::vec(number, 8), text, any::<bool>()).prop_map(|(kind, n, s, yes)| match kind {
+            0..15 => of_host(kind, &n, s, yes),
+            15..26 => of_coordinator(kind, &n, s, yes),
+            _ => of_observer(kind, &n, s, yes),
+        });
+    prop_oneof![5 => others, 1 => server_event()]
+}
+
+/// Events about servers alone.
+pub(crate) fn server_event() -> impl Strategy<Value = Event> {
+    let number = prop_oneof![6 => 0_u64..50, 2 => 20_000_000_000_u64..21_000_000_000, 1 => any::<u64>()];
+    (29..37_u8, prop::collection::vec(number, 8), any::<bool>()).prop_map(|(kind, n, yes)| of_server(kind, &n, yes))
 }
 
 fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
@@ -65,6 +73,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             hosts: vec![host],
             cands: n[5..7].iter().map(|&n| n as u32).collect(),
             groups: vec![group],
+            servers: if yes { vec![life] } else { vec![] },
             detail: text,
         },
         21 | 22 => Event::Receipt {
@@ -92,8 +101,37 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             Event::Fence { t, group, by: life, old_czxid: n[5] as i64, old_session: n[6] as i64, how: text, done: yes }
         }
         _ => {
-            let metrics = BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), n[5] as f64)]);
+            let names = ["sum_node_deleted_watch_count", "sum_unavailable_time", "cnt_unavailable_time"];
+            let metrics: ServerMetrics = names.iter().zip(&n[5..]).map(|(k, v)| ((*k).to_owned(), *v as f64)).collect();
             Event::Servers { t, at: text, metrics: BTreeMap::from([(life, metrics)]) }
+        }
+    }
+}
+
+fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
+    use ServerState as S;
+    let states = [S::Leading, S::Following, S::Standalone, S::NotServing, S::Silent, S::Down];
+    // Few servers, so that they meet.
+    let (t, server, zxid) = (n[0], n[1] as u32 % 4, n[2] as i64);
+    let (from, leading) = (n[3] as u32 % 4, yes);
+    match kind {
+        29 => Event::ServerWatch { t, every_ns: n[3] },
+        30 | 31 => {
+            let state = states[n[4] as usize % states.len()];
+            Event::ServerState { from: t, to: n[5], server, state, zxid: yes.then_some(zxid) }
+        }
+        32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
+        33 => Event::WriteProbe { t, every_ns: n[3] },
+        34 => Event::WriteGap { from: t, to: n[3], ended: yes },
+        35 => Event::WriteProbed { t, acknowledged: n[3] },
+        _ => {
+            let line = match n[4] % 4 {
+                0 => ServerLine::Looking,
+                1 => ServerLine::Vote { from, round: n[5] as i64, epoch: n[6] as i64, zxid },
+                2 => ServerLine::Elected { leading, took_ms: n[6] },
+                _ => ServerLine::Serving { leading },
+            };
+            Event::ServerLog { t, server, line }
         }
     }
 }

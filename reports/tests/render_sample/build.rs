@@ -1,9 +1,10 @@
 //! The parts that the summaries are made of, with figures of the size that real runs show.
 
-use hustings_reports::record::{CellInfo, Expect, FaultKind, Fencing, LinkUse, Nanos, SessionUse};
+use hustings_reports::record::{CellInfo, Expect, FaultKind, Fencing, LinkUse, Nanos, ServerState, SessionUse};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, Distribution, Enrolment, Excess, FanOut, FaultBand, Faults, Handovers, Leaderless,
-    Ownership, Rate, Receipt, SplitBrain, Stalls, TermBar, Timeline, Writes,
+    CellSummary, CheckResult, Distribution, ElectionRole, Enrolment, Excess, FanOut, FaultBand, Faults, Handovers,
+    Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch,
+    Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable, WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -34,7 +35,15 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
 }
 
 pub(crate) fn excess(n: u64, add: Nanos) -> Excess {
-    Excess { over_floor: distribution(n, 0, 80 * MS + add, 600 * MS), early: 0, window_ns: 800 * MS, beyond_window: 0 }
+    Excess {
+        over_floor: distribution(n, 0, 80 * MS + add, 600 * MS),
+        early: 0,
+        window_ns: 800 * MS,
+        beyond_window: 0,
+        restarted: 0,
+        over_naive_floor: None,
+        over_restarted_floor: None,
+    }
 }
 
 /// With an upper bound near enough to the real one for a picture.
@@ -95,6 +104,10 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         receipts: receipts(fault, 4, true),
         stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0 },
         timelines: Vec::new(),
+        sessions: Default::default(),
+        elections: Vec::new(),
+        server_states: Vec::new(),
+        watch: None,
     }
 }
 
@@ -151,6 +164,7 @@ pub(crate) fn receipts(kind: FaultKind, n: u32, verified: bool) -> Vec<Receipt> 
             verified,
             evidence: format!("probe of host-{fault} ended after 250 ms without an answer; 0 bytes in 240 ms"),
             hosts: vec![format!("host-{fault}")],
+            servers: Vec::new(),
             groups: 10,
         }
     };
@@ -200,4 +214,173 @@ pub(crate) fn pause_timeline() -> Timeline {
         faults,
         stale_writes: vec![(at, 1, true), (at + 4 * MS, 1, true), (100 * S + 13_700 * MS, 1, false)],
     }
+}
+
+/// Ends of a bracket around `t` milliseconds after the picture begins.
+fn bracket(t: Nanos) -> (Nanos, Nanos) {
+    (100 * S + t * MS, 100 * S + (t + 12) * MS)
+}
+
+fn bar(server: u32, state: ServerState, from: Nanos, to: Nanos) -> ServerBar {
+    ServerBar { server, state, from: bracket(from).0, to: bracket(to).0 }
+}
+
+fn election(old: Option<u32>, winner: u32, epoch: u64, lost: Nanos, ended: Nanos) -> ServerElection {
+    let role = |server, left, back| ElectionRole {
+        server,
+        left: bracket(left),
+        looking: Some(bracket(left)),
+        back: Some(bracket(back)),
+        leads: server == winner,
+        took_ms: Some(214),
+        log_ns: Some((back - left + 4) * MS),
+    };
+    ServerElection {
+        fault: old.map(|_| 0),
+        old,
+        winner: Some(winner),
+        predicted: Some(winner),
+        not_predicted: None,
+        epoch: Some(epoch),
+        lost: bracket(lost),
+        ended: Some(bracket(ended)),
+        writes: old.map(|_| gap(lost - 2, ended + 40)),
+        outage: ((ended - lost - 12) * MS, (ended - lost + 12) * MS),
+        roles: vec![role(1, lost, ended), role(winner, lost + 3, ended + 2)],
+        votes: [1, winner].map(|id| format!("server {id} with epoch {}, zxid 0x100000214", epoch - 1)).into(),
+    }
+}
+
+/// No write was acknowledged from `from` to `to`.
+fn gap(from: Nanos, to: Nanos) -> WriteGap {
+    let (from, to) = (bracket(from).0, bracket(to).0);
+    WriteGap { from, to, least_ns: to - from - 5 * MS, most_ns: Some(to - from) }
+}
+
+/// The ensemble's leader is killed under the candidates, and after its return the next one is stopped.
+pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
+    use ServerState as State;
+    let steps_down = cell.info.step_down == "on-disconnect";
+    (cell.failover, cell.detect, cell.spread, cell.decide, cell.act) = (None, None, None, None, None);
+    cell.handovers = Handovers::default();
+    cell.fan_out = FanOut::default();
+    (cell.leaderless.share, cell.leaderless.longest_ns) = if steps_down { (0.021, 1_920 * MS) } else { (0.0, 0) };
+    cell.sessions = Sessions {
+        established: 200,
+        disconnected: 131,
+        reconnected: 131,
+        lost: 0,
+        reconnect: Some(distribution(131, 0, 420 * MS, 900 * MS)),
+        interrupted_terms: if steps_down { 13 } else { 0 },
+    };
+    cell.receipts.truncate(2);
+    for (receipt, server) in cell.receipts.iter_mut().zip([3, 2]) {
+        (receipt.hosts, receipt.servers, receipt.groups) = (Vec::new(), vec![server], 0);
+    }
+    cell.elections = vec![election(Some(3), 2, 2, 8_000, 8_380), election(Some(2), 3, 3, 22_000, 22_900)];
+    // Stopped at 20 s already: its followers noticed after two seconds.
+    cell.elections[1].writes = Some(gap(20_003, 22_960));
+    cell.elections[1].predicted = None;
+    cell.elections[1].not_predicted = Some("server 1 or 3 may have won".into());
+    let spells = [
+        (1, [(State::Following, 0), (State::NotServing, 8_010), (State::Following, 8_390)]),
+        (1, [(State::Following, 9_000), (State::NotServing, 22_010), (State::Following, 22_910)]),
+        (2, [(State::Following, 0), (State::NotServing, 8_010), (State::Leading, 8_390)]),
+        (2, [(State::Silent, 20_010), (State::NotServing, 30_010), (State::Following, 30_610)]),
+        (3, [(State::Leading, 0), (State::Down, 8_010), (State::NotServing, 13_200)]),
+        (3, [(State::Following, 13_910), (State::NotServing, 22_010), (State::Leading, 22_910)]),
+    ];
+    let mut bars: Vec<ServerBar> = Vec::new();
+    for (server, (state, from)) in spells.into_iter().flat_map(|(server, s)| s.map(|spell| (server, spell))) {
+        if let Some(last) = bars.last_mut().filter(|bar| bar.server == server) {
+            last.to = bracket(from).0;
+        }
+        bars.push(bar(server, state, from, 40_000));
+    }
+    cell.server_states = bars;
+    let fault = |id, kind, server, from: Nanos, to: Nanos| {
+        let (from, to) = (bracket(from).0, bracket(to).0);
+        ServerFault { id, kind, servers: vec![server], from, to, verified: true, writes: None }
+    };
+    let faults =
+        vec![fault(0, FaultKind::ServerKill, 3, 8_002, 13_000), fault(1, FaultKind::ServerPause, 2, 20_003, 30_000)];
+    cell.elections[1].fault = Some(1);
+    let mut led = vec![(100 * S, 20)];
+    if steps_down {
+        led.extend((0..7).map(|i| (bracket(8_010 + i * 5).0, 19 - i)));
+        led.extend((0..7).map(|i| (bracket(8_600 + i * 190).0, 14 + i)));
+    }
+    let mut timeline = partition_timeline();
+    timeline.because = "the longest time without a leader".into();
+    timeline.terms = vec![term(0, 30, 0, 8_012 * MS), term(0, 30, 9_930 * MS, 30 * S)];
+    let band = |f: &ServerFault| FaultBand { kind: f.kind, host: None, from: f.from, to: f.to };
+    timeline.faults = faults.iter().map(band).collect();
+    timeline.stale_writes.clear();
+    cell.timelines = vec![timeline];
+    let (polls, log_ns) = ((1_251 * MS, 1_297 * MS), Some(1_269 * MS));
+    let times = Some(Unavailable { told_ns: 1_268 * MS, count: 2, polls, log_ns });
+    let not_compared = Some("it was killed: it counts from anew".into());
+    let unavailable = vec![
+        ServerUnavailable { server: 1, times, not_compared: None },
+        ServerUnavailable { server: 3, times: None, not_compared },
+    ];
+    let mut watch = watch(40_000, faults, led, unavailable);
+    watch
+        .faults
+        .push(ServerFault { writes: Some(gap(34_000, 34_210)), ..fault(2, FaultKind::ServerKill, 1, 34_000, 38_000) });
+    let (longest, gaps) = (cell.elections[1].writes, [(7_998, 8_420), (20_003, 22_960), (34_000, 34_210)]);
+    let gaps = gaps.map(|(from, to)| (bracket(from).0, bracket(to).0)).into();
+    watch.writes = Some(WriteProbes { from: 100 * S, every_ns: 5 * MS, acknowledged: Some(5_230), longest, gaps });
+    cell.watch = Some(watch);
+    cell
+}
+
+fn watch(
+    to: Nanos,
+    faults: Vec<ServerFault>,
+    led: Vec<(Nanos, u64)>,
+    unavailable: Vec<ServerUnavailable>,
+) -> ServerWatch {
+    let (every_ns, longest_gap_ns) = (Some(10 * MS), 31 * MS);
+    let to = bracket(to).0;
+    ServerWatch { from: 100 * S, to, every_ns, longest_gap_ns, lulls: 0, faults, led, unavailable, writes: None }
+}
+
+/// Five empty servers, one after the other, and no candidate at all.
+pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
+    use ServerState as State;
+    let mut cell = CellSummary {
+        failover: None,
+        detect: None,
+        spread: None,
+        decide: None,
+        act: None,
+        floor: None,
+        timeout_ms: None,
+        handovers: Handovers::default(),
+        fan_out: FanOut::default(),
+        split_brain: SplitBrain::default(),
+        writes: Writes::default(),
+        leaderless: Leaderless::default(),
+        ownership: Ownership::default(),
+        enrolment: Enrolment::default(),
+        faults: Faults::default(),
+        receipts: Vec::new(),
+        ..cell
+    };
+    (cell.info.groups, cell.info.hosts, cell.info.candidates_per_group) = (Vec::new(), Vec::new(), 0);
+    (cell.info.servers, cell.info.expect.server_leader) = (5, Some(3));
+    cell.checks.truncate(1);
+    cell.checks[0].name = "server-elections".into();
+    cell.checks[0].headline = "1 election of the ensemble: 1 won as the votes say".into();
+    cell.elections = vec![election(None, 3, 1, 0, 5_400)];
+    for server in 1..=5_u32 {
+        let up = u64::from(server) * 1_500;
+        let back = if server <= 3 { 5_400 } else { up + 300 };
+        let serves = if server == 3 { State::Leading } else { State::Following };
+        let spells = [(State::Down, 0, up), (State::NotServing, up, back), (serves, back, 12_000)];
+        cell.server_states.extend(spells.map(|(state, from, to)| bar(server, state, from, to)));
+    }
+    cell.watch = Some(watch(12_000, Vec::new(), Vec::new(), Vec::new()));
+    cell
 }

@@ -6,7 +6,9 @@ use hustings_reports::record::{Expectation, FaultKind, Fencing, Machine, Manifes
 use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary};
 use hustings_reports::verdict::Verdict;
 
-use build::{MS, cell, distribution, excess, partition_timeline, pause_timeline, rate, receipts};
+use build::{
+    MS, cell, distribution, excess, partition_timeline, pause_timeline, quorum_loss, rate, receipts, sequential_start,
+};
 
 pub(crate) fn empty() -> Summary {
     let manifest = Manifest {
@@ -42,8 +44,8 @@ pub(crate) fn empty() -> Summary {
     Summary { verdict: Verdict::Pass, manifest, recorded_ns: None, notes: Vec::new(), cells: Vec::new() }
 }
 
-/// Twelve cells: passes, a failure, an inconclusive one, two that are unsafe as expected, one without fan-out, one without
-/// any handover, one with handovers that did not end.
+/// Fifteen cells: passes, a failure, an inconclusive one, two that are unsafe as expected, one without fan-out, one without
+/// any handover, one with handovers that did not end, two under server faults, one about the servers alone.
 pub(crate) fn sample() -> Summary {
     let mut summary = empty();
     summary.cells = vec![
@@ -59,7 +61,11 @@ pub(crate) fn sample() -> Summary {
         unsafe_pause(expiring(cell(9, "predecessor-watch", "after=0.6", FaultKind::Pause, 10))),
         failing(cell(10, "lock-race", "on-expiry", FaultKind::Expire, 10)),
         without_receipt(cell(11, "naive", "on-disconnect", FaultKind::Slow, 10)),
+        quorum_loss(cell(12, "predecessor-watch", "on-disconnect", FaultKind::ServerKill, 10)),
+        quorum_loss(cell(13, "predecessor-watch", "on-expiry", FaultKind::ServerKill, 10)),
+        sequential_start(cell(14, "none", "none", FaultKind::None, 10)),
     ];
+    summary.manifest.cells_planned = 15;
     summary.recorded_ns = Some(161_500 * MS);
     summary.verdict = Verdict::Fail;
     summary.manifest.warnings.push("T asked is 1 s, the ensemble grants 4 s (minSessionTimeout is 2 ticks)".into());

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use self::target::{Hit, LeaderView, resolve};
 
 use crate::recipes::RecipeKind;
-use crate::scenario::{Cell, Direction, FaultKind, Target};
+use crate::scenario::{Cell, Direction, FaultKind, FaultSpec, Target};
 use crate::seed;
 
 /// From the start of measuring to the first fault, at least, in milliseconds.
@@ -18,16 +18,25 @@ const LEAD_IN_MS: u64 = 400;
 /// Gaps between repeats vary by this fraction to either side, so that faults do not fall into step with ticks.
 const JITTER: f64 = 0.2;
 
+/// The shortest gap between repeats, as a fraction of the one asked for.
+pub(crate) const SHORTEST_GAP: f64 = 1.0 - JITTER;
+
 /// What a handover may take when nobody has to wait for an expiry, in milliseconds.
 const QUICK_HANDOVER_MS: u64 = 1_000;
 
 /// What a handover may take beside the expiry of a session, in milliseconds.
 const EXPIRY_MARGIN_MS: u64 = 1_500;
 
+/// What an ensemble may take to elect a leader that has to be elected, and to serve again, in milliseconds.
+const ELECTION_MS: u64 = 3_000;
+
+/// What it may take once all of its servers are started, in milliseconds: each has a virtual machine to start.
+const START_MS: u64 = 10_000;
+
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
-    /// Number in the cell, from 0.
+    /// Number in the cell: first the fault's repeats from 0, then those of the fault that strikes with it.
     pub id: u32,
     /// When it is to strike, in milliseconds from the start of measuring.
     pub at_ms: u64,
@@ -35,10 +44,15 @@ pub struct PlannedFault {
     pub kind: FaultKind,
     /// Whom it hits; who that is is resolved when it strikes.
     pub target: Target,
-    /// How long it lasts, in milliseconds. `None`: it is done in an instant, or (a crash) stays.
+    /// How long it lasts, in milliseconds. `None`: it is done in an instant, or (a crash, a killed server) stays, or (a
+    /// restart of all servers) is over when it is done.
     pub for_ms: Option<u64>,
     /// What else it needs.
     pub params: FaultParams,
+    /// How the servers come back from a restart of all of them; `None` for the other kinds.
+    pub restart: Option<Restart>,
+    /// Whether it may take more than a minority of the hosts, or of the servers, out.
+    pub allow_majority: bool,
 }
 
 /// What a slow link is like.
@@ -54,6 +68,19 @@ pub struct FaultParams {
     pub direction: Direction,
 }
 
+/// How servers come back from a restart of all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// Ids of all servers in the order in which they are started.
+    pub order: Vec<u32>,
+    /// From one start to the next, in milliseconds.
+    pub gap_ms: u64,
+    /// Their data is removed while they are down.
+    pub empty: bool,
+    /// Ids of the servers that are killed first, while the others go on with some writes.
+    pub behind: Vec<u32>,
+}
+
 /// The faults of a cell in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -66,48 +93,94 @@ pub struct Plan {
 /// Plans the faults of a cell.
 #[must_use]
 pub fn plan(cell: &Cell, seed: u64) -> Plan {
-    let (fault, timeout_ms) = (&cell.fault, cell.timeout_granted_ms());
-    let duration_ms = fault.duration_ms(timeout_ms);
+    let fault = &cell.fault;
     if fault.kind == FaultKind::None {
-        return Plan { faults: Vec::new(), measure_ms: duration_ms.unwrap_or(0) };
+        let measure_ms = fault.duration_ms(cell.timeout_granted_ms()).unwrap_or(0);
+        return Plan { faults: Vec::new(), measure_ms };
     }
-    let settled_ms = duration_ms.unwrap_or(0) + handover_max_ms(cell);
+    let after_ms = fault.with_after_ms.unwrap_or(0);
+    let settled_ms = settled_together_ms(cell, fault, after_ms);
     // The shortest gap still leaves a fault and its handover enough time.
-    let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / (1.0 - JITTER)).ceil() as u64);
+    let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / SHORTEST_GAP).ceil() as u64);
     let mut rng = seed::rng(seed, &cell.name, "plan");
     // The first may strike anywhere in a tick.
     let mut at_ms = LEAD_IN_MS + rng.random_range(0..=cell.tick_ms.min(1_000));
     let mut faults = Vec::new();
     for id in 0..fault.repeat {
         if id > 0 {
-            at_ms += (every_ms as f64 * rng.random_range(1.0 - JITTER..=1.0 + JITTER)).round() as u64;
+            at_ms += (every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round() as u64;
         }
-        faults.push(PlannedFault {
-            id,
-            at_ms,
-            kind: fault.kind,
-            target: fault.target(),
-            for_ms: duration_ms,
-            params: FaultParams {
-                latency_ms: fault.latency_ms.unwrap_or(0),
-                jitter_ms: fault.jitter_ms.unwrap_or(0),
-                rate_kb: fault.rate_kb,
-                direction: fault.direction.unwrap_or_default(),
-            },
-        });
+        faults.push(planned(cell, fault, id, at_ms));
+        // Its numbers do not move those of the fault that it strikes with, and so not whom that one hits.
+        let with = cell.with.iter().map(|with| planned(cell, with, fault.repeat + id, at_ms + after_ms));
+        faults.extend(with);
     }
+    faults.sort_by_key(|fault| (fault.at_ms, fault.id));
     Plan { faults, measure_ms: at_ms + settled_ms }
 }
 
-/// The time in which a handover after this cell's fault should be done, in milliseconds: where a session has to expire, until
-/// the client itself gives it up (1.4 T), three ticks of the server's rounding, and what a busy machine needs.
+fn planned(cell: &Cell, fault: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
+    let restart = || Restart {
+        order: if fault.order.is_empty() { (1..=cell.servers).collect() } else { fault.order.clone() },
+        gap_ms: fault.gap_ms.unwrap_or(0),
+        empty: fault.empty,
+        behind: fault.behind.clone(),
+    };
+    PlannedFault {
+        id,
+        at_ms,
+        kind: fault.kind,
+        target: fault.target(),
+        for_ms: fault.duration_ms(cell.timeout_granted_ms()),
+        params: FaultParams {
+            latency_ms: fault.latency_ms.unwrap_or(0),
+            jitter_ms: fault.jitter_ms.unwrap_or(0),
+            rate_kb: fault.rate_kb,
+            direction: fault.direction.unwrap_or_default(),
+        },
+        restart: (fault.kind == FaultKind::ServerRestartAll).then(restart),
+        allow_majority: fault.allow_majority,
+    }
+}
+
+/// From a fault to when it and the one that strikes with it are over, and what they caused should be done, in milliseconds.
+fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
+    let alone_ms = settled_ms(cell, fault);
+    let Some(with) = &cell.with else { return alone_ms };
+    // A new leader of the ensemble starts every session's clock anew.
+    let anew = with.kind.hits_servers() && fault.kind.takes_hosts_out();
+    let longer_ms = if anew { after_ms + election_max_ms(cell, with.kind) } else { 0 };
+    (alone_ms + longer_ms).max(after_ms + settled_ms(cell, with))
+}
+
+/// From a fault to when it is over and what it caused should be done, in milliseconds.
+fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
+    let starts_ms = u64::from(cell.servers) * fault.gap_ms.unwrap_or(0);
+    fault.duration_ms(cell.timeout_granted_ms()).unwrap_or(starts_ms) + handover_max_ms(cell, fault)
+}
+
+/// The time in which a handover after this fault of a cell should be done, in milliseconds: where a session has to expire,
+/// until the client itself gives it up (1.4 T), three ticks of the server's rounding, and what a busy machine needs; where
+/// the ensemble has to elect a leader, until it does so and the candidates are back.
 #[must_use]
-pub fn handover_max_ms(cell: &Cell) -> u64 {
+pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     let poll_ms = if cell.recipe == RecipeKind::PollRace { cell.poll_interval_ms } else { 0 };
     poll_ms
-        + if cell.fault.kind.takes_hosts_out() {
+        + if fault.kind.hits_servers() {
+            election_max_ms(cell, fault.kind) + if cell.groups > 0 { cell.timeout_granted_ms() } else { 0 }
+        } else if fault.kind.takes_hosts_out() {
             cell.timeout_granted_ms() * 7 / 5 + 3 * cell.tick_ms + EXPIRY_MARGIN_MS
         } else {
             QUICK_HANDOVER_MS
         }
+}
+
+/// The time in which an ensemble should serve again, in milliseconds: the loss of a killed server is seen at once, that of
+/// one that falls silent only after `syncLimit`.
+fn election_max_ms(cell: &Cell, kind: FaultKind) -> u64 {
+    match kind {
+        FaultKind::ServerRestartAll => START_MS,
+        FaultKind::ServerPause | FaultKind::ServerPartition => cell.sync_limit_ms() + ELECTION_MS,
+        _ => ELECTION_MS,
+    }
 }

@@ -18,6 +18,10 @@ pub struct LeaderView<'a> {
     pub placement: &'a [(u32, u16)],
     /// Hosts whose process runs and is not under a fault.
     pub alive: &'a [u16],
+    /// The server that leads the ensemble; `None` while none does.
+    pub server_leader: Option<u32>,
+    /// Ids of the servers that serve and are not under a fault.
+    pub servers: &'a [u32],
 }
 
 /// Whom a fault hits. Everything ascending.
@@ -29,19 +33,24 @@ pub struct Hit {
     pub cands: Vec<u32>,
     /// Groups whose leader is among them.
     pub groups: Vec<u32>,
+    /// Ids of the servers hit.
+    pub servers: Vec<u32>,
 }
 
 /// Decides whom a planned fault hits. Fewer than asked for are hit when there are no more leaders, or when more would take
-/// more than a minority of the hosts out; nobody is hit when nobody is there.
+/// more than a minority of the hosts or servers out; nobody is hit when nobody is there.
 #[must_use]
 pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Hit {
     let rng = seed::rng(seed, &cell.name, &format!("target {}", fault.id));
     let mut choice = Choice { cell, view, rng };
+    if fault.kind.hits_servers() {
+        return Hit { servers: choice.servers(fault), ..Hit::default() };
+    }
     if fault.kind.hits_hosts() {
         let hosts = choice.hosts(fault);
         choice.hit_hosts(&hosts)
     } else {
-        let cands = choice.candidates(fault.target);
+        let cands = choice.candidates(&fault.target);
         // Where the candidates of a host share a session, what ends it for one ends it for all of them.
         if fault.kind == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
             let hosts = choice.hit(cands).hosts;
@@ -76,28 +85,31 @@ impl Choice<'_> {
 
     /// Hosts in the order in which they are to be hit, no more than may be.
     fn hosts(&mut self, fault: &PlannedFault) -> Vec<u16> {
-        let mut hosts = match fault.target {
+        let mut hosts = match &fault.target {
             Target::Leaders { groups } => {
                 let leaders = self.leaders();
-                self.some(leaders, groups as usize).into_iter().map(|(_, host)| host).collect()
+                self.some(leaders, *groups as usize).into_iter().map(|(_, host)| host).collect()
             }
-            Target::Followers { groups } => self.followers(groups).into_iter().map(|cand| self.host_of(cand)).collect(),
+            Target::Followers { groups } => {
+                self.followers(*groups).into_iter().map(|cand| self.host_of(cand)).collect()
+            }
             Target::HostLeadingMost { hosts } => {
                 let mut all = self.by_leaders();
-                all.truncate(usize::from(hosts));
+                all.truncate(usize::from(*hosts));
                 all
             }
-            Target::Host { hosts } => self.some(self.view.alive.to_vec(), usize::from(hosts)),
+            Target::Host { hosts } => self.some(self.view.alive.to_vec(), usize::from(*hosts)),
             Target::Share { share } => {
-                let count = Self::share(share, usize::from(self.cell.hosts));
+                let count = Self::share(*share, usize::from(self.cell.hosts));
                 self.some(self.view.alive.to_vec(), count)
             }
+            _ => Vec::new(),
         };
         let mut seen = BTreeSet::new();
         hosts.retain(|host| seen.insert(*host));
         if fault.kind.takes_hosts_out() {
             let out = usize::from(self.cell.hosts).saturating_sub(self.view.alive.len());
-            hosts.truncate(usize::from(self.cell.hosts_out_max()).saturating_sub(out));
+            hosts.truncate(usize::from(self.cell.hosts_out_max(fault.allow_majority)).saturating_sub(out));
         }
         hosts
     }
@@ -141,31 +153,60 @@ impl Choice<'_> {
         chosen
     }
 
-    fn candidates(&mut self, target: Target) -> Vec<u32> {
+    /// The servers that a fault on servers hits: those of its target that serve, no more than may be. A restart hits all of
+    /// them, by its nature.
+    fn servers(&mut self, fault: &PlannedFault) -> Vec<u32> {
+        let up = self.view.servers.to_vec();
+        let leader = self.view.server_leader.filter(|leader| up.contains(leader));
+        let out = (self.cell.servers as usize).saturating_sub(up.len());
+        let mut hit: Vec<u32> = match &fault.target {
+            Target::EnsembleLeader => leader.into_iter().collect(),
+            Target::EnsembleFollower => {
+                let followers =
+                    up.into_iter().filter(|server| leader.is_some_and(|leader| leader != *server)).collect();
+                self.some(followers, 1)
+            }
+            Target::Servers { ids } => up.into_iter().filter(|server| ids.contains(server)).collect(),
+            Target::AllServers => up,
+            Target::Leaders { .. }
+            | Target::Followers { .. }
+            | Target::HostLeadingMost { .. }
+            | Target::Host { .. }
+            | Target::Share { .. } => Vec::new(),
+        };
+        hit.sort_unstable();
+        if fault.target != Target::AllServers {
+            hit.truncate((self.cell.servers_out_max(fault.allow_majority) as usize).saturating_sub(out));
+        }
+        hit
+    }
+
+    fn candidates(&mut self, target: &Target) -> Vec<u32> {
         let on = |leaders: Vec<(u32, u16)>, hosts: &[u16]| {
             leaders.into_iter().filter(|leader| hosts.contains(&leader.1)).map(|leader| leader.0).collect()
         };
         match target {
             Target::Leaders { groups } => {
                 let leaders = self.leaders();
-                self.some(leaders, groups as usize).into_iter().map(|leader| leader.0).collect()
+                self.some(leaders, *groups as usize).into_iter().map(|leader| leader.0).collect()
             }
-            Target::Followers { groups } => self.followers(groups),
+            Target::Followers { groups } => self.followers(*groups),
             Target::HostLeadingMost { hosts } => {
                 let mut most = self.by_leaders();
-                most.truncate(usize::from(hosts));
+                most.truncate(usize::from(*hosts));
                 on(self.leaders(), &most)
             }
             Target::Host { hosts } => {
-                let any = self.some(self.view.alive.to_vec(), usize::from(hosts));
+                let any = self.some(self.view.alive.to_vec(), usize::from(*hosts));
                 on(self.leaders(), &any)
             }
             Target::Share { share } => {
                 let all = (0_u32..).take(self.view.placement.len());
                 let alive: Vec<u32> = all.filter(|cand| self.is_there(*cand)).collect();
-                let count = Self::share(share, self.view.placement.len());
+                let count = Self::share(*share, self.view.placement.len());
                 self.some(alive, count)
             }
+            _ => Vec::new(),
         }
     }
 
@@ -182,7 +223,7 @@ impl Choice<'_> {
             leader.is_some_and(|(cand, _)| cands.binary_search(&cand).is_ok())
         };
         let groups = (0_u32..).take(self.view.leader_of_group.len()).filter(leads).collect();
-        Hit { hosts: hosts.into_iter().collect(), cands, groups }
+        Hit { hosts: hosts.into_iter().collect(), cands, groups, servers: Vec::new() }
     }
 }
 

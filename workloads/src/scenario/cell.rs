@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
 use super::expect::{self, Expect};
-use super::fault::FaultSpec;
+use super::fault::{FaultKind, FaultSpec};
 use super::schema::{FencingMethod, Links, PhasesSpec, Resource, Scenario, SessionUse};
 use crate::recipes::{Election, RecipeKind, StepDown};
 
@@ -31,9 +31,11 @@ pub struct Cell {
     pub fault_name: String,
     /// The fault.
     pub fault: FaultSpec,
-    /// Number of groups.
+    /// The fault that strikes with it, if any.
+    pub with: Option<FaultSpec>,
+    /// Number of groups; 0 in a cell without candidates, which is about its servers alone.
     pub groups: u32,
-    /// Number of hosts.
+    /// Number of hosts; 0 in a cell without candidates.
     pub hosts: u16,
     /// Number of candidates of each group.
     pub candidates_per_group: u32,
@@ -65,6 +67,11 @@ pub struct Cell {
     pub tick_ms: u64,
     /// Whether the servers force their log to disk.
     pub fsync: bool,
+    /// `initLimit` and `syncLimit`, in ticks, where they are told.
+    pub init_limit: Option<u32>,
+    pub sync_limit: Option<u32>,
+    /// How often servers are asked for their state, in milliseconds; None in cells without faults on servers.
+    pub watch_ms: Option<u64>,
     /// How long the phases take.
     pub phases: PhasesSpec,
     /// What must be seen and what not.
@@ -107,11 +114,36 @@ impl Cell {
         }
     }
 
-    /// The most hosts that a fault may take out at a time: fewer than half of them, but one at least; all of them where
-    /// the fault says so.
+    /// The kinds of its faults: the one it is called after, and the one that strikes with it.
+    pub fn kinds(&self) -> impl Iterator<Item = FaultKind> {
+        std::iter::once(&self.fault).chain(&self.with).map(|fault| fault.kind)
+    }
+
+    /// Its faults with their names, as [`Cell::kinds`].
+    pub fn faults(&self) -> impl Iterator<Item = (&str, &FaultSpec)> {
+        let with = self.fault.with.as_deref().zip(self.with.as_ref());
+        std::iter::once((self.fault_name.as_str(), &self.fault)).chain(with)
+    }
+
+    /// The most hosts that may be out when a fault has struck: fewer than half of them, but one at least; all of them
+    /// where the fault allows a majority.
     #[must_use]
-    pub fn hosts_out_max(&self) -> u16 {
-        if self.fault.allow_majority { self.hosts } else { (self.hosts.saturating_sub(1) / 2).max(1) }
+    pub fn hosts_out_max(&self, allow_majority: bool) -> u16 {
+        if allow_majority { self.hosts } else { (self.hosts.saturating_sub(1) / 2).max(1) }
+    }
+
+    /// The most servers that may be out when a fault has struck: fewer than half of them, so that a quorum is left; all
+    /// of them where the fault allows a majority.
+    #[must_use]
+    pub fn servers_out_max(&self, allow_majority: bool) -> u32 {
+        if allow_majority { self.servers } else { self.servers.saturating_sub(1) / 2 }
+    }
+
+    /// How long a leader and a follower of the ensemble may hear nothing of each other, in milliseconds: as told, else
+    /// 10 s and 5 ticks at least.
+    #[must_use]
+    pub fn sync_limit_ms(&self) -> u64 {
+        self.sync_limit.map_or_else(|| (5 * self.tick_ms).max(10_000), |limit| u64::from(limit) * self.tick_ms)
     }
 }
 
@@ -181,11 +213,15 @@ pub(super) fn fault_names(scenario: &Scenario) -> Vec<String> {
 fn set_fault(scenario: &Scenario, cell: &mut Cell, name: &str) {
     cell.fault = scenario.faults.get(name).cloned().unwrap_or_else(FaultSpec::none);
     cell.fault_name = name.to_owned();
+    cell.with = cell.fault.with.as_ref().and_then(|with| scenario.faults.get(with)).cloned();
+    let profits = cell.kinds().any(|kind| kind.needs_links() || kind.profits_by_links());
     cell.over_links = match scenario.election.links {
         Links::Always => true,
         Links::Never => false,
-        Links::Auto => cell.fault.kind.needs_links() || cell.fault.kind.profits_by_links(),
+        Links::Auto => profits,
     };
+    let watched = cell.kinds().any(FaultKind::hits_servers);
+    cell.watch_ms = watched.then_some(scenario.ensemble.watch_ms);
 }
 
 fn base(scenario: &Scenario) -> Cell {
@@ -197,6 +233,7 @@ fn base(scenario: &Scenario) -> Cell {
         step_down: election.step_down,
         fault_name: String::new(),
         fault: FaultSpec::none(),
+        with: None,
         groups: election.groups,
         hosts: election.hosts,
         candidates_per_group: election.candidates_per_group,
@@ -214,6 +251,9 @@ fn base(scenario: &Scenario) -> Cell {
         servers: scenario.ensemble.servers,
         tick_ms: scenario.ensemble.tick_ms,
         fsync: scenario.ensemble.fsync,
+        init_limit: scenario.ensemble.init_limit,
+        sync_limit: scenario.ensemble.sync_limit,
+        watch_ms: None,
         phases: scenario.phases.clone(),
         expect: Expect::default(),
     }
@@ -224,6 +264,9 @@ fn finish(scenario: &Scenario, cells: &mut [Cell]) {
     let mut taken = BTreeSet::new();
     for (index, cell) in cells.iter_mut().enumerate() {
         cell.index = u32::try_from(index).unwrap_or(u32::MAX);
+        if cell.groups == 0 {
+            cell.hosts = 0;
+        }
         cell.name = unique(&describe(scenario, cell), &mut taken);
         cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
         cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
@@ -236,10 +279,13 @@ fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
     given.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
 }
 
-/// Recipe and fault, and whatever else the matrix varies.
+/// Recipe and fault, and whatever else the matrix varies. Without candidates nothing follows a recipe.
 fn describe(scenario: &Scenario, cell: &Cell) -> String {
     let matrix = &scenario.matrix;
-    let mut words = vec![cell.recipe.name().to_owned(), cell.fault_name.clone()];
+    let mut words = vec![cell.fault_name.clone()];
+    if cell.groups > 0 {
+        words.insert(0, cell.recipe.name().to_owned());
+    }
     let mut add = |varies: bool, word: String| {
         if varies {
             words.push(word);

@@ -76,6 +76,9 @@ pub struct ExpectSpec {
     /// Other candidates woken per leader loss; what the recipe promises unless told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<ExpectedFanOut>,
+    /// Id of the server that must lead the ensemble after each of its elections; whichever the votes elect unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_leader: Option<u32>,
     /// Why, for the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
@@ -94,6 +97,8 @@ pub struct Expect {
     pub unplanned: Expectation,
     /// Other candidates woken per leader loss; `None`: what the recipe promises.
     pub fan_out: Option<ExpectedFanOut>,
+    /// Id of the server that must lead the ensemble after each of its elections; `None`: whichever the votes elect.
+    pub server_leader: Option<u32>,
     /// Why, for the report.
     pub because: String,
 }
@@ -123,6 +128,7 @@ pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
         expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
         expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
         expect.fan_out = entry.fan_out.or(expect.fan_out);
+        expect.server_leader = entry.server_leader.or(expect.server_leader);
         if let Some(because) = &entry.because {
             expect.because.clone_from(because);
         }

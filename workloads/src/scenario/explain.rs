@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::cell::Cell;
 use super::schema::Scenario;
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, PlannedFault, plan};
 
 /// Sessions that a modest machine connects and enrols in a second, for the estimate alone.
 const ENROL_A_SECOND: u64 = 1_000;
@@ -46,7 +46,13 @@ fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total
     writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), duration(total_ms))?;
     let ensemble = &scenario.ensemble;
     let fsync = if ensemble.fsync { "on" } else { "off" };
-    writeln!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", ensemble.servers, ensemble.tick_ms)?;
+    write!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", ensemble.servers, ensemble.tick_ms)?;
+    for (name, limit) in [("initLimit", ensemble.init_limit), ("syncLimit", ensemble.sync_limit)] {
+        if let Some(limit) = limit {
+            write!(text, ", {name} {limit} ticks ({})", duration(u64::from(limit) * ensemble.tick_ms))?;
+        }
+    }
+    writeln!(text)?;
     for warning in scenario.warnings() {
         writeln!(text, "warning: {warning}")?;
     }
@@ -55,6 +61,21 @@ fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total
 
 fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "\n{}. {}  (about {})", cell.index + 1, cell.name, duration(cell_duration_ms(cell, plan)))?;
+    if cell.groups > 0 {
+        candidates(text, cell)?;
+    } else {
+        writeln!(text, "   no candidates: {} servers alone", cell.servers)?;
+    }
+    if let Some(watch_ms) = cell.watch_ms {
+        writeln!(text, "   every server is asked for its state every {watch_ms} ms")?;
+    }
+    for fault in &plan.faults {
+        planned(text, fault)?;
+    }
+    expected(text, cell)
+}
+
+fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
     writeln!(
         text,
         "   {} candidates: {} groups of {} on {} hosts; {}, {}, T {} ms; sessions {} ({} in all); {}; resource {}",
@@ -75,23 +96,49 @@ fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
     if cell.over_links {
         write!(text, ", {} for the links", 2 * cell.session_count() + DESCRIPTORS_BESIDE)?;
     }
-    writeln!(text)?;
-    for fault in &plan.faults {
-        let lasts = fault.for_ms.map(|ms| format!(" for {}", duration(ms))).unwrap_or_default();
-        writeln!(text, "   {:>9}  {} on {}{lasts}", duration(fault.at_ms), fault.kind, fault.target)?;
+    writeln!(text)
+}
+
+fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
+    let lasts = fault.for_ms.map(|ms| format!(" for {}", duration(ms))).unwrap_or_default();
+    write!(text, "   {:>9}  {} on {}{lasts}", duration(fault.at_ms), fault.kind, fault.target)?;
+    if let Some(restart) = &fault.restart {
+        if !restart.behind.is_empty() {
+            write!(text, ", {} lagging behind", ids(&restart.behind))?;
+        }
+        let data = if restart.empty { "emptied" } else { "on their data" };
+        write!(text, ", started {data} in the order {}", ids(&restart.order))?;
+        match restart.gap_ms {
+            0 => write!(text, ", all at once")?,
+            gap_ms => write!(text, ", {} apart", duration(gap_ms))?,
+        }
     }
+    writeln!(text)
+}
+
+fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
     let expect = &cell.expect;
-    write!(
-        text,
-        "   expected: overlap {}, stale writes {}, unplanned {}",
-        expect.overlap.name(),
-        expect.stale_writes.name(),
-        expect.unplanned.name()
-    )?;
+    let mut what = Vec::new();
+    if cell.groups > 0 {
+        what.push(format!("overlap {}", expect.overlap.name()));
+        what.push(format!("stale writes {}", expect.stale_writes.name()));
+        what.push(format!("unplanned {}", expect.unplanned.name()));
+    }
+    match expect.server_leader {
+        Some(leader) => what.push(format!("server {leader} leads the ensemble")),
+        None if cell.groups == 0 => what.push("the server that the votes elect leads the ensemble".to_owned()),
+        None => {}
+    }
+    write!(text, "   expected: {}", what.join(", "))?;
     if !expect.because.is_empty() {
         write!(text, " ({})", expect.because)?;
     }
     writeln!(text)
+}
+
+fn ids(ids: &[u32]) -> String {
+    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+    ids.join(", ")
 }
 
 fn duration(ms: u64) -> String {

@@ -30,11 +30,19 @@ pub enum FaultKind {
     Slow,
     /// The host's process is stopped, as by a long garbage collection, and continued.
     Pause,
+    /// A server is killed. It is started again on its data after `for_ms`; without it, when the cell ends.
+    ServerKill,
+    /// A server is stopped, as by a long garbage collection, and continued.
+    ServerPause,
+    /// Nothing passes between the servers hit and the other ones; clients reach all of them.
+    ServerPartition,
+    /// All servers are killed, then started again in `order`, `gap_ms` apart.
+    ServerRestartAll,
 }
 
 impl FaultKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::None,
         Self::Resign,
         Self::Crash,
@@ -45,6 +53,10 @@ impl FaultKind {
         Self::PartitionDown,
         Self::Slow,
         Self::Pause,
+        Self::ServerKill,
+        Self::ServerPause,
+        Self::ServerPartition,
+        Self::ServerRestartAll,
     ];
 
     /// Its name in scenarios and records.
@@ -61,13 +73,23 @@ impl FaultKind {
             Self::PartitionDown => "partition-down",
             Self::Slow => "slow",
             Self::Pause => "pause",
+            Self::ServerKill => "server-kill",
+            Self::ServerPause => "server-pause",
+            Self::ServerPartition => "server-partition",
+            Self::ServerRestartAll => "server-restart-all",
         }
     }
 
     /// True for faults that hit hosts whole; the others hit single candidates.
     #[must_use]
     pub fn hits_hosts(self) -> bool {
-        !matches!(self, Self::None | Self::Resign | Self::Expire)
+        !matches!(self, Self::None | Self::Resign | Self::Expire) && !self.hits_servers()
+    }
+
+    /// True for faults on the servers, which hit no candidate themselves.
+    #[must_use]
+    pub fn hits_servers(self) -> bool {
+        matches!(self, Self::ServerKill | Self::ServerPause | Self::ServerPartition | Self::ServerRestartAll)
     }
 
     /// True for faults that take a host out: no more than a minority of hosts at a time, unless the scenario asks for it.
@@ -95,16 +117,16 @@ impl FaultKind {
         matches!(self, Self::Crash | Self::Pause)
     }
 
-    /// True for faults that last, and so must say how long.
+    /// True for faults that last, and so must say how long. A restart of all servers is over when all are started.
     #[must_use]
     pub fn needs_duration(self) -> bool {
-        matches!(self, Self::Slow | Self::Pause) || self.is_partition()
+        matches!(self, Self::Slow | Self::Pause | Self::ServerPause | Self::ServerPartition) || self.is_partition()
     }
 
     /// True for faults that may say how long they last.
     #[must_use]
     pub fn takes_duration(self) -> bool {
-        self.needs_duration() || matches!(self, Self::None | Self::Crash)
+        self.needs_duration() || matches!(self, Self::None | Self::Crash | Self::ServerKill)
     }
 }
 
@@ -142,6 +164,12 @@ pub enum TargetKind {
     Followers,
     /// A `share` of all hosts, or of all candidates.
     Share,
+    /// Of faults on servers: the one that leads the ensemble.
+    EnsembleLeader,
+    /// Of faults on servers: any one that follows.
+    EnsembleFollower,
+    /// Of faults on servers: those with the ids in `servers`.
+    Servers,
 }
 
 impl TargetKind {
@@ -154,7 +182,16 @@ impl TargetKind {
             Self::Host => "host",
             Self::Followers => "followers",
             Self::Share => "share",
+            Self::EnsembleLeader => "ensemble-leader",
+            Self::EnsembleFollower => "ensemble-follower",
+            Self::Servers => "servers",
         }
+    }
+
+    /// True for targets that are servers; the others are hosts or candidates.
+    #[must_use]
+    pub fn is_of_servers(self) -> bool {
+        matches!(self, Self::EnsembleLeader | Self::EnsembleFollower | Self::Servers)
     }
 }
 
@@ -177,7 +214,8 @@ pub enum Direction {
 pub struct FaultSpec {
     /// What is done.
     pub kind: FaultKind,
-    /// Whom it hits. Without it: `leaders` for resign and expire, `host-leading-most` for the others.
+    /// Whom it hits. Without it: `leaders` for resign and expire, `ensemble-leader` for faults on servers,
+    /// `host-leading-most` for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetKind>,
     /// For the targets `leaders` and `followers`: in how many groups, 1 unless told.
@@ -213,9 +251,31 @@ pub struct FaultSpec {
     /// For `slow`: which way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// Allows it to take more than a minority of the hosts out at a time.
+    /// Allows it to take more than a minority of the hosts, or of the servers, out at a time. A restart of all servers needs
+    /// no leave: it gives them back.
     #[serde(default)]
     pub allow_majority: bool,
+    /// For the target `servers`: their ids, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<u32>,
+    /// For `server-restart-all`: the ids of all servers in the order in which they are started; ascending without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<u32>,
+    /// For `server-restart-all`: from one start to the next, in milliseconds; all at once without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_ms: Option<u64>,
+    /// For `server-restart-all`: their data is removed while they are down. Only in cells without candidates.
+    #[serde(default)]
+    pub empty: bool,
+    /// For `server-restart-all`: ids of servers that are killed first, while the others go on with some writes, and so lag behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<u32>,
+    /// Name of another fault that strikes each time this one does, whatever its own `repeat` and `every_ms` say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// How long after this one the other strikes, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_after_ms: Option<u64>,
 }
 
 fn one() -> u32 {
@@ -241,6 +301,13 @@ impl FaultSpec {
             rate_kb: None,
             direction: None,
             allow_majority: false,
+            servers: Vec::new(),
+            order: Vec::new(),
+            gap_ms: None,
+            empty: false,
+            behind: Vec::new(),
+            with: None,
+            with_after_ms: None,
         }
     }
 
@@ -248,7 +315,11 @@ impl FaultSpec {
     #[must_use]
     pub fn target(&self) -> Target {
         let candidates = matches!(self.kind, FaultKind::Resign | FaultKind::Expire);
-        let usual = if candidates { TargetKind::Leaders } else { TargetKind::HostLeadingMost };
+        let usual = match self.kind {
+            _ if candidates => TargetKind::Leaders,
+            kind if kind.hits_servers() => TargetKind::EnsembleLeader,
+            _ => TargetKind::HostLeadingMost,
+        };
         let (groups, hosts) = (self.groups.unwrap_or(1), self.hosts.unwrap_or(1));
         match self.target.unwrap_or(usual) {
             TargetKind::Leaders => Target::Leaders { groups },
@@ -256,6 +327,10 @@ impl FaultSpec {
             TargetKind::Host => Target::Host { hosts },
             TargetKind::Followers => Target::Followers { groups },
             TargetKind::Share => Target::Share { share: self.share.unwrap_or(1.0) },
+            _ if self.kind == FaultKind::ServerRestartAll => Target::AllServers,
+            TargetKind::EnsembleLeader => Target::EnsembleLeader,
+            TargetKind::EnsembleFollower => Target::EnsembleFollower,
+            TargetKind::Servers => Target::Servers { ids: self.servers.clone() },
         }
     }
 
@@ -272,7 +347,7 @@ impl FaultSpec {
 const NONE_MS: u64 = 5_000;
 
 /// Whom a fault hits, with how many of them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
     /// The leaders of this many groups.
@@ -285,6 +360,14 @@ pub enum Target {
     Followers { groups: u32 },
     /// A share of all.
     Share { share: f64 },
+    /// The server that leads the ensemble.
+    EnsembleLeader,
+    /// A server that follows.
+    EnsembleFollower,
+    /// The servers with these ids.
+    Servers { ids: Vec<u32> },
+    /// Every server.
+    AllServers,
 }
 
 impl fmt::Display for Target {
@@ -296,6 +379,13 @@ impl fmt::Display for Target {
             Self::Host { hosts } => write!(f, "{hosts} of the hosts"),
             Self::Followers { groups } => write!(f, "a follower in each of {groups} groups"),
             Self::Share { share } => write!(f, "{} % of all", share * 100.0),
+            Self::EnsembleLeader => f.write_str("the ensemble's leader"),
+            Self::EnsembleFollower => f.write_str("a follower of the ensemble"),
+            Self::Servers { ids } => {
+                let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+                write!(f, "server{} {}", if ids.len() == 1 { "" } else { "s" }, ids.join(", "))
+            }
+            Self::AllServers => f.write_str("all servers"),
         }
     }
 }

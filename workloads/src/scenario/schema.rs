@@ -57,11 +57,30 @@ pub struct EnsembleSpec {
     pub tick_ms: u64,
     /// Whether the servers force their log to disk.
     pub fsync: bool,
+    /// `initLimit`, in ticks: how long a server may take to join its leader. 20 s, and 10 ticks at least, without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub init_limit: Option<u32>,
+    /// `syncLimit`, in ticks: how long a leader and a follower may hear nothing of each other before they part. 10 s, and 5
+    /// ticks at least, without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync_limit: Option<u32>,
+    /// How long the servers are kept busy before the first cell, so that it does not pay for cold ones, in milliseconds.
+    pub warm_up_ms: u64,
+    /// How often every server is asked for its state in cells with faults on servers, in milliseconds.
+    pub watch_ms: u64,
 }
 
 impl Default for EnsembleSpec {
     fn default() -> Self {
-        Self { servers: 3, tick_ms: 500, fsync: false }
+        Self {
+            servers: 3,
+            tick_ms: 500,
+            fsync: false,
+            init_limit: None,
+            sync_limit: None,
+            warm_up_ms: 6_000,
+            watch_ms: 20,
+        }
     }
 }
 

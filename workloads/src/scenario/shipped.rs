@@ -12,11 +12,14 @@ pub struct Shipped {
 }
 
 /// All of them. A new one is a file and a line here.
-pub const SHIPPED: [Shipped; 4] = [
+pub const SHIPPED: [Shipped; 7] = [
     Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
     Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
     Shipped { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
     Shipped { name: "thousand", text: include_str!("../../scenarios/thousand.toml") },
+    Shipped { name: "sequential-start", text: include_str!("../../scenarios/sequential-start.toml") },
+    Shipped { name: "quorum-loss", text: include_str!("../../scenarios/quorum-loss.toml") },
+    Shipped { name: "reconnect", text: include_str!("../../scenarios/reconnect.toml") },
 ];
 
 impl Shipped {

@@ -3,34 +3,22 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::super::EnsembleError;
-use super::{LocalOptions, ServerPorts};
-
-/// Time that a follower has to join its leader, and that it may lag: those of ZooKeeper's sample configuration (10 and 5
-/// ticks of 2 s), kept as times because a small tick must not make the ensemble fall apart on a busy machine.
-const INIT_MS: u64 = 20_000;
-const SYNC_MS: u64 = 10_000;
+use super::LocalOptions;
+use super::ports::Ports;
 
 /// Makes server `id`'s folder with its configuration: `zoo.cfg`, `conf/` (for the class path), `data/`, `tmp/`.
-pub(super) fn write(
-    folder: &Path,
-    id: u32,
-    ports: &[ServerPorts],
-    options: &LocalOptions,
-) -> Result<(), EnsembleError> {
-    let io = |what, path: &Path| {
-        let path = path.to_owned();
-        move |source| EnsembleError::Io { what, path, source }
-    };
+pub(super) fn write(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Result<(), EnsembleError> {
     for sub in ["conf", "data", "tmp"] {
         let path = folder.join(sub);
         fs::create_dir_all(&path).map_err(io("make the folder", &path))?;
     }
     let files = [
         ("zoo.cfg", zoo_cfg(folder, id, ports, options)),
-        ("data/myid", format!("{id}\n")),
+        ("data/myid", myid(id)),
         ("conf/simplelogger.properties", SLF4J_SIMPLE.to_owned()),
         ("conf/logback.xml", LOGBACK.to_owned()),
         ("conf/log4j.properties", LOG4J.to_owned()),
@@ -42,10 +30,27 @@ pub(super) fn write(
     Ok(())
 }
 
-fn zoo_cfg(folder: &Path, id: u32, ports: &[ServerPorts], options: &LocalOptions) -> String {
-    let tick = options.tick_ms;
-    let ticks = |ms: u64, at_least: u64| ms.div_ceil(tick).max(at_least);
-    let own = ports[id as usize - 1];
+/// Makes server `id` one that has never run: its data goes, its id stays.
+pub(super) fn empty(folder: &Path, id: u32) -> Result<(), EnsembleError> {
+    let data = folder.join("data");
+    fs::remove_dir_all(&data).map_err(io("remove", &data))?;
+    fs::create_dir(&data).map_err(io("make the folder", &data))?;
+    let path = data.join("myid");
+    fs::write(&path, myid(id)).map_err(io("write", &path))
+}
+
+fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EnsembleError {
+    let path = path.to_owned();
+    move |source| EnsembleError::Io { what, path, source }
+}
+
+fn myid(id: u32) -> String {
+    format!("{id}\n")
+}
+
+fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> String {
+    let ticks = options.ticks();
+    let own = ports.servers[id as usize - 1];
     // Session timeouts keep their default bounds of 2 to 20 ticks: users meet those, so the benchmark does too.
     // Snapshots are rare, so that writing them does not show up in the latencies.
     let mut text = format!(
@@ -63,15 +68,18 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &[ServerPorts], options: &LocalOptions
          fsync.warningthresholdms=1000\n\
          preAllocSize=4096\n\
          snapCount=10000000\n",
-        init = ticks(INIT_MS, 10),
-        sync = ticks(SYNC_MS, 5),
+        tick = ticks.tick_ms,
+        init = ticks.init(),
+        sync = ticks.sync(),
         data = folder.join("data").display(),
         client = own.client,
         fsync = if options.fsync { "yes" } else { "no" },
     );
-    if ports.len() > 1 {
-        for (peer, p) in (1..).zip(ports) {
-            let _ = writeln!(text, "server.{peer}=127.0.0.1:{}:{}", p.quorum, p.election);
+    if ports.servers.len() > 1 {
+        for (peer, p) in (1..).zip(&ports.servers) {
+            let link = ports.links.iter().find(|link| link.from == id && link.to == peer);
+            let (quorum, election) = link.map_or((p.quorum, p.election), |link| (link.quorum, link.election));
+            let _ = writeln!(text, "server.{peer}=127.0.0.1:{quorum}:{election}");
         }
     }
     if id == 1 {
@@ -82,19 +90,19 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &[ServerPorts], options: &LocalOptions
 
 // Logs go to the standard streams, and from there to the server's one log file, where the JVM's own messages end up too.
 // Warnings only, but for the quorum's life: at `info` a server writes a line a refused create, which lock-race provokes by
-// the thousand.
+// the thousand. Every entry begins with its time, in RFC 3339; the JVM is told to be in UTC.
 
 const SLF4J_SIMPLE: &str = "\
 org.slf4j.simpleLogger.logFile=System.err
 org.slf4j.simpleLogger.defaultLogLevel=warn
 org.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum=info
 org.slf4j.simpleLogger.showDateTime=true
-org.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS
+org.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX
 ";
 
-const LOGBACK: &str = r#"<configuration>
+pub(in crate::ensemble) const LOGBACK: &str = r#"<configuration>
   <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
-    <encoder><pattern>%d{ISO8601} [%t] %p %c - %m%n</pattern></encoder>
+    <encoder><pattern>%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} [%t] %p %c - %m%n</pattern></encoder>
   </appender>
   <logger name="org.apache.zookeeper.server.quorum" level="INFO"/>
   <root level="WARN"><appender-ref ref="OUT"/></root>
@@ -106,21 +114,25 @@ log4j.rootLogger=WARN, OUT
 log4j.logger.org.apache.zookeeper.server.quorum=INFO
 log4j.appender.OUT=org.apache.log4j.ConsoleAppender
 log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
-log4j.appender.OUT.layout.ConversionPattern=%d{ISO8601} [%t] %p %c - %m%n
+log4j.appender.OUT.layout.ConversionPattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} [%t] %p %c - %m%n
 ";
 
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::super::{LocalOptions, ServerPorts};
+    use super::super::LocalOptions;
+    use super::super::ports::{LinkPorts, Ports, ServerPorts};
     use super::zoo_cfg;
 
     fn text(servers: u16, tick_ms: u64) -> String {
         let port = |i| ServerPorts { client: 10_000 + i, quorum: 10_100 + i, election: 10_200 + i };
-        let ports: Vec<_> = (1..=servers).map(port).collect();
-        let options = LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from("hustings")) };
-        zoo_cfg(Path::new("/run/s"), 1, &ports, &options)
+        let ports = Ports { servers: (1..=servers).map(port).collect(), links: Vec::new() };
+        zoo_cfg(Path::new("/run/s"), 1, &ports, &options(tick_ms))
+    }
+
+    fn options(tick_ms: u64) -> LocalOptions {
+        LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from("hustings")) }
     }
 
     #[test]
@@ -128,6 +140,27 @@ mod tests {
         assert!(text(3, 100).contains("initLimit=200\nsyncLimit=100\n"));
         assert!(text(3, 2000).contains("initLimit=10\nsyncLimit=5\n"));
         assert!(text(3, 60_000).contains("initLimit=10\nsyncLimit=5\n"));
+    }
+
+    #[test]
+    fn limits_that_are_asked_for_are_in_ticks() {
+        let options = LocalOptions { init_limit: Some(7), sync_limit: Some(3), ..options(100) };
+        let server = ServerPorts { client: 1, quorum: 2, election: 3 };
+        let ports = Ports { servers: vec![server], links: Vec::new() };
+        assert!(zoo_cfg(Path::new("/run/s"), 1, &ports, &options).contains("initLimit=7\nsyncLimit=3\n"));
+    }
+
+    #[test]
+    fn a_server_knows_itself_by_its_own_ports_and_the_others_by_its_links_to_them() {
+        let server = |i: u16| ServerPorts { client: 10 + i, quorum: 20 + i, election: 30 + i };
+        let link = |(from, to, port)| LinkPorts { from, to, quorum: port, election: port + 1 };
+        let ports = Ports { servers: vec![server(1), server(2)], links: [(1, 2, 40), (2, 1, 50)].map(link).to_vec() };
+        let peers = |id| {
+            let text = zoo_cfg(Path::new("/run/s"), id, &ports, &options(500));
+            text.lines().filter(|line| line.starts_with("server.")).map(ToOwned::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(peers(1), ["server.1=127.0.0.1:21:31", "server.2=127.0.0.1:40:41"]);
+        assert_eq!(peers(2), ["server.1=127.0.0.1:50:51", "server.2=127.0.0.1:22:32"]);
     }
 
     #[test]

@@ -2,12 +2,15 @@
 //! their own. Nothing of the system's ZooKeeper is used but its jars.
 
 mod config;
+mod control;
 mod install;
+mod log;
 mod options;
 mod ports;
+mod quorum_links;
 mod server;
-mod serving;
 
+use std::cell::RefCell;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,13 +19,18 @@ use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
 
+pub(super) use config::LOGBACK;
 pub use install::{Install, Layout, Places};
 pub use options::{LocalOptions, heap_mb_for};
-pub use ports::{ServerPorts, count_free, reserve};
+pub use ports::count_free;
+pub(super) use ports::{check_free, reserve_row};
 
-use super::{Ensemble, EnsembleError, four_letter};
+use super::serving::{self, Starting};
+use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use crate::links::{LinkError, Mesh};
 use crate::workdir::WorkDir;
-use server::ServerProcess;
+use ports::Ports;
+use server::{Launcher, ServerProcess};
 
 /// How often a start is tried again with other ports when another process took one between the choice and the bind.
 const PORT_ATTEMPTS_MAX: u32 = 5;
@@ -32,7 +40,10 @@ const ASK_WITHIN: Duration = Duration::from_secs(10);
 /// Child JVMs, stopped by [`Ensemble::stop`]; dropped, they are killed without being waited for.
 #[derive(Debug)]
 pub struct LocalEnsemble {
-    servers: Vec<ServerProcess>,
+    servers: RefCell<Vec<ServerProcess>>,
+    /// The links between the servers, if they have any.
+    mesh: Option<Mesh>,
+    launcher: Launcher,
     folder: PathBuf,
     version: String,
     described: String,
@@ -53,7 +64,7 @@ impl LocalEnsemble {
         let install = Install::find(&options.places)?;
         let mut attempt = 1;
         loop {
-            let ports = ports::reserve(options.servers, options.base_port, attempt)?;
+            let ports = ports::reserve(options.servers, options.quorum_links, options.base_port, attempt)?;
             match Self::start_on(&options, &install, &ports, work).await {
                 Err(error) if options.base_port.is_none() && attempt < PORT_ATTEMPTS_MAX && lost_a_port(&error) => {
                     tracing::info!("another process took a port while the ensemble was starting: trying other ports");
@@ -67,14 +78,26 @@ impl LocalEnsemble {
     async fn start_on(
         options: &LocalOptions,
         install: &Install,
-        ports: &[ServerPorts],
+        ports: &Ports,
         work: &WorkDir,
     ) -> Result<Self, EnsembleError> {
         // A run may start several ensembles, one after the other.
         static COUNT: AtomicU32 = AtomicU32::new(1);
         let folder = work.path().join(format!("ensemble-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-        let mut ensemble = Self { servers: Vec::new(), folder, version: String::new(), described: String::new() };
-        let started = ensemble.start_servers(options, install, ports, work).await;
+        let children = work.children().map_err(|source| EnsembleError::Io {
+            what: "open the notes on children in",
+            path: work.path().to_owned(),
+            source,
+        })?;
+        let mut ensemble = Self {
+            servers: RefCell::default(),
+            mesh: None,
+            launcher: Launcher { options: options.clone(), install: install.clone(), children },
+            folder,
+            version: String::new(),
+            described: String::new(),
+        };
+        let started = ensemble.start_servers(ports).await;
         if let Err(error) = started {
             // The first error is the one to tell; what cannot be cleaned now is cleaned by the run's folder going.
             let _ = ensemble.stop().await;
@@ -83,36 +106,41 @@ impl LocalEnsemble {
         Ok(ensemble)
     }
 
-    async fn start_servers(
-        &mut self,
-        options: &LocalOptions,
-        install: &Install,
-        ports: &[ServerPorts],
-        work: &WorkDir,
-    ) -> Result<(), EnsembleError> {
-        for (id, own) in (1..).zip(ports) {
+    async fn start_servers(&mut self, ports: &Ports) -> Result<(), EnsembleError> {
+        let Launcher { options, install, .. } = &self.launcher;
+        if !ports.links.is_empty() {
+            self.mesh = Some(Mesh::start(&options.exe, quorum_links::ways(ports)).await?);
+        }
+        for (id, own) in (1..).zip(&ports.servers) {
             let folder = self.folder.join(format!("server-{id}"));
             config::write(&folder, id, ports, options)?;
-            self.servers.push(ServerProcess::spawn(id, own.client, folder, options, install, work)?);
+            self.servers.get_mut().push(ServerProcess::spawn(id, own.client, folder, &self.launcher)?);
         }
-        let srvr = serving::wait_until_serving(&mut self.servers, options.start_within).await?;
+        let srvr = serving::wait_until_serving(self.servers.get_mut(), options.start_within).await?;
         let version = four_letter::version(&srvr).map(ToOwned::to_owned).or_else(|| install.version.clone());
         self.version = version.unwrap_or_else(|| "unknown".to_owned());
         self.described = format!(
-            "local: {} ZooKeeper {} server{} on 127.0.0.1, {}; chosen because {}",
+            "local: {} ZooKeeper {} server{} on 127.0.0.1{}, {}; chosen because {}",
             options.servers,
             self.version,
             if options.servers == 1 { "" } else { "s" },
+            if self.mesh.is_some() { " with links between them" } else { "" },
             install.describe(),
             options.why
         );
         Ok(())
     }
 
-    /// Pids of servers 1 to n, while they run.
+    /// Pids of those of servers 1 to n that run.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        self.servers.iter().filter_map(ServerProcess::pid).collect()
+        self.servers.borrow().iter().filter_map(ServerProcess::pid).collect()
+    }
+
+    /// Pids of the proxies that carry the links between the servers.
+    #[must_use]
+    pub fn link_pids(&self) -> Vec<u32> {
+        self.mesh.as_ref().map(Mesh::pids).unwrap_or_default()
     }
 
     /// Where the servers keep their configuration, data and logs.
@@ -122,9 +150,23 @@ impl LocalEnsemble {
     }
 }
 
+impl Starting for Vec<ServerProcess> {
+    fn addrs(&self) -> Vec<SocketAddr> {
+        self.iter().map(|server| server.addr).collect()
+    }
+
+    async fn check_alive(&mut self) -> Result<(), EnsembleError> {
+        self.iter_mut().try_for_each(ServerProcess::check_alive)
+    }
+
+    async fn log_tail(&self, server: u32) -> String {
+        self.iter().find(|s| s.id == server).map(ServerProcess::log_tail).unwrap_or_default()
+    }
+}
+
 impl Ensemble for LocalEnsemble {
     fn servers(&self) -> Vec<SocketAddr> {
-        self.servers.iter().map(|s| s.addr).collect()
+        self.servers.borrow().iter().map(|s| s.addr).collect()
     }
 
     fn kind(&self) -> &str {
@@ -141,19 +183,40 @@ impl Ensemble for LocalEnsemble {
 
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {
         Box::pin(async move {
-            let asked = self.servers.iter().find(|s| s.id == server).ok_or(EnsembleError::NoSuchServer(server))?;
-            four_letter::ask(asked.addr, word, ASK_WITHIN).await.map_err(|source| EnsembleError::Ask { server, source })
+            let addr = self.servers.borrow().iter().find(|s| s.id == server).map(|s| s.addr);
+            let addr = addr.ok_or(EnsembleError::NoSuchServer(server))?;
+            four_letter::ask(addr, word, ASK_WITHIN).await.map_err(|source| EnsembleError::Ask { server, source })
         })
     }
 
-    fn check_alive(&mut self) -> Result<(), EnsembleError> {
-        self.servers.iter_mut().try_for_each(ServerProcess::check_alive)
+    fn control(&self) -> Option<&dyn ServerControl> {
+        Some(self)
     }
 
-    fn stop(&mut self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+    fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>> {
         Box::pin(async move {
-            let stopped = futures::future::join_all(self.servers.iter_mut().map(ServerProcess::stop)).await;
-            self.servers.clear();
+            let path = self.servers.borrow().iter().find(|s| s.id == server).map(ServerProcess::log_path);
+            let path = path.ok_or(EnsembleError::NoSuchServer(server))?;
+            let from = path.clone();
+            // A long one takes a moment, which this thread has not.
+            let read = tokio::task::spawn_blocking(move || log::read(&from)).await;
+            let read = read.map_err(std::io::Error::other).flatten();
+            read.map(Some).map_err(|source| EnsembleError::Io { what: "read", path, source })
+        })
+    }
+
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+        let alive = self.servers.borrow_mut().iter_mut().try_for_each(ServerProcess::check_alive);
+        Box::pin(std::future::ready(alive))
+    }
+
+    fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+        Box::pin(async move {
+            let mut servers = self.servers.take();
+            let stopped = futures::future::join_all(servers.iter_mut().map(ServerProcess::stop)).await;
+            if let Some(mesh) = &self.mesh {
+                mesh.end();
+            }
             let removed = match fs::remove_dir_all(&self.folder) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                     Err(EnsembleError::Io { what: "remove", path: self.folder.clone(), source })
@@ -168,7 +231,7 @@ impl Ensemble for LocalEnsemble {
 impl Drop for LocalEnsemble {
     fn drop(&mut self) {
         // The servers' handles kill their processes when they are dropped.
-        self.servers.clear();
+        self.servers.get_mut().clear();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -179,6 +242,8 @@ fn lost_a_port(error: &EnsembleError) -> bool {
         EnsembleError::Died { log, .. } | EnsembleError::NotServing { log, .. } => {
             log.contains("Address already in use")
         }
+        // The proxy says so when it cannot listen.
+        EnsembleError::Links(LinkError::Refused { status, .. }) => *status == 500,
         _ => false,
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::EnsembleError;
+use super::super::limits::Ticks;
 use super::Places;
 
 #[derive(Clone, Debug)]
@@ -12,11 +13,18 @@ pub struct LocalOptions {
     pub servers: u32,
     /// `tickTime`, in milliseconds. Session timeouts are clamped to 2 to 20 of it.
     pub tick_ms: u64,
+    /// `initLimit`, in ticks: the time that a follower has to join its leader. None: that of ZooKeeper's sample, as a time.
+    pub init_limit: Option<u32>,
+    /// `syncLimit`, in ticks: how far a follower may lag before it is given up. None: that of ZooKeeper's sample, as a time.
+    pub sync_limit: Option<u32>,
+    /// Whether servers reach each other over links, which a cut needs.
+    pub quorum_links: bool,
     /// Whether a server syncs its transaction log to disk before it acknowledges.
     pub fsync: bool,
     /// Largest heap of each JVM, in MiB; see [`heap_mb_for`].
     pub heap_mb: u32,
-    /// Client ports are this and the following ones, then quorum ports, then election ports. None: any free ports.
+    /// Client ports are this and the following ones, then quorum ports, then election ports, then those
+    /// of links. None: any free ports.
     pub base_port: Option<u16>,
     /// How long the servers may take until all of them serve.
     pub start_within: Duration,
@@ -37,6 +45,9 @@ impl LocalOptions {
         Self {
             servers: 3,
             tick_ms: 500,
+            init_limit: None,
+            sync_limit: None,
+            quorum_links: false,
             fsync: false,
             heap_mb: heap_mb_for(0),
             base_port: None,
@@ -49,13 +60,11 @@ impl LocalOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), EnsembleError> {
-        if ![1, 3, 5].contains(&self.servers) {
-            return Err(EnsembleError::BadSize(self.servers));
-        }
-        if !(10..=60_000).contains(&self.tick_ms) {
-            return Err(EnsembleError::BadTick(self.tick_ms));
-        }
-        Ok(())
+        self.ticks().check(self.servers)
+    }
+
+    pub(super) fn ticks(&self) -> Ticks {
+        Ticks { tick_ms: self.tick_ms, init_limit: self.init_limit, sync_limit: self.sync_limit }
     }
 }
 

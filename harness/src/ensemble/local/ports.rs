@@ -13,10 +13,28 @@ use super::super::EnsembleError;
 
 /// Ports of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerPorts {
-    pub client: u16,
-    pub quorum: u16,
-    pub election: u16,
+pub(super) struct ServerPorts {
+    pub(super) client: u16,
+    pub(super) quorum: u16,
+    pub(super) election: u16,
+}
+
+/// Ports of the links from one server to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinkPorts {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) quorum: u16,
+    pub(super) election: u16,
+}
+
+/// Ports of an ensemble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ports {
+    /// Of servers 1 to n.
+    pub(super) servers: Vec<ServerPorts>,
+    /// From every server to every other one; empty: they connect to each other's own ports.
+    pub(super) links: Vec<LinkPorts>,
 }
 
 /// Below this, ports have owners by convention.
@@ -24,17 +42,57 @@ const LOWEST: u16 = 10_000;
 /// Ports that are looked at before giving up.
 const TRIED_MAX: u16 = 4_000;
 
-/// Ports that can be bound right now: `base`, `base + 1`, … when asked for, else any. `attempt` makes another try look elsewhere.
+/// Ports that can be bound right now, with some for links when asked for: `base`, `base + 1`, … or any. `attempt` makes another
+/// try look elsewhere.
 ///
 /// # Errors
 /// [`EnsembleError::PortTaken`] names the port of an asked base; [`EnsembleError::NoPorts`] if none were found.
-pub fn reserve(servers: u32, base: Option<u16>, attempt: u32) -> Result<Vec<ServerPorts>, EnsembleError> {
+pub(super) fn reserve(servers: u32, links: bool, base: Option<u16>, attempt: u32) -> Result<Ports, EnsembleError> {
     let n = servers as usize;
+    let pairs = if links { pairs(servers) } else { Vec::new() };
     let ports = match base {
-        Some(base) => asked(servers, base)?,
-        None => free(3 * n, attempt).map_err(|source| EnsembleError::NoPorts { servers, source })?,
+        Some(base) => asked(servers, &pairs, base)?,
+        None => free(3 * n + 2 * pairs.len(), attempt).map_err(|source| EnsembleError::NoPorts { servers, source })?,
     };
-    Ok((0..n).map(|i| ServerPorts { client: ports[i], quorum: ports[n + i], election: ports[2 * n + i] }).collect())
+    let server = |i| ServerPorts { client: ports[i], quorum: ports[n + i], election: ports[2 * n + i] };
+    let link = |((from, to), own): (_, &[u16])| LinkPorts { from, to, quorum: own[0], election: own[1] };
+    let links = pairs.into_iter().zip(ports[3 * n..].chunks_exact(2)).map(link).collect();
+    Ok(Ports { servers: (0..n).map(server).collect(), links })
+}
+
+/// Every server with every other one, both ways.
+fn pairs(servers: u32) -> Vec<(u32, u32)> {
+    let all = (1..=servers).flat_map(|from| (1..=servers).map(move |to| (from, to)));
+    all.filter(|(from, to)| from != to).collect()
+}
+
+/// The first of `count` ports in a row that can be bound right now; `attempt` makes another try look elsewhere.
+///
+/// # Errors
+/// There are none among those that are looked at.
+pub(in crate::ensemble) fn reserve_row(count: u16, attempt: u32) -> io::Result<u16> {
+    let mut held: Vec<TcpListener> = Vec::new();
+    let mut next = None;
+    for port in candidates(&quiet_range(), attempt).take(usize::from(TRIED_MAX.max(count))) {
+        // The range may end and begin anew within a row.
+        if next != Some(port) {
+            held.clear();
+        }
+        match bind(port) {
+            Ok(listener) => held.push(listener),
+            Err(_) => held.clear(),
+        }
+        if held.len() == usize::from(count) {
+            return Ok(port - (count - 1));
+        }
+        next = port.checked_add(1);
+    }
+    Err(io::Error::other(format!("no {count} free ones in a row")))
+}
+
+/// Whether a port can be bound right now.
+pub(in crate::ensemble) fn check_free(port: u16) -> io::Result<()> {
+    bind(port).map(|_| ())
 }
 
 /// How many of the next `wanted` candidates for a port can be bound now, and the range that they come from.
@@ -44,9 +102,10 @@ pub fn count_free(wanted: u16) -> (usize, Range<u16>) {
     (candidates(&range, 0).take(usize::from(wanted)).filter(|port| bind(*port).is_ok()).count(), range)
 }
 
-fn asked(servers: u32, base: u16) -> Result<Vec<u16>, EnsembleError> {
+fn asked(servers: u32, pairs: &[(u32, u32)], base: u16) -> Result<Vec<u16>, EnsembleError> {
     let roles = ["client", "quorum", "election"];
-    let wanted = roles.iter().flat_map(|role| (1..=servers).map(move |server| (*role, server)));
+    let own = roles.iter().flat_map(|role| (1..=servers).map(move |server| (*role, server)));
+    let wanted = own.chain(pairs.iter().flat_map(|(from, _)| [("quorum link", *from), ("election link", *from)]));
     // Kept open until all are found free: a port must not be counted twice.
     let mut held = Vec::new();
     for (offset, (role, server)) in (0u16..).zip(wanted) {
@@ -100,25 +159,50 @@ fn bind(port: u16) -> io::Result<TcpListener> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{bind, candidates, reserve};
+    use super::{bind, candidates, check_free, pairs, reserve, reserve_row};
     use crate::ensemble::EnsembleError;
 
     #[test]
     fn every_port_of_an_ensemble_is_another_one_and_free() {
-        let ports = reserve(5, None, 1).expect("ports");
-        let all: BTreeSet<u16> = ports.iter().flat_map(|p| [p.client, p.quorum, p.election]).collect();
-        assert_eq!(all.len(), 15);
+        let ports = reserve(5, true, None, 1).expect("ports");
+        let of_servers = ports.servers.iter().flat_map(|p| [p.client, p.quorum, p.election]);
+        let of_links = ports.links.iter().flat_map(|p| [p.quorum, p.election]);
+        let all: BTreeSet<u16> = of_servers.chain(of_links).collect();
+        assert_eq!(all.len(), 15 + 40);
         assert!(all.iter().all(|port| bind(*port).is_ok()));
     }
 
     #[test]
     fn a_taken_port_of_an_asked_base_is_named_with_its_role() {
-        let taken = reserve(1, None, 2).expect("ports")[0].client;
+        let taken = reserve(1, false, None, 2).expect("ports").servers[0].client;
         let _held = bind(taken).expect("held");
-        let error = reserve(3, Some(taken - 4), 1).expect_err("it is taken");
+        let error = reserve(3, false, Some(taken - 4), 1).expect_err("it is taken");
         assert!(matches!(error, EnsembleError::PortTaken { .. }), "{error}");
-        let base_above_the_end = reserve(3, Some(65_534), 1).expect_err("ports end");
+        let base_above_the_end = reserve(3, false, Some(65_534), 1).expect_err("ports end");
         assert!(base_above_the_end.to_string().contains("65535"), "{base_above_the_end}");
+    }
+
+    #[test]
+    fn a_taken_port_of_a_link_is_named_too() {
+        let taken = reserve(1, false, None, 3).expect("ports").servers[0].client;
+        let _held = bind(taken).expect("held");
+        let error = reserve(3, true, Some(taken - 10), 1).expect_err("it is taken");
+        assert!(error.to_string().contains("as the "), "{error}");
+        assert!(reserve(1, true, None, 4).expect("ports").links.is_empty(), "a single server has no peers");
+    }
+
+    #[test]
+    fn links_lead_from_every_server_to_every_other_one() {
+        assert_eq!(pairs(3), [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
+    }
+
+    #[test]
+    fn ports_in_a_row_are_all_free() {
+        let first = reserve_row(20, 3).expect("ports");
+        assert!((first..first + 20).all(|port| check_free(port).is_ok()));
+        let _held = bind(first + 10).expect("held");
+        let other = reserve_row(20, 3).expect("ports");
+        assert!((other..other + 20).all(|port| port != first + 10), "{other}");
     }
 
     #[test]

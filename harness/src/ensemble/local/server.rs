@@ -1,28 +1,34 @@
-//! One local server: a guarded JVM with its log.
+//! One local server: a guarded JVM with its log, which can be killed, stopped and started again.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::super::EnsembleError;
-use super::{Install, LocalOptions};
-use crate::workdir::WorkDir;
+use super::super::limits::collector;
+use super::log::{self, LOG_FILE};
+use super::{Install, LocalOptions, config};
+use crate::procfs::process_state;
+use crate::workdir::ChildNotes;
 
-const LOG_FILE: &str = "server.log";
 const MAIN_CLASS: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
-/// How much of a log's end goes into an error.
-const TAIL_LINES: usize = 15;
-const TAIL_BYTES: u64 = 16 << 10;
 /// A killed JVM with a large heap takes a moment to give it back.
-const GONE_WITHIN: Duration = Duration::from_secs(10);
-/// Up to this heap the serial collector is used.
-const SERIAL_HEAP_MB_MAX: u32 = 512;
+pub(super) const GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// What every JVM of an ensemble is started with.
+#[derive(Debug)]
+pub(super) struct Launcher {
+    pub(super) options: LocalOptions,
+    pub(super) install: Install,
+    /// Where each is noted.
+    pub(super) children: ChildNotes,
+}
 
 #[derive(Debug)]
 pub(super) struct ServerProcess {
@@ -30,6 +36,8 @@ pub(super) struct ServerProcess {
     pub(super) addr: SocketAddr,
     folder: PathBuf,
     child: Child,
+    /// A fault has killed it: that it is dead is as it should be.
+    killed: bool,
 }
 
 impl ServerProcess {
@@ -38,51 +46,87 @@ impl ServerProcess {
         id: u32,
         client_port: u16,
         folder: PathBuf,
-        options: &LocalOptions,
-        install: &Install,
-        work: &WorkDir,
+        launcher: &Launcher,
     ) -> Result<Self, EnsembleError> {
-        let log_path = folder.join(LOG_FILE);
-        let log = OpenOptions::new().create(true).append(true).open(&log_path);
-        let both = log.and_then(|log| Ok((log.try_clone()?, log)));
-        let (out, err) = both.map_err(|source| EnsembleError::Io { what: "open", path: log_path, source })?;
-        // The child's folder is another one: a relative path would mean another file there.
-        let exe = std::path::absolute(&options.exe).unwrap_or_else(|_| options.exe.clone());
-        let mut command = Command::new(&exe);
-        command
-            .args(["guard", "--parent", &std::process::id().to_string(), "--"])
-            .arg(&install.java)
-            .args(jvm_arguments(&folder, options, install))
-            .stdin(Stdio::null())
-            .stdout(out)
-            .stderr(err)
-            .current_dir(&folder)
-            // A Ctrl-C at the terminal is for the harness, which then stops its servers in order.
-            .process_group(0)
-            .kill_on_drop(true);
-        let start = |source| EnsembleError::Io { what: "start", path: exe.clone(), source };
-        let child = command.spawn().map_err(start)?;
-        if let Some(pid) = child.id() {
-            work.note_child(pid).map_err(|source| EnsembleError::Io {
-                what: "note a child in",
-                path: work.path().to_owned(),
-                source,
-            })?;
-        }
-        Ok(Self { id, addr: (Ipv4Addr::LOCALHOST, client_port).into(), folder, child })
+        let child = launcher.launch(&folder)?;
+        Ok(Self { id, addr: (Ipv4Addr::LOCALHOST, client_port).into(), folder, child, killed: false })
     }
 
+    /// None: it has ended, and that was seen.
     pub(super) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
+    pub(super) fn log_path(&self) -> PathBuf {
+        self.folder.join(LOG_FILE)
+    }
+
     pub(super) fn check_alive(&mut self) -> Result<(), EnsembleError> {
+        if self.killed {
+            return Ok(());
+        }
         let status = match self.child.try_wait() {
             Ok(None) => return Ok(()),
             Ok(Some(status)) => status.to_string(),
             Err(e) => format!("its state is unknown: {e}"),
         };
         Err(EnsembleError::Died { server: self.id, status, log: self.log_tail() })
+    }
+
+    /// How it has ended, if it has.
+    pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>, EnsembleError> {
+        self.child.try_wait().map_err(|e| self.cannot("watched", e))
+    }
+
+    /// Sends SIGKILL, on purpose. Gives the pid; that it has gone shows by [`Self::ended`].
+    pub(super) fn kill(&mut self) -> Result<u32, EnsembleError> {
+        let pid = self.living("killed")?;
+        self.child.start_kill().map_err(|e| self.cannot("killed", e))?;
+        self.killed = true;
+        Ok(pid)
+    }
+
+    /// Starts it again after a kill, on request without its data. Gives the pid.
+    pub(super) fn start(&mut self, launcher: &Launcher, empty: bool) -> Result<u32, EnsembleError> {
+        let status = self.ended()?.ok_or_else(|| self.cannot("started", "it runs still"))?;
+        if !self.killed {
+            return Err(self.cannot("started", format!("it was not killed but has died by itself ({status})")));
+        }
+        if empty {
+            config::empty(&self.folder, self.id)?;
+        }
+        self.child = launcher.launch(&self.folder)?;
+        self.killed = false;
+        self.child.id().ok_or_else(|| self.cannot("started", "it ended at once"))
+    }
+
+    /// Sends SIGSTOP, or SIGCONT to one that is stopped. Gives the pid; the effect shows by its state.
+    pub(super) fn stop_or_go(&mut self, stop: bool) -> Result<u32, EnsembleError> {
+        let (what, signal) = if stop { ("paused", Signal::STOP) } else { ("resumed", Signal::CONT) };
+        let pid = self.living(what)?;
+        if (process_state(pid) == Some('T')) == stop {
+            return Err(self.cannot(what, if stop { "it is stopped already" } else { "it is not stopped" }));
+        }
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let raw = raw.ok_or_else(|| self.cannot(what, format!("{pid} is no pid")))?;
+        // Its end was not seen yet, so the pid is still its own.
+        kill_process(raw, signal).map_err(|e| self.cannot(what, e))?;
+        Ok(pid)
+    }
+
+    /// The pid of one that lives.
+    fn living(&mut self, what: &'static str) -> Result<u32, EnsembleError> {
+        if let Some(status) = self.ended()? {
+            return Err(self.cannot(what, format!("it is dead ({status})")));
+        }
+        if self.killed {
+            return Err(self.cannot(what, "it is being killed"));
+        }
+        self.child.id().ok_or_else(|| self.cannot(what, "it is dead"))
+    }
+
+    pub(super) fn cannot(&self, what: &'static str, why: impl ToString) -> EnsembleError {
+        EnsembleError::Control { server: self.id, what, why: why.to_string() }
     }
 
     /// Kills the JVM and waits until it is gone. There is nothing to save: its data goes too, and a kill also ends one
@@ -96,7 +140,41 @@ impl ServerProcess {
 
     /// The last lines of its log, indented.
     pub(super) fn log_tail(&self) -> String {
-        read_tail(&self.folder.join(LOG_FILE)).unwrap_or_default()
+        log::read_tail(&self.log_path()).unwrap_or_default()
+    }
+}
+
+impl Launcher {
+    /// Starts the JVM whose configuration is in `folder`, and notes it.
+    fn launch(&self, folder: &Path) -> Result<Child, EnsembleError> {
+        let log_path = folder.join(LOG_FILE);
+        let log = OpenOptions::new().create(true).append(true).open(&log_path);
+        let both = log.and_then(|log| Ok((log.try_clone()?, log)));
+        let (out, err) = both.map_err(|source| EnsembleError::Io { what: "open", path: log_path, source })?;
+        // The child's folder is another one: a relative path would mean another file there.
+        let exe = std::path::absolute(&self.options.exe).unwrap_or_else(|_| self.options.exe.clone());
+        let mut command = Command::new(&exe);
+        command
+            .args(["guard", "--parent", &std::process::id().to_string(), "--"])
+            .arg(&self.install.java)
+            .args(jvm_arguments(folder, &self.options, &self.install))
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .current_dir(folder)
+            // A Ctrl-C at the terminal is for the harness, which then stops its servers in order.
+            .process_group(0)
+            .kill_on_drop(true);
+        let start = |source| EnsembleError::Io { what: "start", path: exe.clone(), source };
+        let child = command.spawn().map_err(start)?;
+        if let Some(pid) = child.id() {
+            self.children.add(pid).map_err(|source| EnsembleError::Io {
+                what: "note a child of",
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        Ok(child)
     }
 }
 
@@ -105,13 +183,9 @@ fn jvm_arguments(folder: &Path, options: &LocalOptions, install: &Install) -> Ve
     let class_path: Vec<String> =
         [folder.join("conf")].iter().chain(&install.jars).map(|path| path.display().to_string()).collect();
     let mut arguments = vec![format!("-Xmx{}m", options.heap_mb)];
-    // Several collectors with threads of their own take a small machine's cores from the candidates; with a small heap
-    // the serial one pauses for a few milliseconds only. With a large heap its full collections would show: there the
-    // JVM chooses. Limiting the compiler (TieredStopAtLevel=1) would start no faster to speak of and slow the server
-    // for good, and sharing class data is the JVM's default: neither is set.
-    if options.heap_mb <= SERIAL_HEAP_MB_MAX {
-        arguments.push("-XX:+UseSerialGC".to_owned());
-    }
+    // Limiting the compiler (TieredStopAtLevel=1) would start no faster to speak of and slow the server for good, and
+    // sharing class data is the JVM's default: neither is set.
+    arguments.extend(collector(options.heap_mb).map(ToOwned::to_owned));
     arguments.extend([
         // Its memory-mapped file stays behind after a kill, and writing to it can stall the JVM on a busy disk.
         "-XX:-UsePerfData".to_owned(),
@@ -120,6 +194,8 @@ fn jvm_arguments(folder: &Path, options: &LocalOptions, install: &Install) -> Ve
         format!("-XX:ErrorFile={}", folder.join("jvm-crash.log").display()),
         format!("-Djava.io.tmpdir={}", folder.join("tmp").display()),
         "-Djava.net.preferIPv4Stack=true".to_owned(),
+        // Of the times in its log.
+        "-Duser.timezone=UTC".to_owned(),
         "-Dzookeeper.jmx.log4j.disable=true".to_owned(),
         "-cp".to_owned(),
         class_path.join(":"),
@@ -127,16 +203,4 @@ fn jvm_arguments(folder: &Path, options: &LocalOptions, install: &Install) -> Ve
         folder.join("zoo.cfg").display().to_string(),
     ]);
     arguments
-}
-
-fn read_tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    Ok(last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"))
 }

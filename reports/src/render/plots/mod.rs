@@ -9,6 +9,7 @@ mod fan_out;
 mod palette;
 mod phases;
 mod scale;
+mod servers;
 mod timeline;
 
 pub(crate) use canvas::Figure;
@@ -17,7 +18,8 @@ pub use canvas::PlotError;
 use crate::summary::{CellSummary, Summary};
 
 /// All charts, in the order of the page.
-pub(crate) const CHARTS: &[Chart] = &[failover::CHART, phases::CHART, fan_out::CHART, excess::CHART, timeline::CHART];
+pub(crate) const CHARTS: &[Chart] =
+    &[failover::CHART, phases::CHART, fan_out::CHART, excess::CHART, servers::CHART, timeline::CHART];
 
 pub(crate) struct Chart {
     pub(crate) heading: &'static str,

@@ -6,6 +6,7 @@ use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in,
 use super::ecdf::tick_text;
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
 use super::scale::{Kind, Scale};
+use super::servers::Lanes;
 use super::{Chart, Draw};
 use crate::record::Nanos;
 use crate::render::{clean, format};
@@ -16,7 +17,7 @@ pub(super) const CHART: Chart = Chart {
     about: "The groups most worth a look. A blue bar is a term: a candidate that believes it leads. Pale and hatched: its \
             process was stopped, so the belief was latent. Vermillion: two candidates definitely believed at once; \
             hatched where one of them was stopped. \
-            Orange bands: faults. A cross is a stale write that was accepted, a ring one that the fence stopped.",
+            Orange bands: faults. Where the servers were watched, their states stand below, and under them when no write was acknowledged. A cross is a stale write that was accepted, a ring one that the fence stopped.",
     draw: Draw::Cell(draw),
 };
 
@@ -68,12 +69,15 @@ struct View<'a> {
 impl View<'_> {
     fn draw(&self, title: String) -> Result<Figure, PlotError> {
         let (rows, left_out) = self.rows();
-        let bottom = TOP + ROW * i32::try_from(rows.len().max(1)).unwrap_or(1);
+        let rows_end = TOP + ROW * i32::try_from(rows.len().max(1)).unwrap_or(1);
+        let lanes = Lanes::new(self.cell, (self.from, self.to));
+        let bottom = rows_end + lanes.height();
+        let lines = if lanes.height() > 0 { 1 } else { 0 };
         let about = self.words(left_out);
-        figure(title, about, (WIDTH as u32, (bottom + 82) as u32), |canvas| {
+        figure(title, about, (WIDTH as u32, (bottom + 82 + 24 * lines) as u32), |canvas| {
             let length = self.to.saturating_sub(self.from);
             let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
-            self.faults(canvas, &x, &rows, bottom)?;
+            self.faults(canvas, &x, &rows, rows_end)?;
             for tick in x.ticks() {
                 let at = x.at(tick);
                 canvas.line((at, TOP), (at, bottom), Pen::grid())?;
@@ -84,6 +88,8 @@ impl View<'_> {
                 canvas.line((0, top), (RIGHT, top), Pen::grid())?;
                 canvas.text((LEFT - 10, top + ROW / 2), &self.row_name(host, candidate), Align::Right, false)?;
             }
+            lanes.draw(canvas, &x, (LEFT, RIGHT), rows_end)?;
+            canvas.line((LEFT, rows_end), (RIGHT, rows_end), Pen::new(INK, 1))?;
             canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
             let since = match self.from.saturating_sub(self.timeline.from) {
                 0 => "time since the picture begins".into(),
@@ -96,6 +102,9 @@ impl View<'_> {
                 }
             }
             self.stale_writes(canvas, &x, &rows)?;
+            if lines > 0 {
+                lanes.legend(canvas, 8, bottom + 64 + 24)?;
+            }
             legend(canvas, bottom + 64)
         })
     }

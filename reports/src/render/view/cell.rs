@@ -3,7 +3,8 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use super::facts::{Line, Subject, distributions, subjects};
+use super::ensemble::Ensemble;
+use super::facts::{Line, Subject, distributions, has_candidates, subjects};
 use super::receipts::Receipts;
 use super::row::{Row, negotiated};
 use super::{Fact, Figures, Panel, first_lines};
@@ -33,6 +34,7 @@ pub(super) struct Section {
     not_measured: String,
     subjects: Vec<Subject>,
     receipts: Receipts,
+    ensemble: Option<Ensemble>,
     panels: Vec<Panel>,
     timelines: Vec<TermTable>,
 }
@@ -63,7 +65,7 @@ impl Section {
         Ok(Self {
             anchor: row.anchor.clone(),
             name: row.name.clone(),
-            what: format!("{}, {}, {}, T = {}, {}", row.recipe, row.step_down, row.fault, row.t, row.size),
+            what: what(cell, row),
             headline: worst_headline(cell),
             state: state.into(),
             open: state >= State::Inconclusive,
@@ -72,12 +74,22 @@ impl Section {
             extra: cell.info.extra.iter().map(|(k, v)| (clean::short(k, 40), clean::short(v, 120))).collect(),
             checks: worst_first(cell).into_iter().map(check).collect(),
             distributions,
-            not_measured: missing.join(", "),
+            not_measured: if has_candidates(cell) { missing.join(", ") } else { String::new() },
             subjects: subjects(cell),
             receipts: Receipts::new(cell),
+            ensemble: Ensemble::new(cell),
             panels: panels(cell, figures)?,
             timelines: cell.timelines.iter().map(|timeline| term_table(cell, timeline)).collect(),
         })
+    }
+}
+
+fn what(cell: &CellSummary, row: &Row) -> String {
+    if has_candidates(cell) {
+        format!("{}, {}, {}, T = {}, {}", row.recipe, row.step_down, row.fault, row.t, row.size)
+    } else {
+        let servers = format::plural(cell.info.servers.into(), "server", "servers");
+        format!("{}, {servers}, {}", row.fault, row.step_down)
     }
 }
 
@@ -124,7 +136,7 @@ fn parameters(cell: &CellSummary) -> Vec<Fact> {
     let hosts: Vec<String> = info.hosts.iter().take(8).map(|host| clean::short(host, 40)).collect();
     let more = if info.hosts.len() > 8 { ", …" } else { "" };
     vec![
-        Fact::new("T", negotiated(cell)),
+        Fact::new("T", if has_candidates(cell) { negotiated(cell) } else { format::NOTHING.into() }),
         Fact::new("Tick", format::setting_ms(info.tick_ms)),
         Fact::new("Servers", info.servers.to_string()),
         Fact::new("Groups", format::count(info.groups.len() as u64)),
@@ -172,6 +184,9 @@ fn expected(expect: &Expect) -> String {
         word(expect.stale_writes),
         word(expect.unplanned)
     ));
+    if let Some(server) = expect.server_leader {
+        text.push_str(&format!("; server {server} leads the ensemble"));
+    }
     if let Some(fan_out) = &expect.fan_out {
         text.push_str(&format!("; fan-out {}", clean::short(fan_out, 40)));
     }

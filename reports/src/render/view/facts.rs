@@ -7,7 +7,7 @@ use super::row::woken;
 use crate::record::FaultKind;
 use crate::render::{clean, format};
 use crate::stats::rate;
-use crate::summary::{CellSummary, Distribution};
+use crate::summary::{CellSummary, Distribution, Excess};
 
 /// What hosts are planned by, in KiB: a process, and each candidate with its session.
 const HOST_KB: f64 = 15.0 * 1024.0;
@@ -42,6 +42,7 @@ pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>
         ("excess", "detect beyond the floor T − age", excess),
         ("floor", "deleted → notified → listed, without an election", cell.floor.as_ref()),
         ("overlap", "length of definite active overlaps", cell.split_brain.lengths.as_ref()),
+        ("reconnect", "connection lost → found again", cell.sessions.reconnect.as_ref()),
         ("connect", "connecting a session, when enrolling", cell.enrolment.connect.as_ref()),
     ];
     let mut lines = Vec::new();
@@ -49,6 +50,8 @@ pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>
     for (name, about, distribution) in all {
         match distribution {
             Some(d) => lines.push(line(name, about, d)),
+            // Nothing to find again where nothing was lost.
+            None if name == "reconnect" => {}
             None => missing.push(name),
         }
     }
@@ -64,8 +67,19 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
     Line { name, about, n: format::count(d.n), censored: format::count(d.censored), values }
 }
 
+/// False for a cell about the servers alone.
+pub(super) fn has_candidates(cell: &CellSummary) -> bool {
+    !cell.info.groups.is_empty() && cell.info.candidates_per_group > 0
+}
+
 pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
-    vec![
+    if !has_candidates(cell) {
+        return vec![
+            Subject { heading: "Faults", facts: faults(cell) },
+            Subject { heading: "The harness", facts: stalls(cell) },
+        ];
+    }
+    let mut subjects = vec![
         Subject { heading: "Handovers", facts: handovers(cell) },
         Subject { heading: "Faults", facts: faults(cell) },
         Subject { heading: "Split brain", facts: split_brain(cell) },
@@ -73,6 +87,24 @@ pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
         Subject { heading: "Fan-out", facts: fan_out(cell) },
         Subject { heading: "Leaderless and ownership", facts: ownership(cell) },
         Subject { heading: "Enrolment and the harness", facts: enrolment(cell) },
+    ];
+    if cell.sessions.established > 0 {
+        subjects.push(Subject { heading: "Sessions", facts: sessions(cell) });
+    }
+    subjects
+}
+
+fn sessions(cell: &CellSummary) -> Vec<Fact> {
+    let s = &cell.sessions;
+    vec![
+        Fact::new("Established", format::count(s.established)),
+        Fact::new("Connections lost", format::count(s.disconnected)),
+        Fact::new(
+            "Found again under the same session",
+            format!("{} of {}", format::count(s.reconnected), format::count(s.disconnected)),
+        ),
+        Fact::new("Lost with no fault on their host", format::count_of(s.lost, s.established)),
+        Fact::new("Terms interrupted by a lost connection", format::count(s.interrupted_terms)),
     ]
 }
 
@@ -97,8 +129,20 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
             "Detected beyond the window",
             format!("{} (window {window})", format::count_of(excess.beyond_window, n)),
         ));
+        facts.extend(restarted(excess).map(|text| Fact::new("Clocks restarted by a new ensemble leader", text)));
     }
     facts
+}
+
+/// What the restart of a session's clock adds to its floor.
+fn restarted(excess: &Excess) -> Option<String> {
+    let (naive, real) = excess.over_naive_floor.as_ref().zip(excess.over_restarted_floor.as_ref())?;
+    Some(format!(
+        "{}: expired p50 {} after T − age, {} after the restart + T",
+        format::plural(excess.restarted, "session", "sessions"),
+        format::duration_or_hidden(naive.p50),
+        format::duration_or_hidden(real.p50)
+    ))
 }
 
 fn faults(cell: &CellSummary) -> Vec<Fact> {
@@ -211,13 +255,20 @@ fn enrolment(cell: &CellSummary) -> Vec<Fact> {
     };
     let memory = e.rss_kb.map(|kb| format!("{}{}", format::memory_kb(kb as f64), each(kb)));
     let planned = format::memory_kb(e.hosts as f64 * HOST_KB + e.candidates as f64 * CANDIDATE_KB);
-    vec![
+    let mut facts = vec![
         Fact::new("Candidates", format::count(e.candidates)),
         Fact::new("Sessions", format::count(e.sessions)),
         Fact::new("Hosts (processes)", format::count(e.hosts)),
         Fact::new("First connect → every group led", e.all_led_ns.map_or_else(|| "never".into(), format::duration)),
         Fact::new("Resident memory of all hosts", memory.unwrap_or_else(|| "not measured".into())),
         Fact::new("60 KB a candidate and 15 MB a host would be", planned),
+    ];
+    facts.extend(stalls(cell));
+    facts
+}
+
+fn stalls(cell: &CellSummary) -> Vec<Fact> {
+    vec![
         Fact::new("Own stalls of the harness", format::count(cell.stalls.count)),
         Fact::new("Longest of them", format::duration(cell.stalls.longest_ns)),
         Fact::new(

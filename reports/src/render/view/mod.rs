@@ -2,7 +2,9 @@
 //! plain string that the templates escape, apart from the drawings, which are marked safe where they are made.
 
 mod cell;
+mod ensemble;
 mod facts;
+mod policies;
 mod receipts;
 mod row;
 mod run;
@@ -24,6 +26,7 @@ pub(crate) struct Page {
     banner: Banner,
     run: run::Run,
     rows: Vec<Row>,
+    policies: Vec<policies::Policies>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
 }
@@ -84,7 +87,8 @@ impl Page {
             .map(|(cell, row)| cell::Section::new(cell, row, &mut figures))
             .collect::<Result<_, _>>()?;
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
-        Ok(Self { title, banner: banner(summary), run: run::Run::new(summary), rows, charts, cells })
+        let policies = policies::policies(&summary.cells);
+        Ok(Self { title, banner: banner(summary), run: run::Run::new(summary), rows, policies, charts, cells })
     }
 }
 

@@ -50,8 +50,10 @@ impl Receipts {
 }
 
 fn line(receipt: &Receipt, first: u64) -> Line {
-    let hosts: Vec<String> = receipt.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40)).collect();
-    let more = receipt.hosts.len().saturating_sub(HOSTS_MAX);
+    let servers = receipt.servers.iter().map(|id| format!("server {id}"));
+    let hosts = receipt.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40));
+    let hosts: Vec<String> = hosts.chain(servers.take(HOSTS_MAX)).collect();
+    let more = receipt.hosts.len().saturating_sub(HOSTS_MAX) + receipt.servers.len().saturating_sub(HOSTS_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Line {
         fault: receipt.fault,

@@ -2,10 +2,15 @@
 
 use serde::Serialize;
 
+use super::ensemble::in_short;
+use super::facts::has_candidates;
 use crate::record::Fencing;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, FanOut, Rate, Summary};
+
+/// Where a recipe and its policy would stand, in a cell about the servers alone.
+const NO_CANDIDATES: &str = "no candidates";
 
 #[derive(Serialize)]
 pub(crate) struct Row {
@@ -33,6 +38,8 @@ pub(crate) struct Row {
     pub(crate) stale_seen: bool,
     /// What the unfenced ledger says, where it has something to say.
     pub(crate) stale_note: String,
+    /// The ensemble's own elections in short; empty where nobody watched the servers.
+    pub(crate) elections: String,
     pub(crate) state: Chip,
 }
 
@@ -48,32 +55,36 @@ impl Row {
             cell.failover.as_ref().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
         };
         let longest = cell.split_brain.active_max_ns;
+        // A cell about the servers alone has nothing to say on candidates, not even that there was nothing.
+        let of_candidates = |text: String| if has_candidates(cell) { text } else { format::NOTHING.into() };
         Self {
             anchor: format!("cell-{}", place + 1),
             name: clean::short(&info.name, 60),
-            recipe: clean::short(&info.recipe, 40),
-            step_down: clean::short(&info.step_down, 24),
+            recipe: clean::short(if has_candidates(cell) { &info.recipe } else { &info.name }, 40),
+            step_down: if has_candidates(cell) { clean::short(&info.step_down, 24) } else { NO_CANDIDATES.into() },
             fault: clean::short(&info.fault, 40),
-            t: negotiated(cell),
-            size: format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group),
+            t: of_candidates(negotiated(cell)),
+            size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
             p99: quantile(|d| d.p99),
-            handovers: handovers(cell),
+            handovers: if has_candidates(cell) { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(&cell.fan_out),
-            overlaps: format::rate(&cell.split_brain.active),
-            overlaps_short: format::rate_short(&cell.split_brain.active),
+            overlaps: of_candidates(format::rate(&cell.split_brain.active)),
+            overlaps_short: of_candidates(format::rate_short(&cell.split_brain.active)),
             overlapped: cell.split_brain.active.seen > 0,
             overlap_longest: if longest > 0 { format!("longest {}", format::duration(longest)) } else { String::new() },
-            stale: format::rate(stale),
-            stale_short: format::rate_short(stale),
+            stale: of_candidates(format::rate(stale)),
+            stale_short: of_candidates(format::rate_short(stale)),
             stale_seen: stale.seen > 0,
             stale_note: match info.fencing {
+                _ if !has_candidates(cell) => String::new(),
                 Fencing::Fenced if cell.writes.unfenced.seen == 0 => String::new(),
                 Fencing::Fenced => {
                     format!("past the fence; {} without it", format::count(cell.writes.unfenced.seen))
                 }
                 Fencing::Unfenced => "without a fence".into(),
             },
+            elections: in_short(cell).unwrap_or_default(),
             state: State::of_cell(cell).into(),
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::facts::has_candidates;
 use super::{Fact, first_lines};
 use crate::record::{Manifest, RunState};
 use crate::render::state::{Chip, State};
@@ -174,8 +175,12 @@ fn cells(summary: &Summary) -> String {
 }
 
 fn timeouts(summary: &Summary) -> String {
-    let mut pairs: Vec<(u64, Option<u64>)> =
-        summary.cells.iter().map(|cell| (cell.info.timeout_asked_ms, cell.timeout_ms)).collect();
+    let mut pairs: Vec<(u64, Option<u64>)> = summary
+        .cells
+        .iter()
+        .filter(|cell| has_candidates(cell))
+        .map(|c| (c.info.timeout_asked_ms, c.timeout_ms))
+        .collect();
     pairs.sort_unstable();
     pairs.dedup();
     let words = pairs.into_iter().take(12).map(|(asked, got)| {

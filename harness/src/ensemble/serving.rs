@@ -1,12 +1,12 @@
-//! When a local ensemble has started: a quorum serves, and every server takes part in it.
+//! When an ensemble has started: a quorum serves, and every server takes part in it.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 use zookeeper_client::Client;
 
-use super::super::{EnsembleError, four_letter};
-use super::server::ServerProcess;
+use super::{EnsembleError, four_letter};
 
 const POLL: Duration = Duration::from_millis(25);
 /// A starting server may accept a connection and never answer on it: ask again soon, and be more patient each time, for a
@@ -16,18 +16,27 @@ const SRVR_WITHIN_MAX: Duration = Duration::from_secs(5);
 /// Of the sessions that prove that servers serve; clamped by the servers if need be.
 const PROBE_SESSION: Duration = Duration::from_secs(10);
 
+/// Servers that have been started, whatever runs them. They are numbered from 1, in the order of their addresses.
+pub(super) trait Starting {
+    fn addrs(&self) -> Vec<SocketAddr>;
+
+    /// Fails if one of them has ended.
+    async fn check_alive(&mut self) -> Result<(), EnsembleError>;
+
+    /// The last lines of a server's log, indented; empty if there are none.
+    async fn log_tail(&self, server: u32) -> String;
+}
+
 /// Waits until every server reports a mode that fits the ensemble, then opens a session through every one: that is a
 /// write, which only a quorum can acknowledge. Returns the first server's answer to `srvr`.
-pub(super) async fn wait_until_serving(
-    servers: &mut [ServerProcess],
-    within: Duration,
-) -> Result<String, EnsembleError> {
+pub(super) async fn wait_until_serving(servers: &mut impl Starting, within: Duration) -> Result<String, EnsembleError> {
+    let addrs = servers.addrs();
     let until = Instant::now() + within;
     let mut first = String::new();
     let mut patience = SRVR_WITHIN;
     loop {
-        servers.iter_mut().try_for_each(ServerProcess::check_alive)?;
-        let asked = servers.iter().map(|s| four_letter::ask(s.addr, "srvr", patience));
+        servers.check_alive().await?;
+        let asked = addrs.iter().map(|addr| four_letter::ask(*addr, "srvr", patience));
         let answers = futures::future::join_all(asked).await;
         let modes: Vec<Option<&str>> =
             answers.iter().map(|a| a.as_ref().ok().and_then(|text| four_letter::mode(text))).collect();
@@ -44,7 +53,7 @@ pub(super) async fn wait_until_serving(
                 }
                 (Ok(text), None) => text.trim().to_owned(),
             };
-            return Err(not_serving(&servers[server], within, why));
+            return Err(not_serving(servers, server, within, why).await);
         }
         // Only silence asks for patience: a refused connection is answered at once.
         if answers.iter().any(|a| matches!(a, Err(four_letter::FourLetterError::TimedOut { .. }))) {
@@ -52,10 +61,10 @@ pub(super) async fn wait_until_serving(
         }
         sleep(POLL).await;
     }
-    for server in &mut *servers {
-        if let Err(why) = open_session(server, until).await {
-            server.check_alive()?;
-            return Err(not_serving(server, within, why));
+    for (server, addr) in addrs.iter().enumerate() {
+        if let Err(why) = open_session(*addr, until).await {
+            servers.check_alive().await?;
+            return Err(not_serving(servers, server, within, why).await);
         }
     }
     Ok(first)
@@ -71,8 +80,8 @@ fn is_quorum(modes: &[Option<&str>]) -> bool {
 }
 
 /// Opens a session and reads the root by it; Err says why that did not work.
-async fn open_session(server: &ServerProcess, until: Instant) -> Result<(), String> {
-    let addr = server.addr.to_string();
+async fn open_session(addr: SocketAddr, until: Instant) -> Result<(), String> {
+    let addr = addr.to_string();
     let probe = async {
         let client = Client::connector().with_session_timeout(PROBE_SESSION).connect(&addr).await?;
         client.check_stat("/").await
@@ -85,8 +94,9 @@ async fn open_session(server: &ServerProcess, until: Instant) -> Result<(), Stri
     }
 }
 
-fn not_serving(server: &ServerProcess, within: Duration, why: String) -> EnsembleError {
-    EnsembleError::NotServing { server: server.id, within, why, log: server.log_tail() }
+async fn not_serving(servers: &impl Starting, index: usize, within: Duration, why: String) -> EnsembleError {
+    let server = u32::try_from(index + 1).unwrap_or(u32::MAX);
+    EnsembleError::NotServing { server, within, why, log: servers.log_tail(server).await }
 }
 
 #[cfg(test)]

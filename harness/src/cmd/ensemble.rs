@@ -1,0 +1,209 @@
+//! The part of the command line that says what a run runs on.
+
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
+use clap::ValueEnum;
+
+use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
+use crate::ensemble::start::{DockerWish, ExternalWish, LocalWish, Wish};
+use crate::links::External;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct EnsembleArgs {
+    /// What runs the servers [default: auto; external with --connect]
+    #[arg(long, value_enum, help_heading = "Ensemble")]
+    ensemble: Option<EnsembleChoice>,
+    /// Unpacked ZooKeeper release to use instead of the installed packages
+    #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME", help_heading = "Local ensemble")]
+    zookeeper_home: Option<PathBuf>,
+    /// First port of the servers; without it, any free ports
+    #[arg(long, value_name = "PORT", help_heading = "Ensemble")]
+    base_port: Option<u16>,
+    /// Image of the servers
+    #[arg(
+        long,
+        value_name = "IMAGE",
+        env = ZOOKEEPER_IMAGE_VARIABLE,
+        default_value = ZOOKEEPER_IMAGE,
+        help_heading = "Docker ensemble"
+    )]
+    zookeeper_image: String,
+    /// Image of the Toxiproxy in front of them
+    #[arg(
+        long,
+        value_name = "IMAGE",
+        env = TOXIPROXY_IMAGE_VARIABLE,
+        default_value = TOXIPROXY_IMAGE,
+        help_heading = "Docker ensemble"
+    )]
+    toxiproxy_image: String,
+    /// Client addresses of all servers of an ensemble that runs already. Nothing of it is touched but the run's own znodes
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', help_heading = "External ensemble")]
+    connect: Vec<String>,
+    /// The same servers as Toxiproxy reaches them, in the same order, as `zoo1:2181` [default: as in --connect]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', help_heading = "External ensemble")]
+    toxiproxy_upstreams: Vec<String>,
+    /// Toxiproxy to use for the links instead of the embedded proxy, as `127.0.0.1:8474`; its API has no authentication, so
+    /// keep it local
+    #[arg(long, value_name = "URL", help_heading = "Links")]
+    toxiproxy: Option<String>,
+    /// Ports that Toxiproxy may open for links, one a host and server, as `21000-21029`: those that its container publishes.
+    /// It opens them on all its addresses [default: any free ones, on the loopback address]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = range, help_heading = "Links")]
+    toxiproxy_ports: Option<(u16, u16)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum EnsembleChoice {
+    /// Local servers if this machine has Java and ZooKeeper, else containers; says which and why
+    Auto,
+    /// Real servers as child processes, from Debian's packages or a release
+    Local,
+    /// Real servers and Toxiproxy as containers
+    Docker,
+    /// Servers that run already: --connect names them
+    External,
+}
+
+fn range(text: &str) -> Result<(u16, u16), String> {
+    let ends = text.split_once('-').and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    match ends {
+        Some((first, last)) if 0 < first && first <= last => Ok((first, last)),
+        _ => Err("give the first and the last port, as 21000-21029".to_owned()),
+    }
+}
+
+impl EnsembleArgs {
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// Options that do not go together, each with what to change.
+    pub(super) fn wish(self) -> anyhow::Result<Wish> {
+        let choice = match self.ensemble {
+            None if self.connect.is_empty() => EnsembleChoice::Auto,
+            None => EnsembleChoice::External,
+            Some(choice) => choice,
+        };
+        self.check(choice)?;
+        let toxiproxy = self.toxiproxy.as_deref().map(|url| External::at(url, self.toxiproxy_ports)).transpose()?;
+        let upstreams = Some(self.toxiproxy_upstreams).filter(|upstreams| !upstreams.is_empty());
+        let (zookeeper_home, base_port) = (self.zookeeper_home, self.base_port);
+        // An empty variable is as good as none.
+        let image = |asked: String, default: &str| if asked.is_empty() { default.to_owned() } else { asked };
+        let zookeeper_image = image(self.zookeeper_image, ZOOKEEPER_IMAGE);
+        let toxiproxy_image = image(self.toxiproxy_image, TOXIPROXY_IMAGE);
+        Ok(match choice {
+            EnsembleChoice::External => Wish::External(ExternalWish { connect: self.connect, upstreams, toxiproxy }),
+            EnsembleChoice::Docker => Wish::Docker(DockerWish { zookeeper_image, toxiproxy_image, base_port }),
+            EnsembleChoice::Local => Wish::Local(LocalWish { zookeeper_home, base_port, toxiproxy }),
+            EnsembleChoice::Auto => Wish::Auto(
+                LocalWish { zookeeper_home, base_port, toxiproxy },
+                DockerWish { zookeeper_image, toxiproxy_image, base_port },
+            ),
+        })
+    }
+
+    fn check(&self, choice: EnsembleChoice) -> anyhow::Result<()> {
+        let name = choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        if choice == EnsembleChoice::External {
+            ensure!(
+                !self.connect.is_empty(),
+                "--ensemble external needs the servers: name them all by --connect HOST:PORT,HOST:PORT,…"
+            );
+            ensure!(
+                self.base_port.is_none(),
+                "--base-port is for servers that are started here; those of --connect have ports already: leave it out"
+            );
+        } else {
+            ensure!(
+                self.connect.is_empty(),
+                "--connect names servers that run already, and --ensemble {name} starts its own: use --ensemble external, or \
+                 leave --connect out"
+            );
+        }
+        if choice == EnsembleChoice::Docker && self.toxiproxy.is_some() {
+            bail!("--ensemble docker brings a Toxiproxy of its own (--toxiproxy-image): leave --toxiproxy out");
+        }
+        if self.toxiproxy.is_none() {
+            ensure!(self.toxiproxy_ports.is_none(), "--toxiproxy-ports needs --toxiproxy: whose ports are they?");
+            // Without it the embedded proxies of this machine reach the servers.
+            ensure!(
+                self.toxiproxy_upstreams.is_empty(),
+                "--toxiproxy-upstreams needs --toxiproxy: which Toxiproxy reaches the servers like that?"
+            );
+        }
+        let (servers, upstreams) = (self.connect.len(), self.toxiproxy_upstreams.len());
+        ensure!(
+            upstreams == 0 || choice == EnsembleChoice::External,
+            "--toxiproxy-upstreams is about the servers of --connect: name those, or leave it out"
+        );
+        ensure!(
+            upstreams == 0 || upstreams == servers,
+            "--connect names {servers} servers and --toxiproxy-upstreams {upstreams}: name each once, in the same order"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::{EnsembleArgs, Wish, ZOOKEEPER_IMAGE};
+
+    #[derive(clap::Parser)]
+    struct Alone {
+        #[command(flatten)]
+        args: EnsembleArgs,
+    }
+
+    fn wish(words: &str) -> Result<Wish, String> {
+        let words = std::iter::once("hustings").chain(words.split_whitespace());
+        Alone::try_parse_from(words).map_err(|e| e.to_string())?.args.wish().map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn an_address_alone_means_an_external_ensemble() {
+        let Ok(Wish::External(wish)) = wish("--connect 127.0.0.1:1,127.0.0.1:2") else { panic!("not external") };
+        assert_eq!(wish.connect, ["127.0.0.1:1", "127.0.0.1:2"]);
+        assert_eq!((wish.upstreams, wish.toxiproxy), (None, None));
+    }
+
+    #[test]
+    fn published_ports_mean_a_proxy_that_listens_for_others() {
+        let asked = "--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:8474 --toxiproxy-ports 21000-21029 \
+                     --toxiproxy-upstreams zoo1:2181";
+        let Ok(Wish::External(asked)) = wish(asked) else { panic!("not external") };
+        let place = asked.toxiproxy.expect("a Toxiproxy");
+        assert!(place.bind.is_unspecified() && place.reach.is_some_and(|reach| reach.is_loopback()));
+        assert_eq!((place.first_port, place.last_port), (Some(21_000), Some(21_029)));
+        let Ok(Wish::Local(local)) = wish("--ensemble local --toxiproxy 127.0.0.1:8474") else { panic!("not local") };
+        assert!(local.toxiproxy.expect("a Toxiproxy").bind.is_loopback());
+    }
+
+    #[test]
+    fn nothing_said_is_auto_with_the_official_images_behind_it() {
+        let Ok(Wish::Auto(_, docker)) = wish("--zookeeper-image=") else { panic!("not auto") };
+        assert_eq!(docker.zookeeper_image, ZOOKEEPER_IMAGE);
+    }
+
+    #[test]
+    fn options_that_do_not_go_together_are_refused_with_what_to_change() {
+        for (asked, told) in [
+            ("--ensemble external", "--connect"),
+            ("--ensemble local --connect 127.0.0.1:1", "--ensemble external"),
+            ("--connect 127.0.0.1:1 --base-port 1", "--base-port"),
+            ("--ensemble docker --toxiproxy 127.0.0.1:8474", "leave --toxiproxy out"),
+            ("--toxiproxy-ports 1-2", "needs --toxiproxy"),
+            ("--connect 127.0.0.1:1 --toxiproxy-upstreams zoo1:1", "needs --toxiproxy"),
+            ("--toxiproxy 127.0.0.1:1 --toxiproxy-upstreams zoo1:1", "--connect"),
+            ("--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:1 --toxiproxy-upstreams a:1,b:1", "names 1 servers"),
+            ("--toxiproxy 127.0.0.1:1 --toxiproxy-ports 2-1", "first and the last port"),
+            ("--toxiproxy ftp://x", "http://HOST:PORT"),
+        ] {
+            let why = wish(asked).expect_err(asked);
+            assert!(why.contains(told), "{asked}: {why}");
+        }
+    }
+}

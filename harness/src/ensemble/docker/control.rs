@@ -1,0 +1,257 @@
+//! Faults on servers in containers: by the engine, seen by the engine.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bollard::query_parameters::{KillContainerOptionsBuilder, StartContainerOptions};
+use futures::future::LocalBoxFuture;
+use tokio::time::{Instant, sleep};
+
+use super::super::control::Seen;
+use super::super::{EnsembleError, ServerControl};
+use super::networks::{Pair, pairs};
+use super::{DockerEnsemble, logs};
+
+/// How long a killed container may take to be dead.
+const DEAD_WITHIN: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(10);
+
+/// What was done to servers and not undone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults {
+    pub(super) killed: BTreeSet<u32>,
+    paused: BTreeSet<u32>,
+    cuts: Vec<BTreeSet<u32>>,
+}
+
+impl Faults {
+    /// Whether a cut lies between two servers.
+    pub(super) fn part(&self, pair: Pair) -> bool {
+        self.cuts.iter().any(|cut| cut.contains(&pair.0) != cut.contains(&pair.1))
+    }
+}
+
+impl ServerControl for DockerEnsemble {
+    fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            self.need(server, "killed")?;
+            // Noted before: nobody shall miss it while it goes.
+            self.faults.borrow_mut().killed.insert(server);
+            let killed = self.kill_container(server).await;
+            let mut faults = self.faults.borrow_mut();
+            if killed.is_ok() {
+                faults.paused.remove(&server);
+            } else {
+                faults.killed.remove(&server);
+            }
+            killed
+        })
+    }
+
+    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let container = self.container(server)?;
+            if !self.faults.borrow().killed.contains(&server) {
+                return Err(refused(server, "started", "it was not killed"));
+            }
+            if empty {
+                self.replace(server, &container).await?;
+            } else {
+                let options = None::<StartContainerOptions>;
+                let started = self.engine.docker.start_container(&container, options);
+                self.engine.call(format!("start {container}"), started).await?;
+            }
+            let state = self.engine.state(&container).await?;
+            if state.running != Some(true) {
+                return Err(self.died(server, &state).await);
+            }
+            self.faults.borrow_mut().killed.remove(&server);
+            let data = if empty { "without data" } else { "with its old data" };
+            Ok(format!("{container} runs again {data}, as process {}", state.pid.unwrap_or_default()))
+        })
+    }
+
+    fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let container = self.need(server, "paused")?;
+            if self.faults.borrow().paused.contains(&server) {
+                return Err(refused(server, "paused", "it is paused already"));
+            }
+            let asked = self.engine.docker.pause_container(&container);
+            self.engine.call(format!("pause {container}"), asked).await?;
+            self.faults.borrow_mut().paused.insert(server);
+            self.see_paused(server, &container, true).await
+        })
+    }
+
+    fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let container = self.need(server, "resumed")?;
+            if !self.faults.borrow().paused.contains(&server) {
+                return Err(refused(server, "resumed", "it is not paused"));
+            }
+            let asked = self.engine.docker.unpause_container(&container);
+            self.engine.call(format!("resume {container}"), asked).await?;
+            self.faults.borrow_mut().paused.remove(&server);
+            self.see_paused(server, &container, false).await
+        })
+    }
+
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+        Box::pin(async move {
+            let cut = self.side(servers, "cut off")?;
+            let again = self.faults.borrow().cuts.iter().flatten().find(|server| cut.contains(server)).copied();
+            if let Some(server) = again {
+                return Err(refused(server, "cut off", "it is cut off already"));
+            }
+            let before = self.faults.borrow().clone();
+            // Noted before: what was cut halfway can be rejoined.
+            self.faults.borrow_mut().cuts.push(cut.clone());
+            self.follow(&before, &cut).await?;
+            Ok(format!("servers {} share no network with the others any more", list(&cut)))
+        })
+    }
+
+    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+        Box::pin(async move {
+            let cut = self.side(servers, "rejoined")?;
+            let before = self.faults.borrow().clone();
+            let Some(at) = before.cuts.iter().position(|known| *known == cut) else {
+                let first = cut.first().copied().unwrap_or_default();
+                return Err(refused(first, "rejoined", "no cut was made between exactly these servers and the others"));
+            };
+            self.faults.borrow_mut().cuts.remove(at);
+            if let Err(error) = self.follow(&before, &cut).await {
+                // It can be tried again.
+                self.faults.borrow_mut().cuts.push(cut);
+                return Err(error);
+            }
+            Ok(format!("servers {} share networks with the others again", list(&cut)))
+        })
+    }
+}
+
+impl DockerEnsemble {
+    /// The container of a server that has not been killed.
+    fn need(&self, server: u32, what: &'static str) -> Result<String, EnsembleError> {
+        let container = self.container(server)?;
+        if self.faults.borrow().killed.contains(&server) {
+            return Err(refused(server, what, "it was killed and not started again"));
+        }
+        Ok(container)
+    }
+
+    /// The servers of one side of a cut, of which there must be two.
+    fn side(&self, servers: &[u32], what: &'static str) -> Result<BTreeSet<u32>, EnsembleError> {
+        for server in servers {
+            self.container(*server)?;
+        }
+        let side: BTreeSet<u32> = servers.iter().copied().collect();
+        if side.is_empty() || side.len() == self.options.servers as usize {
+            let first = side.first().copied().unwrap_or(1);
+            return Err(refused(first, what, "a cut needs a server on either side"));
+        }
+        Ok(side)
+    }
+
+    async fn kill_container(&self, server: u32) -> Seen {
+        let container = self.container(server)?;
+        let options = KillContainerOptionsBuilder::new().signal("SIGKILL").build();
+        let killed = self.engine.docker.kill_container(&container, Some(options));
+        self.engine.call(format!("kill {container}"), killed).await?;
+        let until = Instant::now() + DEAD_WITHIN;
+        loop {
+            let state = self.engine.state(&container).await?;
+            if state.running == Some(false) {
+                return Ok(format!(
+                    "{container} does not run any more (exit code {})",
+                    state.exit_code.unwrap_or_default()
+                ));
+            }
+            if Instant::now() >= until {
+                return Err(EnsembleError::WillNotStop { server, within: DEAD_WITHIN });
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    async fn see_paused(&self, server: u32, container: &str, wanted: bool) -> Seen {
+        let state = self.engine.state(container).await?;
+        match (state.running, state.paused) {
+            (Some(true), Some(paused)) if paused == wanted => {
+                Ok(format!("{container} {}", if wanted { "is paused" } else { "runs on" }))
+            }
+            _ => Err(self.died(server, &state).await),
+        }
+    }
+
+    /// Puts a new container without data in the place of a killed one, and keeps the old one's log.
+    async fn replace(&self, server: u32, container: &str) -> Result<(), EnsembleError> {
+        let log = logs::all(&self.engine, container).await?;
+        self.earlier_logs.borrow_mut().entry(server).or_default().push_str(&log);
+        self.remove_container(container).await?;
+        self.launch_server(server).await?;
+        self.release_server(server).await
+    }
+
+    /// Takes servers off networks or puts them back, where the cuts of now say otherwise than those before, and looks
+    /// whether that is how it is. Always those of the `moved` side, so that both ways touch the same containers.
+    async fn follow(&self, before: &Faults, moved: &BTreeSet<u32>) -> Result<(), EnsembleError> {
+        let now = self.faults.borrow().clone();
+        let changed = pairs(self.options.servers).into_iter().filter(|pair| before.part(*pair) != now.part(*pair));
+        let moves = changed.map(|pair| {
+            let server = if moved.contains(&pair.0) { pair.0 } else { pair.1 };
+            self.put(pair, server, !now.part(pair))
+        });
+        futures::future::join_all(moves).await.into_iter().collect()
+    }
+
+    async fn put(&self, pair: Pair, server: u32, on: bool) -> Result<(), EnsembleError> {
+        let container = self.container(server)?;
+        let network = self.networks.of(pair);
+        // After a cut that failed halfway some are where they shall be.
+        if self.is_on(&container, &network).await? == on {
+            return Ok(());
+        }
+        if on {
+            self.networks.connect(&self.engine, pair, server, &container).await?;
+        } else {
+            self.networks.disconnect(&self.engine, pair, &container).await?;
+        }
+        if self.is_on(&container, &network).await? == on {
+            return Ok(());
+        }
+        let why = format!("{container} is {}on {network}", if on { "not " } else { "still " });
+        Err(EnsembleError::Control { server, what: if on { "rejoined" } else { "cut off" }, why })
+    }
+
+    async fn is_on(&self, container: &str, network: &str) -> Result<bool, EnsembleError> {
+        let inspected = self.engine.docker.inspect_container(container, None);
+        let inspected = self.engine.call(format!("inspect {container}"), inspected).await?;
+        let networks = inspected.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+        Ok(networks.contains_key(network))
+    }
+}
+
+fn refused(server: u32, what: &'static str, why: &str) -> EnsembleError {
+    EnsembleError::Control { server, what, why: why.to_owned() }
+}
+
+fn list(servers: &BTreeSet<u32>) -> String {
+    servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Faults;
+
+    #[test]
+    fn cuts_add_up() {
+        let cuts = vec![BTreeSet::from([1, 2]), BTreeSet::from([5])];
+        let faults = Faults { cuts, ..Faults::default() };
+        let parted: Vec<_> = super::pairs(5).into_iter().filter(|pair| faults.part(*pair)).collect();
+        assert_eq!(parted, [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5), (3, 5), (4, 5)]);
+    }
+}

@@ -1,0 +1,225 @@
+//! The Docker engine: finding it, asking it within bounds, and its images.
+
+use std::error::Error as _;
+use std::fmt::Display;
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use bollard::errors::Error;
+use bollard::models::ContainerState;
+use bollard::{API_DEFAULT_VERSION, Docker};
+use testcontainers::runners::AsyncRunner as _;
+use testcontainers::{ContainerRequest, GenericImage};
+use tokio::time::timeout;
+
+use super::super::EnsembleError;
+
+/// Bound of every question to the engine: it may have to remove a container with a large log on a busy machine.
+const CALL_WITHIN: Duration = Duration::from_secs(60);
+/// How long it may take to say that it is there.
+const PING_WITHIN: Duration = Duration::from_secs(10);
+/// Some hundred megabytes over a slow line.
+const PULL_WITHIN: Duration = Duration::from_secs(900);
+/// Where an engine is when DOCKER_HOST does not say, and where a user's own ones are.
+const SOCKET: &str = "/var/run/docker.sock";
+const USER_SOCKETS: [(&str, &str); 3] = [
+    ("XDG_RUNTIME_DIR", ".docker/run/docker.sock"),
+    ("HOME", ".docker/run/docker.sock"),
+    ("HOME", ".docker/desktop/docker.sock"),
+];
+
+/// An engine that answered.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) docker: Docker,
+    pub(super) at: String,
+    /// As `20.10.24`.
+    pub(super) version: String,
+}
+
+/// Where the engine is: as DOCKER_HOST says, else the first of the usual sockets that is there.
+pub(super) fn address() -> String {
+    let given = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    if let Some(host) = given("DOCKER_HOST") {
+        return host;
+    }
+    let of_user = USER_SOCKETS.iter().filter_map(|(home, path)| Some(Path::new(&given(home)?).join(path)));
+    let socket = [SOCKET.into()].into_iter().chain(of_user).find(|path| path.exists());
+    format!("unix://{}", socket.unwrap_or_else(|| SOCKET.into()).display())
+}
+
+impl Engine {
+    /// Connects to the engine that is there, and asks for its version.
+    pub(super) async fn connect() -> Result<Self, EnsembleError> {
+        Self::connect_to(&address()).await
+    }
+
+    pub(super) async fn connect_to(at: &str) -> Result<Self, EnsembleError> {
+        let docker = client(at)?;
+        let unreachable = |why: String| EnsembleError::NoEngine { at: at.to_owned(), why };
+        let version = match timeout(PING_WITHIN, docker.version()).await {
+            Ok(Ok(version)) => version.version.unwrap_or_else(|| "of unknown version".to_owned()),
+            Ok(Err(error)) => {
+                return Err(match io_kind(&error) {
+                    Some(io::ErrorKind::PermissionDenied) => EnsembleError::EngineForbidden { at: at.to_owned() },
+                    _ => unreachable(said(&error)),
+                });
+            }
+            Err(_) => return Err(unreachable(format!("silence for {} s", PING_WITHIN.as_secs()))),
+        };
+        Ok(Self { docker, at: at.to_owned(), version })
+    }
+
+    /// Waits for an answer of the engine, but not forever. `what` completes "the engine cannot …".
+    pub(super) async fn call<T>(
+        &self,
+        what: impl Display,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, EnsembleError> {
+        let why = match timeout(CALL_WITHIN, request).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => said(&error),
+            Err(_) => format!("no answer within {} s", CALL_WITHIN.as_secs()),
+        };
+        Err(EnsembleError::Engine { what: what.to_string(), why })
+    }
+
+    /// Whether an image is there.
+    pub(super) async fn has_image(&self, image: &str) -> Result<bool, EnsembleError> {
+        let looked = async {
+            match self.docker.inspect_image(image).await {
+                Err(error) if status(&error) == Some(404) => Ok(false),
+                found => found.map(|_| true),
+            }
+        };
+        self.call(format!("look for the image {image}"), looked).await
+    }
+
+    /// Pulls an image unless it is there. `option` is how the user can name another.
+    pub(super) async fn need_image(&self, image: &str, option: &'static str) -> Result<(), EnsembleError> {
+        if self.has_image(image).await? {
+            return Ok(());
+        }
+        tracing::info!(image, "pulling the image");
+        let why = match timeout(PULL_WITHIN, ContainerRequest::from(generic(image)).pull_image()).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => reason(&error.to_string()),
+            Err(_) => format!("it was not pulled within {} s", PULL_WITHIN.as_secs()),
+        };
+        Err(EnsembleError::NoImage { image: image.to_owned(), option, why })
+    }
+
+    /// The state of a container.
+    pub(super) async fn state(&self, container: &str) -> Result<ContainerState, EnsembleError> {
+        let inspected =
+            self.call(format!("inspect {container}"), self.docker.inspect_container(container, None)).await?;
+        Ok(inspected.state.unwrap_or_default())
+    }
+}
+
+/// Why an image was not pulled, without what every such message begins with.
+fn reason(said: &str) -> String {
+    said.rsplit_once("error: ").map_or(said, |(_, why)| why).to_owned()
+}
+
+/// The image as testcontainers names it: what stands before the last colon, and what stands behind it.
+pub(super) fn generic(image: &str) -> GenericImage {
+    match image.rsplit_once(':') {
+        // A colon before a slash is that of a registry's port.
+        Some((name, tag)) if !tag.contains('/') => GenericImage::new(name, tag),
+        _ => GenericImage::new(image, "latest"),
+    }
+}
+
+fn client(at: &str) -> Result<Docker, EnsembleError> {
+    let bad = |why: String| EnsembleError::BadEngine { at: at.to_owned(), why };
+    let seconds = CALL_WITHIN.as_secs() * 2;
+    let connected = if at.starts_with("unix://") {
+        Docker::connect_with_unix(at, seconds, API_DEFAULT_VERSION)
+    } else if let Some((_, rest)) = at.split_once("://").filter(|(scheme, _)| ["tcp", "http"].contains(scheme)) {
+        // Ports are chosen here and published on the loopback address of the engine's machine.
+        if !is_here(rest) {
+            return Err(bad("it may be on another machine, and ports are published for its own one only".to_owned()));
+        }
+        Docker::connect_with_http(at, seconds, API_DEFAULT_VERSION)
+    } else {
+        return Err(bad("only unix://, tcp:// and http:// addresses will do".to_owned()));
+    };
+    connected.map_err(|error| EnsembleError::NoEngine { at: at.to_owned(), why: error.to_string() })
+}
+
+/// Whether `host:port` is an address of this machine's own.
+fn is_here(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+/// What went wrong underneath, if it was a matter of input and output.
+fn io_kind(error: &Error) -> Option<io::ErrorKind> {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(error.kind());
+        }
+        at = error.source();
+    }
+    None
+}
+
+/// The status code of an answer that is an error.
+pub(super) fn status(error: &Error) -> Option<u16> {
+    match error {
+        Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
+        _ => None,
+    }
+}
+
+/// An error in the engine's own words, else with all its causes.
+fn said(error: &Error) -> String {
+    if let Error::DockerResponseServerError { message, .. } = error {
+        return message.trim().to_owned();
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let why = error.to_string();
+        if !text.contains(&why) {
+            text = format!("{text}: {why}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use testcontainers::Image as _;
+
+    use super::{client, generic, is_here};
+    use crate::ensemble::EnsembleError;
+
+    #[test]
+    fn an_image_is_split_at_its_tag() {
+        for (image, name, tag) in [
+            ("zookeeper:3.9", "zookeeper", "3.9"),
+            ("zookeeper", "zookeeper", "latest"),
+            ("localhost:5000/zookeeper", "localhost:5000/zookeeper", "latest"),
+            ("localhost:5000/zookeeper:3.9", "localhost:5000/zookeeper", "3.9"),
+        ] {
+            assert_eq!((generic(image).name(), generic(image).tag()), (name, tag), "{image}");
+        }
+    }
+
+    #[test]
+    fn engines_of_other_machines_are_refused() {
+        assert!(["localhost:2375", "127.0.0.1:2375", "[::1]:2375", "127.0.0.1"].into_iter().all(is_here));
+        assert!(!["10.0.0.1:2375", "docker:2375", ""].into_iter().any(is_here));
+        for at in ["tcp://10.0.0.1:2375", "ssh://me@there", "nonsense"] {
+            assert!(matches!(client(at), Err(EnsembleError::BadEngine { .. })), "{at}");
+        }
+    }
+}

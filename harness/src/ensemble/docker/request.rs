@@ -1,0 +1,151 @@
+//! The containers as they are asked for: ZooKeeper's by the environment of its official image, Toxiproxy's by nothing.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bollard::models::{HostConfig, HostConfigLogConfig};
+use testcontainers::core::{Host, IntoContainerPort as _};
+use testcontainers::{ContainerRequest, GenericImage, ImageExt as _};
+
+use super::super::limits::collector;
+use super::super::local::LOGBACK;
+use super::engine::generic;
+use super::networks::Networks;
+use super::options::DockerOptions;
+use super::ports::Ports;
+
+const CLIENT_PORT: u16 = 2181;
+const API_PORT: u16 = 8474;
+/// Of the engine to start a container, which says nothing about what is in it.
+const START_WITHIN: Duration = Duration::from_secs(90);
+
+/// Server `id`, on the clients' network; those of its pairs are for the caller to add.
+pub(super) fn server(
+    id: u32,
+    container: &str,
+    options: &DockerOptions,
+    ports: &Ports,
+    networks: &Networks,
+    labels: &HashMap<String, String>,
+) -> ContainerRequest<GenericImage> {
+    let mut request = base(&options.zookeeper_image, container, networks, labels)
+        .with_mapped_port(ports.client(id), CLIENT_PORT.tcp())
+        // Where the image logs by logback, which reads this before its own: a line a refused create is too much.
+        .with_copy_to("/conf/logback.xml", LOGBACK.as_bytes().to_vec());
+    for peer in 1..=options.servers {
+        request = request.with_host(name(peer), Host::Addr(networks.address(id, peer).into()));
+    }
+    for (key, value) in environment(id, options) {
+        request = request.with_env_var(key, value);
+    }
+    request.with_host_config_modifier(local)
+}
+
+/// Toxiproxy, on the clients' network; its links listen on the same ports inside and outside.
+pub(super) fn toxiproxy(
+    container: &str,
+    options: &DockerOptions,
+    ports: &Ports,
+    networks: &Networks,
+    labels: &HashMap<String, String>,
+) -> ContainerRequest<GenericImage> {
+    let mut request =
+        base(&options.toxiproxy_image, container, networks, labels).with_mapped_port(ports.api(), API_PORT.tcp());
+    for link in ports.links() {
+        request = request.with_mapped_port(link, link.tcp());
+    }
+    request.with_host_config_modifier(|config| {
+        local(config);
+        // Names that the engine does not know (those of dead servers) are not worth a question to the world: nobody
+        // answers at the container's own address, and says so at once.
+        config.dns = Some(vec!["127.0.0.1".to_owned()]);
+    })
+}
+
+/// What the servers call each other.
+fn name(server: u32) -> String {
+    format!("zk{server}")
+}
+
+fn base(
+    image: &str,
+    container: &str,
+    networks: &Networks,
+    labels: &HashMap<String, String>,
+) -> ContainerRequest<GenericImage> {
+    ContainerRequest::from(generic(image))
+        .with_container_name(container)
+        .with_labels(labels.clone())
+        .with_network(networks.clients())
+        .with_startup_timeout(START_WITHIN)
+}
+
+/// Published for this machine only, and with a log that can be read back whatever the engine's default is.
+fn local(config: &mut HostConfig) {
+    for bindings in config.port_bindings.iter_mut().flat_map(HashMap::values_mut) {
+        bindings.iter_mut().flatten().for_each(|binding| binding.host_ip = Some("127.0.0.1".to_owned()));
+    }
+    config.log_config = Some(HostConfigLogConfig { typ: Some("json-file".to_owned()), config: None });
+}
+
+/// The settings of a local ensemble's servers, in the words of the image.
+fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> {
+    let servers: Vec<_> =
+        (1..=options.servers).map(|peer| format!("server.{peer}={}:2888:3888;{CLIENT_PORT}", name(peer))).collect();
+    let mut extra = format!(
+        "clientPortListenBacklog=4096 forceSync={} fsync.warningthresholdms=1000 preAllocSize=4096 snapCount=10000000",
+        if options.fsync { "yes" } else { "no" },
+    );
+    if options.servers > 1 {
+        extra.push_str(" quorumListenOnAllIPs=true");
+    }
+    if id == 1 {
+        options.extra_config.lines().for_each(|line| extra.extend([" ", line]));
+    }
+    let collector = collector(options.heap_mb).map_or_else(String::new, |flag| format!("{flag} "));
+    let ticks = options.ticks();
+    vec![
+        ("ZOO_MY_ID", id.to_string()),
+        ("ZOO_SERVERS", servers.join(" ")),
+        ("ZOO_TICK_TIME", options.tick_ms.to_string()),
+        ("ZOO_INIT_LIMIT", ticks.init().to_string()),
+        ("ZOO_SYNC_LIMIT", ticks.sync().to_string()),
+        ("ZOO_MAX_CLIENT_CNXNS", "0".to_owned()),
+        ("ZOO_4LW_COMMANDS_WHITELIST", "*".to_owned()),
+        ("ZOO_ADMINSERVER_ENABLED", "false".to_owned()),
+        ("ZOO_CFG_EXTRA", extra),
+        ("ZK_SERVER_HEAP", options.heap_mb.to_string()),
+        ("JMXDISABLE", "true".to_owned()),
+        (
+            "SERVER_JVMFLAGS",
+            format!("{collector}-XX:-UsePerfData -XX:+ExitOnOutOfMemoryError -Djava.net.preferIPv4Stack=true"),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::DockerOptions;
+    use super::environment;
+
+    fn value(options: &DockerOptions, id: u32, key: &str) -> String {
+        environment(id, options).into_iter().find(|(k, _)| *k == key).expect("it is given").1
+    }
+
+    #[test]
+    fn servers_are_configured_as_local_ones_are() {
+        let options = DockerOptions { tick_ms: 100, extra_config: "a=b\nc=d\n".to_owned(), ..DockerOptions::new() };
+        assert_eq!(
+            value(&options, 2, "ZOO_SERVERS"),
+            "server.1=zk1:2888:3888;2181 server.2=zk2:2888:3888;2181 server.3=zk3:2888:3888;2181"
+        );
+        assert_eq!(
+            (value(&options, 2, "ZOO_INIT_LIMIT"), value(&options, 2, "ZOO_SYNC_LIMIT")),
+            ("200".into(), "100".into())
+        );
+        assert!(value(&options, 1, "ZOO_CFG_EXTRA").ends_with(" quorumListenOnAllIPs=true a=b c=d"));
+        assert!(value(&options, 2, "ZOO_CFG_EXTRA").ends_with(" quorumListenOnAllIPs=true"));
+        let given = DockerOptions { init_limit: Some(7), sync_limit: Some(3), ..options };
+        assert_eq!((value(&given, 2, "ZOO_INIT_LIMIT"), value(&given, 2, "ZOO_SYNC_LIMIT")), ("7".into(), "3".into()));
+    }
+}

@@ -1,0 +1,72 @@
+//! Why an ensemble that somebody else runs cannot be used, and what that somebody can do about it.
+
+use std::time::Duration;
+
+use super::CONNECTIONS_BESIDE;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExternalError {
+    #[error(
+        "--connect {given} cannot be used: {why}; give all servers as HOST:PORT, like 127.0.0.1:2181,127.0.0.1:2182"
+    )]
+    Address { given: String, why: String },
+    #[error("{} cannot be reached: {}; is it running, and is that its client port?", list(.0.iter().map(|(s, _)| s)), list(.0.iter().map(|(_, w)| w)))]
+    Unreachable(Vec<(String, String)>),
+    #[error(
+        "server {server} does not allow the four-letter word {word}; give it 4lw.commands.whitelist=* or one with srvr, \
+         mntr and conf (the official image: ZOO_4LW_COMMANDS_WHITELIST), and start it again"
+    )]
+    NotAllowed { server: String, word: &'static str },
+    #[error(
+        "server {server} answers {word} with '{reply}', as no ZooKeeper server does; is that a client port without TLS?"
+    )]
+    Foreign { server: String, word: &'static str, reply: String },
+    #[error("server {server} did not serve within {} s: {why}; see to it that a quorum of the ensemble runs", .within.as_secs())]
+    NotServing { server: String, why: String, within: Duration },
+    #[error(
+        "the ensemble had no leader with all others following within {} s ({modes}); see to it that all of its servers run, \
+         and that none is an observer", .within.as_secs()
+    )]
+    NoQuorum { modes: String, within: Duration },
+    #[error("{first} and {second} are the same server (id {id}); name every server once in --connect")]
+    Twice { first: String, second: String, id: u64 },
+    #[error(
+        "the ensemble has {members} servers and --connect names {named}: {} missing (see the lines server.N= of its \
+         configuration); name all of them, since the counters of a part cannot be reconciled with what clients see",
+        ids(.missing)
+    )]
+    Incomplete { members: usize, named: usize, missing: Vec<u64> },
+    #[error(
+        "{first} and {second} are not servers of one ensemble: their lists of servers (server.N=) differ; name the servers of \
+         one ensemble in --connect"
+    )]
+    Apart { first: String, second: String },
+    #[error(
+        "server {server} takes {limit} connections from one address (maxClientCnxns={limit}), and this run may need {needed} \
+         there ({sessions} sessions / {servers} servers, twice while a partition heals, + {CONNECTIONS_BESIDE}); set \
+         maxClientCnxns=0 (the official image: ZOO_MAX_CLIENT_CNXNS), or run a smaller scenario"
+    )]
+    Connections { server: String, limit: u64, needed: u64, sessions: u64, servers: usize },
+    #[error(
+        "{servers} servers are named in --connect and {upstreams} in --toxiproxy-upstreams; name each once, in the same order"
+    )]
+    Upstreams { servers: usize, upstreams: usize },
+    #[error("the run's znodes {prefix}* could not be removed from {servers}: {why}; `hustings clean` removes them")]
+    LeftBehind { prefix: String, servers: String, why: String },
+}
+
+impl ExternalError {
+    /// Whether servers that are starting look like this, so that it is worth asking again.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::NotServing { .. } | Self::NoQuorum { .. })
+    }
+}
+
+fn list<'a>(words: impl Iterator<Item = &'a String>) -> String {
+    words.map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn ids(missing: &[u64]) -> String {
+    let ids: Vec<String> = missing.iter().map(|id| format!("server.{id}")).collect();
+    format!("{} {}", ids.join(", "), if ids.len() == 1 { "is" } else { "are" })
+}

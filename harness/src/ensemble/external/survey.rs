@@ -1,0 +1,250 @@
+//! Looks at servers that somebody else runs: who they are, whether they serve, and whether they bear a run.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::conf::Conf;
+use super::{CONNECTIONS_BESIDE, ExternalError, ExternalOptions};
+use crate::ensemble::four_letter::{self, FourLetterError};
+
+const POLL: Duration = Duration::from_millis(250);
+const ASK_WITHIN: Duration = Duration::from_secs(5);
+/// For choosing among the addresses that a name has.
+const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+
+/// One server, as it was named and as it answers.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) addr: SocketAddr,
+    pub(super) upstream: String,
+    pub(super) mode: String,
+    pub(super) version: String,
+    pub(super) conf: Conf,
+}
+
+struct Place {
+    name: String,
+    addr: SocketAddr,
+    upstream: String,
+}
+
+/// The servers in the order of their ids, once they serve and can bear the run. Servers that are starting are waited for.
+pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<Server>, ExternalError> {
+    let places = places(options).await?;
+    let until = Instant::now() + options.within;
+    let mut servers = loop {
+        match look(&places, options.within).await {
+            Ok(servers) => break servers,
+            Err(error) if error.may_pass() && Instant::now() < until => sleep(POLL).await,
+            Err(error) => return Err(error),
+        }
+    };
+    servers.sort_by_key(|server| server.conf.id);
+    let needed = connections_needed(options.sessions, servers.len());
+    let too_few = |server: &&Server| server.conf.connections_max.is_some_and(|limit| limit < needed);
+    match servers.iter().find(too_few) {
+        None => Ok(servers),
+        Some(server) => Err(ExternalError::Connections {
+            server: server.name.clone(),
+            limit: server.conf.connections_max.unwrap_or(0),
+            needed,
+            sessions: options.sessions,
+            servers: servers.len(),
+        }),
+    }
+}
+
+/// Clients choose their servers at random, and while a partition heals old and new connections stand side by side.
+fn connections_needed(sessions: u64, servers: usize) -> u64 {
+    2 * sessions.div_ceil(servers.max(1) as u64) + CONNECTIONS_BESIDE
+}
+
+async fn places(options: &ExternalOptions) -> Result<Vec<Place>, ExternalError> {
+    let named = options.connect.len();
+    if named == 0 {
+        return Err(ExternalError::Address { given: "''".to_owned(), why: "no server is named".to_owned() });
+    }
+    if let Some(upstreams) = &options.upstreams
+        && upstreams.len() != named
+    {
+        return Err(ExternalError::Upstreams { servers: named, upstreams: upstreams.len() });
+    }
+    let mut places = Vec::new();
+    for (at, name) in options.connect.iter().enumerate() {
+        let addr = resolve(name).await.map_err(|why| ExternalError::Address { given: name.clone(), why })?;
+        let upstream = options.upstreams.as_ref().and_then(|all| all.get(at)).cloned();
+        places.push(Place { name: name.clone(), addr, upstream: upstream.unwrap_or_else(|| addr.to_string()) });
+    }
+    Ok(places)
+}
+
+/// The first address of a name that takes a connection, else its first one.
+async fn resolve(name: &str) -> Result<SocketAddr, String> {
+    let all: Vec<SocketAddr> = lookup_host(name).await.map_err(|e| e.to_string())?.collect();
+    if all.len() > 1 {
+        for addr in &all {
+            if matches!(timeout(CONNECT_WITHIN, TcpStream::connect(addr)).await, Ok(Ok(_))) {
+                return Ok(*addr);
+            }
+        }
+    }
+    all.first().copied().ok_or_else(|| "the name has no address".to_owned())
+}
+
+async fn look(places: &[Place], within: Duration) -> Result<Vec<Server>, ExternalError> {
+    let seen = join_all(places.iter().map(|place| async move { (place, answers(place.addr).await) })).await;
+    let silent = seen.iter().filter_map(|(place, answers)| Some((place, answers.as_ref().err()?)));
+    let mut unreachable = Vec::new();
+    for (place, error) in silent {
+        match error {
+            FourLetterError::Refused { word, .. } => {
+                return Err(ExternalError::NotAllowed { server: place.name.clone(), word });
+            }
+            error => unreachable.push((place.name.clone(), error.to_string())),
+        }
+    }
+    if !unreachable.is_empty() {
+        return Err(ExternalError::Unreachable(unreachable));
+    }
+    let servers: Result<Vec<Server>, _> = seen
+        .into_iter()
+        .filter_map(|(place, answers)| Some((place, answers.ok()?)))
+        .map(|(place, answers)| read(place, &answers, within))
+        .collect();
+    let servers = servers?;
+    one_ensemble(&servers)?;
+    quorum(&servers, within)?;
+    Ok(servers)
+}
+
+/// Answers of a server to `srvr`, `conf` and `mntr`.
+async fn answers(addr: SocketAddr) -> Result<[String; 3], FourLetterError> {
+    let ask = |word| four_letter::ask(addr, word, ASK_WITHIN);
+    Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
+}
+
+fn read(place: &Place, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Result<Server, ExternalError> {
+    let server = || place.name.clone();
+    for text in [srvr, conf, mntr] {
+        let why = match text.trim() {
+            "" => "it closes the connection without an answer",
+            idle if idle.contains("not currently serving requests") => idle,
+            _ => continue,
+        };
+        return Err(ExternalError::NotServing { server: server(), why: why.to_owned(), within });
+    }
+    let foreign = |word, text: &str| {
+        let reply = text.lines().next().unwrap_or_default().chars().take(80).collect();
+        ExternalError::Foreign { server: server(), word, reply }
+    };
+    let mode = four_letter::mode(srvr).ok_or_else(|| foreign("srvr", srvr))?.to_owned();
+    let version = four_letter::version(srvr).unwrap_or("unknown").to_owned();
+    if four_letter::parse_mntr(mntr).is_empty() {
+        return Err(foreign("mntr", mntr));
+    }
+    let conf = Conf::parse(conf).ok_or_else(|| foreign("conf", conf))?;
+    Ok(Server { name: server(), addr: place.addr, upstream: place.upstream.clone(), mode, version, conf })
+}
+
+/// All servers of one ensemble, each once.
+fn one_ensemble(servers: &[Server]) -> Result<(), ExternalError> {
+    let Some((first, others)) = servers.split_first() else { return Ok(()) };
+    if let Some(other) = others.iter().find(|other| other.conf.members != first.conf.members) {
+        return Err(ExternalError::Apart { first: first.name.clone(), second: other.name.clone() });
+    }
+    for (at, one) in servers.iter().enumerate() {
+        if let Some(other) = servers[..at].iter().find(|other| other.conf.id == one.conf.id) {
+            // Standalone servers have no ids to be told apart by.
+            return Err(if one.conf.members.is_empty() && one.addr != other.addr {
+                ExternalError::Apart { first: other.name.clone(), second: one.name.clone() }
+            } else {
+                ExternalError::Twice { first: other.name.clone(), second: one.name.clone(), id: one.conf.id }
+            });
+        }
+    }
+    let named = |id: &u64| servers.iter().any(|server| server.conf.id == *id);
+    let missing: Vec<u64> = first.conf.members.iter().filter(|id| !named(id)).copied().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ExternalError::Incomplete { members: first.conf.members.len(), named: servers.len(), missing })
+}
+
+/// One standalone server, or one leader with all others following.
+fn quorum(servers: &[Server], within: Duration) -> Result<(), ExternalError> {
+    let count = |mode| servers.iter().filter(|server| server.mode == mode).count();
+    let serves = match servers.len() {
+        1 => count("standalone") + count("leader") == 1,
+        n => count("leader") == 1 && count("follower") == n - 1,
+    };
+    if serves {
+        return Ok(());
+    }
+    let modes: Vec<String> = servers.iter().map(|server| format!("{}: {}", server.name, server.mode)).collect();
+    Err(ExternalError::NoQuorum { modes: modes.join(", "), within })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Conf, ExternalError, Server, connections_needed, one_ensemble, quorum};
+
+    fn server(name: &str, id: u64, members: &[u64], mode: &str) -> Server {
+        let conf = Conf {
+            id,
+            tick_ms: 500,
+            connections_max: None,
+            timeout_ms_min: 1_000,
+            timeout_ms_max: 10_000,
+            members: members.iter().copied().collect(),
+        };
+        let addr = format!("127.0.0.1:{}", 2_180 + name.len()).parse().expect("an address");
+        let (mode, version) = (mode.to_owned(), "3.8.0".to_owned());
+        Server { name: name.to_owned(), addr, upstream: name.to_owned(), mode, version, conf }
+    }
+
+    #[test]
+    fn a_part_of_an_ensemble_is_refused_with_what_is_missing() {
+        let all = [1, 2, 3];
+        let part = [server("a", 3, &all, "follower"), server("bb", 1, &all, "leader")];
+        let told = one_ensemble(&part).expect_err("a part").to_string();
+        assert!(
+            told.contains("3 servers") && told.contains("names 2") && told.contains("server.2 is missing"),
+            "{told}"
+        );
+        let whole = [part[0].clone(), part[1].clone(), server("ccc", 2, &all, "follower")];
+        assert!(one_ensemble(&whole).is_ok());
+        assert!(quorum(&whole, Duration::ZERO).is_ok());
+    }
+
+    #[test]
+    fn a_server_named_twice_and_servers_of_two_ensembles_are_told_apart() {
+        let twice = [server("a", 1, &[1, 2], "leader"), server("bb", 1, &[1, 2], "leader")];
+        assert!(matches!(one_ensemble(&twice), Err(ExternalError::Twice { id: 1, .. })));
+        let alone = [server("a", 0, &[], "standalone"), server("bb", 0, &[], "standalone")];
+        assert!(matches!(one_ensemble(&alone), Err(ExternalError::Apart { .. })));
+        let two = [server("a", 1, &[1], "leader"), server("bb", 2, &[2], "leader")];
+        assert!(matches!(one_ensemble(&two), Err(ExternalError::Apart { .. })));
+    }
+
+    #[test]
+    fn an_observer_or_a_second_leader_is_no_quorum() {
+        let all = [1, 2];
+        for modes in [["leader", "leader"], ["leader", "observer"], ["follower", "follower"]] {
+            let servers = [server("a", 1, &all, modes[0]), server("bb", 2, &all, modes[1])];
+            let told = quorum(&servers, Duration::ZERO).expect_err("no quorum").to_string();
+            assert!(told.contains(&format!("bb: {}", modes[1])), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_share_of_one_server_is_counted_twice_with_some_beside() {
+        assert_eq!(connections_needed(100, 3) - connections_needed(0, 3), 68);
+    }
+}

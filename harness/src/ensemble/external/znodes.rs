@@ -1,0 +1,93 @@
+//! Removes the znodes of one run from an ensemble, however many and however deep, and no others.
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use zookeeper_client as zk;
+
+/// Requests under way at once: enough to be quick, few enough not to fill a server's queue.
+const AT_ONCE: usize = 64;
+/// A host that is still ending may create one more znode behind our back.
+const TRIES: u32 = 5;
+const AGAIN: Duration = Duration::from_millis(200);
+const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// Tens of thousands of znodes are gone in a fraction of it.
+const WITHIN: Duration = Duration::from_secs(120);
+
+/// What all top-level znodes of a run begin with.
+#[must_use]
+pub fn prefix(run_id: &str) -> String {
+    format!("/hustings-{run_id}-")
+}
+
+/// Removes every top-level znode that begins with `prefix`, with all below. Gives how many znodes were removed.
+///
+/// # Errors
+/// Why some are left.
+pub(super) async fn remove(cluster: &str, prefix: &str) -> Result<u64, String> {
+    let all = async {
+        let connecting = zk::Client::connector().with_session_timeout(SESSION_TIMEOUT).connect(cluster);
+        let client = connecting.await.map_err(|e| format!("no server gives a session: {e}"))?;
+        let mut removed = 0;
+        for _ in 0..TRIES {
+            let roots = roots(&client, prefix).await.map_err(|e| e.to_string())?;
+            if roots.is_empty() {
+                return Ok(removed);
+            }
+            removed += remove_trees(&client, roots).await.map_err(|e| e.to_string())?;
+            tokio::time::sleep(AGAIN).await;
+        }
+        let left = roots(&client, prefix).await.map_err(|e| e.to_string())?;
+        if left.is_empty() { Ok(removed) } else { Err(format!("somebody creates znodes below {}", left.join(", "))) }
+    };
+    tokio::time::timeout(WITHIN, all).await.unwrap_or_else(|_| Err(format!("not done within {} s", WITHIN.as_secs())))
+}
+
+async fn roots(client: &zk::Client, prefix: &str) -> Result<Vec<String>, zk::Error> {
+    // What is read must not be older than what the run wrote by other servers.
+    client.sync("/").await?;
+    let names = client.list_children("/").await?.into_iter().map(|name| format!("/{name}"));
+    Ok(names.filter(|path| path.starts_with(prefix)).collect())
+}
+
+/// Level by level: what goes at once is gone, what has children is listed and goes after them, deepest first.
+async fn remove_trees(client: &zk::Client, roots: Vec<String>) -> Result<u64, zk::Error> {
+    let (mut removed, mut parents, mut level) = (0, Vec::new(), roots);
+    while !level.is_empty() {
+        let (gone, full) = delete(client, level).await?;
+        removed += gone;
+        level = children(client, &full).await?;
+        parents.push(full);
+    }
+    for level in parents.into_iter().rev() {
+        removed += delete(client, level).await?.0;
+    }
+    Ok(removed)
+}
+
+/// How many were deleted, and those that have children.
+async fn delete(client: &zk::Client, paths: Vec<String>) -> Result<(u64, Vec<String>), zk::Error> {
+    let deletions = stream::iter(paths).map(|path| async move {
+        match client.delete(&path, None).await {
+            Ok(()) => Ok((1, None)),
+            Err(zk::Error::NoNode) => Ok((0, None)),
+            Err(zk::Error::NotEmpty) => Ok((0, Some(path))),
+            Err(error) => Err(error),
+        }
+    });
+    let done: Vec<(u64, Option<String>)> = deletions.buffer_unordered(AT_ONCE).try_collect().await?;
+    let gone = done.iter().map(|(gone, _)| gone).sum();
+    Ok((gone, done.into_iter().filter_map(|(_, full)| full).collect()))
+}
+
+async fn children(client: &zk::Client, parents: &[String]) -> Result<Vec<String>, zk::Error> {
+    let listings = stream::iter(parents).map(|parent| async move {
+        match client.list_children(parent).await {
+            Ok(names) => Ok(names.into_iter().map(|name| format!("{parent}/{name}")).collect()),
+            Err(zk::Error::NoNode) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    });
+    let lists: Vec<Vec<String>> = listings.buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(lists.concat())
+}

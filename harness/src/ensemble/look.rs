@@ -1,0 +1,81 @@
+//! A look at a server from outside: what it says that it is, if it says anything.
+
+use std::io;
+use std::time::Duration;
+
+use hustings_reports::record::ServerState;
+
+use super::four_letter::{self, FourLetterError};
+use super::{Ensemble, EnsembleError};
+use crate::clock;
+
+/// A server that has not answered by then is silent. A healthy one takes a millisecond, on a busy machine some tens.
+const LOOK_AT_MOST: Duration = Duration::from_millis(400);
+/// Answers that break off before it is taken that nobody is there.
+const BROKEN_OFF_MAX: u32 = 3;
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// What a server says that it is, and the last zxid that it says it has processed.
+pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, Option<i64>) {
+    let until = clock::now() + LOOK_AT_MOST.as_nanos() as u64;
+    let mut text = String::new();
+    for _ in 0..BROKEN_OFF_MAX {
+        let left = Duration::from_nanos(until.saturating_sub(clock::now()));
+        match tokio::time::timeout(left, ensemble.ask(server, "srvr")).await {
+            Err(_) | Ok(Err(EnsembleError::Ask { source: FourLetterError::TimedOut { .. }, .. })) => {
+                return (ServerState::Silent, None);
+            }
+            Ok(Err(EnsembleError::Ask { source: FourLetterError::Io { source, .. }, .. }))
+                if source.kind() == io::ErrorKind::ConnectionRefused =>
+            {
+                return (ServerState::Down, None);
+            }
+            Ok(Ok(answer)) if !answer.trim().is_empty() => {
+                text = answer;
+                break;
+            }
+            // Broken off: a server that dies, or that closes all its connections on its way to another state. The next
+            // question tells which.
+            Ok(_) => {}
+        }
+    }
+    let state = match four_letter::mode(&text) {
+        Some("leader") => ServerState::Leading,
+        Some("follower") => ServerState::Following,
+        Some("standalone") => ServerState::Standalone,
+        _ if text.is_empty() => ServerState::Down,
+        _ => ServerState::NotServing,
+    };
+    (state, if serves(state) { four_letter::zxid(&text) } else { None })
+}
+
+/// Whether clients are served in this state.
+pub(crate) fn serves(state: ServerState) -> bool {
+    matches!(state, ServerState::Leading | ServerState::Following | ServerState::Standalone)
+}
+
+/// Looks at servers until one shows the state that is wanted, or for so long; gives the last state seen.
+pub(crate) async fn until(ensemble: &dyn Ensemble, server: u32, wanted: ServerState, at_most: Duration) -> ServerState {
+    let until = clock::now() + at_most.as_nanos() as u64;
+    loop {
+        let (state, _) = look(ensemble, server).await;
+        if state == wanted || clock::now() > until {
+            return state;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Waits until all these servers serve; gives those that do not when the time is over.
+pub(crate) async fn until_all_serve(ensemble: &dyn Ensemble, servers: &[u32], at_most: Duration) -> Vec<u32> {
+    let until = clock::now() + at_most.as_nanos() as u64;
+    loop {
+        let states = futures::future::join_all(servers.iter().map(|&server| look(ensemble, server))).await;
+        let idle = servers.iter().zip(states).filter(|(_, (state, _))| !serves(*state)).map(|(&server, _)| server);
+        let idle: Vec<u32> = idle.collect();
+        if idle.is_empty() || clock::now() > until {
+            return idle;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}

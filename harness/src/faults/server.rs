@@ -1,0 +1,212 @@
+//! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`. What was done
+//! is proven by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_reports::record::ServerState;
+use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::scenario::FaultKind;
+
+use super::{Injury, Proof, Remedy};
+use crate::clock;
+use crate::coordinator::{Stage, admin};
+use crate::ensemble::control::Seen;
+use crate::ensemble::{Ensemble, ServerControl, look};
+
+/// A server that was hit shows it within this.
+const SHOWS_AT_MOST: Duration = Duration::from_secs(5);
+/// A server that is there again serves within this: it starts, joins its leader and takes what it has missed.
+const SERVES_AT_MOST: Duration = Duration::from_secs(45);
+/// Writes that servers miss which are to lag behind.
+const WRITES_BEHIND: u32 = 50;
+
+/// What undoes a fault on servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerRemedy {
+    /// Dead servers are started again in this order, so far apart, and without their data.
+    Start { servers: Vec<u32>, gap: Duration, empty: bool },
+    /// Stopped servers go on.
+    Resume(Vec<u32>),
+    /// Everything passes again between these servers and the others.
+    Rejoin(Vec<u32>),
+}
+
+/// A proof in the making.
+struct Witness {
+    proof: Proof,
+    seen: Vec<String>,
+}
+
+impl Witness {
+    fn new() -> Self {
+        let from = clock::now();
+        Self { proof: Proof { from, to: from, verified: true, ..Proof::default() }, seen: Vec::new() }
+    }
+
+    /// Takes down what came of one act; true when it was done.
+    fn take(&mut self, what: Seen) -> bool {
+        let done = what.is_ok();
+        self.proof.verified &= done;
+        self.seen.push(what.unwrap_or_else(|error| error.to_string()));
+        done
+    }
+
+    /// From here on it had taken effect.
+    fn in_effect(&mut self) {
+        self.proof.to = clock::now();
+    }
+
+    fn find(&mut self, holds: bool, what: String) {
+        self.proof.verified &= holds;
+        self.seen.push(what);
+    }
+
+    fn into_proof(mut self) -> Proof {
+        self.proof.evidence = self.seen.join("; ");
+        self.proof
+    }
+}
+
+pub(super) async fn inject(stage: &Rc<Stage>, planned: &PlannedFault, hit: &Hit) -> Injury {
+    let mut witness = Witness::new();
+    let ensemble = stage.ensemble.clone();
+    let Some(control) = ensemble.control().filter(|_| !hit.servers.is_empty()) else {
+        let why =
+            if hit.servers.is_empty() { "there was no such server to hit" } else { "these servers are not our own" };
+        witness.find(false, why.to_owned());
+        return Injury { proof: witness.into_proof(), remedy: Remedy::None };
+    };
+    let remedy = match planned.kind {
+        FaultKind::ServerPause => {
+            let mut stopped = Vec::new();
+            for &server in &hit.servers {
+                if witness.take(control.pause(server).await) {
+                    stopped.push(server);
+                }
+            }
+            witness.in_effect();
+            for &server in &stopped {
+                shows(&mut witness, &*ensemble, server, ServerState::Silent).await;
+            }
+            ServerRemedy::Resume(stopped)
+        }
+        FaultKind::ServerPartition => {
+            let cut = witness.take(control.cut(&hit.servers).await);
+            witness.in_effect();
+            ServerRemedy::Rejoin(if cut { hit.servers.clone() } else { Vec::new() })
+        }
+        FaultKind::ServerRestartAll => {
+            let plan = planned.restart.as_ref();
+            let behind = plan.map_or(&[][..], |plan| &plan.behind);
+            if !behind.is_empty() {
+                leave_behind(&mut witness, stage, control, behind).await;
+            }
+            let rest: Vec<u32> = hit.servers.iter().copied().filter(|server| !behind.contains(server)).collect();
+            kill(&mut witness, &*ensemble, control, &rest).await;
+            let gap = Duration::from_millis(plan.map_or(0, |plan| plan.gap_ms));
+            let servers = plan.map_or_else(|| hit.servers.clone(), |plan| plan.order.clone());
+            ServerRemedy::Start { servers, gap, empty: plan.is_some_and(|plan| plan.empty) }
+        }
+        _ => {
+            let servers = kill(&mut witness, &*ensemble, control, &hit.servers).await;
+            ServerRemedy::Start { servers, gap: Duration::ZERO, empty: false }
+        }
+    };
+    Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
+}
+
+/// Kills servers and looks for nobody answering there any more; gives those that it killed.
+async fn kill(
+    witness: &mut Witness,
+    ensemble: &dyn Ensemble,
+    control: &dyn ServerControl,
+    servers: &[u32],
+) -> Vec<u32> {
+    let mut dead = Vec::new();
+    for &server in servers {
+        if witness.take(control.kill(server).await) {
+            dead.push(server);
+        }
+    }
+    witness.in_effect();
+    for &server in &dead {
+        shows(witness, ensemble, server, ServerState::Down).await;
+    }
+    dead
+}
+
+/// Kills some servers and has the others go on without them for some writes.
+async fn leave_behind(witness: &mut Witness, stage: &Stage, control: &dyn ServerControl, behind: &[u32]) {
+    let ensemble = &*stage.ensemble;
+    kill(witness, ensemble, control, behind).await;
+    let addresses = ensemble.servers();
+    let others: Vec<u32> = (1..).take(addresses.len()).filter(|server| !behind.contains(server)).collect();
+    if !look::until_all_serve(ensemble, &others, SERVES_AT_MOST).await.is_empty() {
+        witness.find(false, format!("without {behind:?} the other servers did not serve"));
+        return;
+    }
+    let addresses: Vec<_> = others.iter().filter_map(|&server| addresses.get(server as usize - 1).copied()).collect();
+    match admin::write(&addresses, &stage.chroot, WRITES_BEHIND).await {
+        Ok(()) => witness.find(true, format!("{WRITES_BEHIND} writes were acknowledged without {behind:?}")),
+        Err(error) => witness.find(false, format!("the writes without {behind:?} failed: {error:#}")),
+    }
+}
+
+/// Looks until a server shows a state, in bounded time.
+async fn shows(witness: &mut Witness, ensemble: &dyn Ensemble, server: u32, wanted: ServerState) {
+    let state = look::until(ensemble, server, wanted, SHOWS_AT_MOST).await;
+    let judgement = if state == wanted { "" } else { "NOT as it should be: " };
+    witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", spelled(state)));
+}
+
+fn spelled(state: ServerState) -> &'static str {
+    match state {
+        ServerState::Leading => "leading",
+        ServerState::Following => "following",
+        ServerState::Standalone => "standalone",
+        ServerState::NotServing => "not serving",
+        ServerState::Silent => "silent",
+        ServerState::Down => "down",
+    }
+}
+
+pub(super) async fn heal(stage: &Rc<Stage>, remedy: &ServerRemedy) -> Proof {
+    let mut witness = Witness::new();
+    let ensemble = stage.ensemble.clone();
+    let Some(control) = ensemble.control() else {
+        witness.find(false, "these servers are not our own".to_owned());
+        return witness.into_proof();
+    };
+    let servers = match remedy {
+        ServerRemedy::Resume(servers) => {
+            for &server in servers {
+                witness.take(control.resume(server).await);
+            }
+            servers
+        }
+        ServerRemedy::Rejoin(servers) => {
+            if !servers.is_empty() {
+                witness.take(control.rejoin(servers).await);
+            }
+            servers
+        }
+        ServerRemedy::Start { servers, gap, empty } => {
+            for (place, &server) in servers.iter().enumerate() {
+                // A run that is to end does not wait between them.
+                if place > 0 && !stage.stopping() {
+                    tokio::time::sleep(*gap).await;
+                }
+                witness.take(control.start(server, *empty).await);
+            }
+            servers
+        }
+    };
+    witness.in_effect();
+    let idle = look::until_all_serve(&*ensemble, servers, SERVES_AT_MOST).await;
+    match idle.is_empty() {
+        true => witness.find(true, format!("asked from outside, {servers:?} serve again")),
+        false => witness.find(false, format!("NOT as it should be: asked from outside, {idle:?} do not serve")),
+    }
+    witness.into_proof()
+}

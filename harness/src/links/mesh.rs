@@ -1,0 +1,167 @@
+//! Links among servers: one for each way from a server to another and each of its ports, in an embedded proxy of its own.
+//! They can be held, and let go again; that nothing passes meanwhile is read from the proxy's counters.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::clock;
+
+use super::CALL_LIMIT;
+use super::actions;
+use super::caller::Caller;
+use super::control::{Control, Toxic};
+use super::error::LinkError;
+use super::fleet::Fleet;
+use super::layout::Link;
+
+/// How long a follower that is refused tries to reach its new leader (five times, 100 ms apart). A link cannot refuse it, and
+/// tries in its place: a follower that was hung up on would look for another leader at once.
+const PATIENCE_MS: u32 = 400;
+/// How long the counters of held links are watched.
+const WATCHED: Duration = Duration::from_millis(150);
+
+/// From one server to a port of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Whether it leads to the port of elections, or else to that of the quorum.
+    pub(crate) election: bool,
+    /// Where the one server connects.
+    pub(crate) listen: SocketAddr,
+    /// Where the other one listens.
+    pub(crate) upstream: SocketAddr,
+}
+
+impl Way {
+    /// The name of its proxy.
+    fn name(&self) -> String {
+        format!("{}-{}-{}", if self.election { "election" } else { "quorum" }, self.from, self.to)
+    }
+}
+
+/// What was seen of links that are held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) links: usize,
+    /// For how long no byte passed on any of them.
+    pub(crate) watched: Duration,
+}
+
+/// All links of an ensemble.
+#[derive(Debug)]
+pub(crate) struct Mesh {
+    // Dropped first: killed before the thread that started them ends.
+    fleet: RefCell<Fleet>,
+    caller: Caller,
+    ways: Vec<(Way, Link)>,
+}
+
+impl Mesh {
+    /// Starts a proxy process and makes these links in it, for servers that will find no way past them.
+    ///
+    /// # Errors
+    /// It cannot be started, does not answer, or a port is taken. Nothing is left behind then.
+    pub(crate) async fn start(exe: &Path, ways: Vec<Way>) -> Result<Self, LinkError> {
+        let caller = Caller::start()?;
+        let exe = exe.to_owned();
+        let start = move |controls: &mut Vec<Control>| {
+            let (fleet, apis) = Fleet::start(&exe, 1, false)?;
+            for api in apis {
+                controls.push(Control::connect(api)?);
+            }
+            Ok(fleet)
+        };
+        let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
+        let link = |way: Way| (way, Link { api: 0, name: way.name(), endpoint: way.listen });
+        let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
+        mesh.populate().await?;
+        Ok(mesh)
+    }
+
+    async fn populate(&self) -> Result<(), LinkError> {
+        let wanted: Vec<_> = self
+            .ways
+            .iter()
+            .map(|(way, link)| (link.name.clone(), way.listen.to_string(), way.upstream.to_string()))
+            .collect();
+        let elections = self.links(|way| way.election);
+        let quorum = self.links(|way| !way.election);
+        let populate = move |controls: &mut Vec<Control>| {
+            controls.iter().try_for_each(|control| control.populate(&wanted).map(|_| ()))?;
+            actions::inject(controls, &elections, &[Toxic::new("plain_greeting", "upstream", &[])])?;
+            actions::inject(controls, &quorum, &[Toxic::new("await_upstream", "upstream", &[("timeout", PATIENCE_MS)])])
+        };
+        self.caller.call("make the quorum's links", CALL_LIMIT, populate).await.map(|_| ())
+    }
+
+    /// Holds all links that `which` names, both ways, and watches their counters for a moment. If that fails none of them
+    /// is held.
+    ///
+    /// # Errors
+    /// One of them is held already, bytes passed all the same, or the API cannot be reached or does not do as it is told.
+    pub(crate) async fn hold(&self, which: impl Fn(&Way) -> bool) -> Result<Held, LinkError> {
+        let links = self.links(which);
+        let here = links.clone();
+        let hold = move |controls: &mut Vec<Control>| {
+            actions::inject(controls, &here, &holds())?;
+            passed(controls, &here).inspect_err(|_| actions::take_back(controls, &here, &holds()))
+        };
+        let (from, before) = self.caller.call("hold the quorum's links", CALL_LIMIT, hold).await?;
+        tokio::time::sleep(WATCHED).await;
+        let here = links.clone();
+        let look = move |controls: &mut Vec<Control>| {
+            let quiet = passed(controls, &here).and_then(|(to, after)| expect_quiet(before, after).map(|()| to));
+            quiet.inspect_err(|_| actions::take_back(controls, &here, &holds()))
+        };
+        let to = self.caller.call("read the counters", CALL_LIMIT, look).await?;
+        Ok(Held { links: links.len(), watched: Duration::from_nanos(to.saturating_sub(from)) })
+    }
+
+    /// Lets all links that `which` names go; gives their number. What was held up flows on.
+    ///
+    /// # Errors
+    /// One of them is not held: then nothing is changed. Or the API cannot be reached or does not do as it is told.
+    pub(crate) async fn release(&self, which: impl Fn(&Way) -> bool) -> Result<usize, LinkError> {
+        let links = self.links(which);
+        let count = links.len();
+        let release = move |controls: &mut Vec<Control>| actions::withdraw(controls, &links, &holds());
+        self.caller.call("let the quorum's links go", CALL_LIMIT, release).await.map(|_| count)
+    }
+
+    /// Process ids of its proxies.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.fleet.borrow().pids()
+    }
+
+    /// Ends the proxy, and with it all links.
+    pub(crate) fn end(&self) {
+        drop(self.fleet.take());
+    }
+
+    fn links(&self, which: impl Fn(&Way) -> bool) -> Vec<Link> {
+        self.ways.iter().filter(|(way, _)| which(way)).map(|(_, link)| link.clone()).collect()
+    }
+}
+
+/// What keeps a link from carrying anything.
+fn holds() -> [Toxic; 2] {
+    ["upstream", "downstream"].map(|stream| Toxic::new("hold", stream, &[]))
+}
+
+/// When they were counted, and the bytes that have passed on these links so far, both ways.
+fn passed(controls: &[Control], links: &[Link]) -> Result<(u64, u64), LinkError> {
+    let now = clock::now();
+    let counters = actions::counters(controls, links)?;
+    Ok((now, counters.iter().map(|link| link.up.bytes + link.down.bytes).sum()))
+}
+
+fn expect_quiet(before: u64, after: u64) -> Result<(), LinkError> {
+    if before == after {
+        return Ok(());
+    }
+    let found = format!("{} bytes that passed", after.saturating_sub(before));
+    Err(LinkError::NotApplied { proxy: "of the quorum".to_owned(), asked: "no byte to pass".to_owned(), found })
+}

@@ -1,0 +1,72 @@
+//! Starts that fail say why, and leave nothing behind.
+
+use hustings::ensemble::EnsembleError;
+use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
+use tokio::time::timeout;
+
+use super::support::{Run, everything_of, options};
+
+#[tokio::test]
+async fn a_start_that_is_given_up_leaves_nothing_behind() {
+    for given_up_after in [200, 1_500] {
+        let run = Run::new(&format!("given-up-{given_up_after}"));
+        let start = DockerEnsemble::start(options(3), &run.work, &run.id);
+        let given_up = timeout(std::time::Duration::from_millis(given_up_after), start).await;
+        drop(given_up);
+        assert_eq!(everything_of(&run.id), [""; 0], "after {given_up_after} ms");
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_is_nowhere_is_named_with_the_remedy() {
+    let run = Run::new("image");
+    let image = "localhost:1/hustings/nowhere:1";
+    let error = run.fails(DockerOptions { zookeeper_image: image.to_owned(), ..options(1) }).await;
+    assert!(matches!(error, EnsembleError::NoImage { .. }), "{error}");
+    let told = error.to_string();
+    for part in [image, "--zookeeper-image", "ci/images/build.sh", "connection refused"] {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+    let error = run.fails(DockerOptions { toxiproxy_image: image.to_owned(), link_ports: 1, ..options(1) }).await;
+    assert!(error.to_string().contains("--toxiproxy-image"), "{error}");
+}
+
+#[tokio::test]
+async fn a_container_that_dies_at_start_is_told_with_its_last_log_lines() {
+    let run = Run::new("dies");
+    let error = run.fails(DockerOptions { extra_config: "electionAlg=0\n".to_owned(), ..options(3) }).await;
+    assert!(
+        matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("exit code 2")),
+        "{error}"
+    );
+    assert!(error.to_string().contains("electionAlg"), "{error}");
+}
+
+#[tokio::test]
+async fn a_taken_port_of_an_asked_base_is_named() {
+    let held = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = held.local_addr().expect("its address").port();
+    let run = Run::new("port");
+    let error = run.fails(DockerOptions { base_port: Some(port), ..options(1) }).await;
+    assert!(matches!(error, EnsembleError::PortTaken { port: named, role: "client", server: 1, .. } if named == port));
+    let links = DockerOptions { base_port: Some(port - 1), link_ports: 2, ..options(1) };
+    let error = run.fails(links).await;
+    assert!(matches!(error, EnsembleError::ToxiproxyPortTaken { port: named, .. } if named == port), "{error}");
+}
+
+#[tokio::test]
+async fn sizes_and_ticks_that_make_no_ensemble_are_refused() {
+    let run = Run::new("sizes");
+    assert!(matches!(run.fails(options(2)).await, EnsembleError::BadSize(2)));
+    assert!(matches!(run.fails(DockerOptions { tick_ms: 0, ..options(1) }).await, EnsembleError::BadTick(0)));
+}
+
+#[test]
+fn an_engine_that_is_not_there_is_told_with_the_remedy() {
+    let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_hustings"));
+    let output = doctor.arg("doctor").env("DOCKER_HOST", "unix:///nonexistent/docker.sock").output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    for part in ["no Docker engine answers at unix:///nonexistent/docker.sock", "dockerd", "DOCKER_HOST"] {
+        assert!(said.contains(part), "{part} is not in: {said}");
+    }
+}

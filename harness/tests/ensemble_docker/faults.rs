@@ -1,0 +1,137 @@
+//! Faults on servers in containers.
+
+use std::time::Duration;
+
+use hustings::ensemble::docker::DockerEnsemble;
+use hustings::ensemble::{Ensemble, EnsembleError};
+use tokio::time::{Instant, sleep};
+
+use super::support::{Run, WITHIN, control, create, docker, everything_of, has, is_there, leader_among, mode, options};
+
+/// Waits until none of these servers serves: without a quorum they notice that after the time of syncLimit.
+async fn stops_serving(ensemble: &DockerEnsemble, servers: &[u32]) {
+    let until = Instant::now() + WITHIN;
+    for server in servers {
+        while mode(ensemble, *server).await.is_some() {
+            assert!(Instant::now() < until, "server {server} still serves");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_killed_server_starts_again_with_its_old_data_or_without() {
+    let run = Run::new("kill");
+    let ensemble = run.start(options(1)).await;
+    create(&ensemble, 1, "/kept").await;
+
+    println!("{}", control(&ensemble).kill(1).await.expect("killed"));
+    ensemble.check_alive().await.expect("a server that was killed on purpose is not missed");
+    assert_eq!(mode(&ensemble, 1).await, None);
+    assert!(control(&ensemble).kill(1).await.is_err(), "it is dead already");
+    assert!(control(&ensemble).pause(1).await.is_err(), "it is dead");
+    println!("{}", control(&ensemble).start(1, false).await.expect("started"));
+    assert!(has(&ensemble, 1, "/kept").await);
+    assert!(control(&ensemble).start(1, false).await.is_err(), "it runs");
+
+    let lines = ensemble.log(1).await.expect("read").expect("a log").lines().count();
+    control(&ensemble).kill(1).await.expect("killed");
+    println!("{}", control(&ensemble).start(1, true).await.expect("started"));
+    assert!(!has(&ensemble, 1, "/kept").await);
+    let log = ensemble.log(1).await.expect("read").expect("a log");
+    assert!(log.lines().count() > lines, "what it logged before is not lost");
+    ensemble.check_alive().await.expect("it lives");
+
+    docker(&["kill", &format!("hustings-{}-zk1", run.id)]);
+    let error = ensemble.check_alive().await.expect_err("nobody meant to kill it");
+    assert!(matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("137")), "{error}");
+    let everything = everything_of(&run.id);
+    ensemble.stop().await.expect("stopped");
+    assert!(!everything.iter().any(|thing| is_there(thing)));
+}
+
+#[tokio::test]
+async fn a_paused_server_says_nothing_until_it_is_resumed() {
+    let run = Run::new("pause");
+    let ensemble = run.start(options(1)).await;
+    println!("{}", control(&ensemble).pause(1).await.expect("paused"));
+    assert_eq!(mode(&ensemble, 1).await, None);
+    ensemble.check_alive().await.expect("it is not dead");
+    assert!(control(&ensemble).pause(1).await.is_err(), "it is paused already");
+    println!("{}", control(&ensemble).resume(1).await.expect("resumed"));
+    assert_eq!(mode(&ensemble, 1).await.as_deref(), Some("standalone"));
+    assert!(control(&ensemble).resume(1).await.is_err(), "it is not paused");
+    // A paused one can be killed, too.
+    control(&ensemble).pause(1).await.expect("paused");
+    control(&ensemble).kill(1).await.expect("killed");
+    control(&ensemble).start(1, false).await.expect("started");
+    assert!(!has(&ensemble, 1, "/nothing").await, "it serves");
+    ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn a_leader_that_is_cut_off_is_replaced_and_falls_in_again() {
+    let run = Run::new("cut");
+    let ensemble = run.start(options(3)).await;
+    let old = leader_among(&ensemble, &[1, 2, 3]).await;
+    let others: Vec<u32> = (1..=3).filter(|id| *id != old).collect();
+
+    println!("{}", control(&ensemble).cut(&[old]).await.expect("cut"));
+    let begin = Instant::now();
+    let new = leader_among(&ensemble, &others).await;
+    println!("{new} leads {:?} after the cut", begin.elapsed());
+    let reached = ensemble.ask(old, "ruok").await.expect("clients still reach the one that is cut off");
+    assert_eq!(reached, "imok");
+    stops_serving(&ensemble, &[old]).await;
+    create(&ensemble, new, "/meanwhile").await;
+    ensemble.check_alive().await.expect("nobody died");
+    assert!(control(&ensemble).cut(&[old]).await.is_err(), "it is cut off already");
+    assert!(control(&ensemble).rejoin(&others).await.is_err(), "no such cut was made");
+
+    println!("{}", control(&ensemble).rejoin(&[old]).await.expect("rejoined"));
+    leader_among(&ensemble, &[1, 2, 3]).await;
+    assert!(has(&ensemble, old, "/meanwhile").await, "it has what was written without it");
+    assert!(control(&ensemble).rejoin(&[old]).await.is_err(), "it is not cut off");
+    ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn servers_that_are_cut_off_together_still_reach_each_other() {
+    let run = Run::new("halves");
+    let ensemble = run.start(options(5)).await;
+    leader_among(&ensemble, &[1, 2, 3, 4, 5]).await;
+    control(&ensemble).cut(&[1, 2]).await.expect("cut");
+    let leader = leader_among(&ensemble, &[3, 4, 5]).await;
+    stops_serving(&ensemble, &[1, 2]).await;
+    control(&ensemble).rejoin(&[1, 2]).await.expect("rejoined");
+
+    // The three that are left by two others are a quorum, with the old leader or without.
+    leader_among(&ensemble, &[1, 2, 3, 4, 5]).await;
+    let without: Vec<u32> = (3..=5).filter(|id| *id != leader).collect();
+    let with = [1, 2, leader];
+    control(&ensemble).cut(&without).await.expect("cut");
+    leader_among(&ensemble, &with).await;
+    stops_serving(&ensemble, &without).await;
+    // One that is killed and started meanwhile stays on its side; one that is dead then rejoins too.
+    control(&ensemble).kill(without[0]).await.expect("killed");
+    control(&ensemble).start(without[0], true).await.expect("started");
+    leader_among(&ensemble, &with).await;
+    assert_eq!(mode(&ensemble, without[0]).await, None);
+    control(&ensemble).kill(without[0]).await.expect("killed");
+    control(&ensemble).rejoin(&without).await.expect("rejoined");
+    control(&ensemble).start(without[0], false).await.expect("started");
+    leader_among(&ensemble, &[1, 2, 3, 4, 5]).await;
+    ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn cuts_that_leave_a_side_empty_are_refused() {
+    let run = Run::new("refused");
+    let ensemble = run.start(options(1)).await;
+    for servers in [&[][..], &[1]] {
+        assert!(matches!(control(&ensemble).cut(servers).await, Err(EnsembleError::Control { .. })), "{servers:?}");
+    }
+    assert!(matches!(control(&ensemble).cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
+    drop(ensemble);
+    assert_eq!(everything_of(&run.id), [""; 0], "one that is dropped is removed too");
+}

@@ -1,0 +1,75 @@
+//! For how long was no write acknowledged, as the probes saw it? What the servers say of themselves is not enough: the
+//! followers of a leader that is stopped or cut off go on saying that they follow.
+
+use super::{Finding, time};
+use crate::index::{Election, Fault, Index, Probes, WriteGap as Gap};
+use crate::record::Nanos;
+use crate::stats::spans::Span;
+use crate::summary::{WriteGap, WriteProbes};
+
+/// Gaps that are worth drawing.
+const GAPS_MAX: usize = 2_000;
+/// How long after the end of an election, or of a fault, a gap may begin and still belong to it: clients look for a server.
+const AFTER_NS: Nanos = 1_000_000_000;
+
+/// The gap of an election: from its fault on, or from its loss where an election before it was that fault's.
+pub(super) fn of_election(index: &Index<'_>, election: &Election, fault: Option<&Fault<'_>>) -> Option<WriteGap> {
+    let before = index.servers.elections.iter().take_while(|e| e.lost < election.lost).filter_map(|e| e.ended);
+    let free_from = before.map(|ended| ended.1).max().unwrap_or(0);
+    let injected = fault.map(injected).filter(|&t| t >= free_from);
+    let from = injected.map_or(election.lost.0, |t| t.min(election.lost.0));
+    within(index, (from, election.ended.map_or(index.servers.until, |ended| ended.1)))
+}
+
+/// The gap under a fault of which no election came.
+pub(super) fn of_fault(index: &Index<'_>, fault: &Fault<'_>) -> Option<WriteGap> {
+    within(index, (injected(fault), fault.active.1))
+}
+
+pub(super) fn probes(index: &Index<'_>) -> Option<WriteProbes> {
+    let probes = index.probes.as_ref()?;
+    Some(WriteProbes {
+        from: probes.began,
+        every_ns: probes.every,
+        acknowledged: probes.acknowledged,
+        longest: probes.longest().map(|gap| told(probes, gap)),
+        gaps: probes.gaps.iter().take(GAPS_MAX).map(|g| (g.from, g.to)).collect(),
+    })
+}
+
+/// Under a fault on servers an outage that nobody tried to write in says nothing.
+pub(super) fn demand(index: &Index<'_>, finding: &mut Finding) {
+    let hit = index.info.fault_kind.hits_servers() || index.faults.all.iter().any(|f| f.kind.hits_servers());
+    let lacking = match index.probes.as_ref().map(|p| p.acknowledged) {
+        None => "no probe wrote",
+        Some(None) => "the probes' writes were not counted to their end",
+        Some(Some(0)) => "not a single write of the probes was acknowledged",
+        Some(Some(_)) => return,
+    };
+    if hit {
+        finding.inconclusive(format!("{lacking}: how long nothing could be written is not known"));
+    }
+}
+
+/// In words, after "no write acknowledged".
+pub(super) fn words(gap: &WriteGap) -> String {
+    match gap.most_ns {
+        Some(most) => format!("for {} to {}", time(gap.least_ns), time(most)),
+        None => format!("for at least {}", time(gap.least_ns)),
+    }
+}
+
+fn injected(fault: &Fault<'_>) -> Nanos {
+    fault.injected.as_ref().map_or(fault.t, |proof| proof.from)
+}
+
+fn within(index: &Index<'_>, window: Span) -> Option<WriteGap> {
+    let probes = index.probes.as_ref()?;
+    probes.longest_within((window.0, window.1.saturating_add(AFTER_NS))).map(|gap| told(probes, gap))
+}
+
+fn told(probes: &Probes, gap: &Gap) -> WriteGap {
+    let most = gap.to - gap.from;
+    let most_ns = (!gap.ended).then_some(most);
+    WriteGap { from: gap.from, to: gap.to, least_ns: most.saturating_sub(probes.every), most_ns }
+}

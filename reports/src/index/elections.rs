@@ -1,0 +1,251 @@
+//! The ensemble's own elections, from the states of its servers alone: from the moment at which no quorum was seen to be
+//! served any more until one server leads and, with it, a majority serves. Logs, where there are any, refine them.
+
+use std::collections::BTreeMap;
+
+use super::servers::{Absence, LOG_SLACK_NS, Server, Spell};
+use crate::record::{Nanos, ServerLine, ServerState};
+use crate::stats::spans::Span;
+
+/// An election of a leader by the servers.
+#[derive(Clone, Debug)]
+pub struct Election {
+    /// Who led before. None: nobody was seen to.
+    pub old: Option<u32>,
+    /// Between these times the quorum ceased to be served; or the first look at the servers.
+    pub lost: Span,
+    /// Between these times it was served again. None: not by the end of the watch.
+    pub ended: Option<Span>,
+    pub winner: Option<u32>,
+    /// The epoch of the winner's first zxid.
+    pub epoch: Option<u64>,
+    /// How long no quorum was served, at least and at most.
+    pub outage: (Nanos, Nanos),
+    /// By the server's id: those that were away, or not there yet.
+    pub roles: BTreeMap<u32, Role>,
+}
+
+/// What an election was for one server.
+#[derive(Clone, Copy, Debug)]
+pub struct Role {
+    /// Ceased to serve; the first look at it where it was never seen to serve before.
+    pub left: Span,
+    /// First said that it does not serve.
+    pub looking: Option<Span>,
+    /// Served again.
+    pub back: Option<Span>,
+    /// Times of its log: it began to look for a leader, had found one, served.
+    pub looked: Option<Nanos>,
+    pub elected: Option<(Nanos, u64)>,
+    pub served: Option<Nanos>,
+}
+
+/// The quorum was not seen to be served, and the same server led on: between which times, and for how long at least.
+pub type Lull = (Span, Nanos);
+
+/// Whether a leader and a majority were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    By(u32),
+    Perhaps,
+    No,
+}
+
+/// Stretch between two times at which the quorum was served for certain.
+struct Gap {
+    before: Option<u32>,
+    after: Option<u32>,
+    span: Span,
+    /// The parts in which it certainly was not.
+    none: Vec<Span>,
+}
+
+pub(super) fn elections(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: Nanos) -> (Vec<Election>, Vec<Lull>) {
+    let (mut elections, mut lulls) = (Vec::new(), Vec::new());
+    // One server alone is leader without being elected.
+    if size < 2 {
+        return (elections, lulls);
+    }
+    for gap in gaps(servers, size, until) {
+        if is_election(servers, &gap) {
+            elections.push(election(servers, &gap, until));
+        } else if gap.before.is_some() {
+            let least = gap.none.iter().map(|s| s.1 - s.0).sum();
+            lulls.push((gap.span, least));
+        }
+    }
+    (elections, lulls)
+}
+
+fn gaps(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: Nanos) -> Vec<Gap> {
+    let spells = || servers.values().flat_map(|s| &s.spells);
+    let mut times: Vec<Nanos> = spells().flat_map(|s| [s.began.0, s.began.1]).chain([until]).collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut gaps: Vec<Gap> = Vec::new();
+    let (mut before, mut open) = (None, None::<Gap>);
+    for pair in times.windows(2) {
+        let span = (pair[0], pair[1]);
+        match served(servers, size, span) {
+            Served::By(leader) => {
+                let changed = before.is_some_and(|b| b != leader);
+                let none = Vec::new();
+                if let Some(gap) = open.take() {
+                    gaps.push(Gap { after: Some(leader), span: (gap.span.0, span.0), ..gap });
+                } else if changed {
+                    gaps.push(Gap { before, after: Some(leader), span: (span.0, span.0), none });
+                }
+                before = Some(leader);
+            }
+            state => {
+                let gap = open.get_or_insert(Gap { before, after: None, span, none: Vec::new() });
+                gap.span.1 = span.1;
+                if state == Served::No {
+                    gap.none.push(span);
+                }
+            }
+        }
+    }
+    gaps.extend(open);
+    gaps
+}
+
+/// What a server may have been between two neighbouring moments of change.
+struct Part<'s> {
+    id: u32,
+    /// What it was all the time, for certain.
+    now: Option<&'s Spell>,
+    may_lead: Option<&'s Spell>,
+    may_follow: bool,
+}
+
+impl<'s> Part<'s> {
+    fn new(id: u32, spells: &'s [Spell], span: Span) -> Self {
+        let last = spells.partition_point(|s| s.began.1 <= span.0);
+        let now = last.checked_sub(1).map(|at| &spells[at]).filter(|s| s.ended.0 >= span.1);
+        let possible = || {
+            let later = spells[last.saturating_sub(1)..].iter().take_while(|s| s.began.0 < span.1);
+            later.filter(|s| s.ended.1 > span.0 && s.serves())
+        };
+        Self {
+            id,
+            now,
+            // Of several the one with the latest epoch.
+            may_lead: possible().filter(|s| s.state == ServerState::Leading).max_by_key(|s| s.epoch()),
+            may_follow: possible().any(|s| s.state != ServerState::Leading),
+        }
+    }
+
+    fn leads(&self) -> Option<&'s Spell> {
+        self.now.filter(|s| s.state == ServerState::Leading)
+    }
+
+    fn follows(&self) -> Option<&'s Spell> {
+        self.now.filter(|s| s.serves() && s.state != ServerState::Leading)
+    }
+}
+
+/// Whether the quorum was served between two neighbouring moments of change. No server says whom it follows: where only one
+/// may lead it is that one, and where two may, a follower proves nothing for either.
+fn served(servers: &BTreeMap<u32, Server<'_>>, size: u32, span: Span) -> Served {
+    let majority = size as usize / 2 + 1;
+    let parts: Vec<Part<'_>> = servers.iter().map(|(&id, server)| Part::new(id, &server.spells, span)).collect();
+    let newest =
+        parts.iter().filter_map(|p| Some((p.leads()?, p.id))).max_by_key(|(s, id)| (s.epoch(), s.began.1, *id));
+    if let Some((lead, id)) = newest {
+        let rivals: Vec<&Spell> = parts.iter().filter(|p| p.id != id).filter_map(|p| p.may_lead).collect();
+        let older = |rival: &&Spell| rival.epoch().is_some() && rival.epoch() < lead.epoch();
+        let with_it = if rivals.is_empty() {
+            parts.iter().filter(|p| p.follows().is_some()).count()
+        } else if rivals.iter().all(older) {
+            since_its_rise(servers, &parts, lead)
+        } else {
+            0
+        };
+        if with_it + 1 >= majority {
+            return Served::By(id);
+        }
+    }
+    let may_follow = |leader: u32| parts.iter().filter(|p| p.id != leader && p.may_follow).count();
+    let perhaps = parts.iter().any(|p| p.may_lead.is_some() && may_follow(p.id) + 1 >= majority);
+    if perhaps { Served::Perhaps } else { Served::No }
+}
+
+/// How many follow a leader for certain beside which one of an older epoch still says that it leads. A server says that it
+/// leads only once a majority has acknowledged its epoch, so at its rise the quorum was served; and still is as long as all
+/// that may have followed then do so without a break. None where one may have left: it may have been one of the majority.
+fn since_its_rise(servers: &BTreeMap<u32, Server<'_>>, parts: &[Part<'_>], lead: &Spell) -> usize {
+    let mut with_it = 0;
+    for part in parts {
+        let at_rise = |s: &Spell| s.began.0 <= lead.began.1 && s.ended.1 > lead.began.1;
+        let follows = |s: &&Spell| s.serves() && s.state != ServerState::Leading && at_rise(s);
+        let mut then = servers[&part.id].spells.iter().filter(follows);
+        match (then.next(), then.next(), part.follows()) {
+            (None, ..) => {}
+            (Some(then), None, Some(now)) if then.began == now.began => with_it += 1,
+            _ => return 0,
+        }
+    }
+    with_it
+}
+
+fn is_election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap) -> bool {
+    let away = |id: &u32| servers.get(id).and_then(|s| absence(s, gap.span));
+    let Some(winner) = gap.after else {
+        // Not ended by the end of the watch: somebody must have said that it looks for a leader, or be gone.
+        return !gap.none.is_empty() && servers.keys().any(|id| away(id).is_some_and(|a| a.looking.is_some()));
+    };
+    match gap.before {
+        None => away(&winner).is_some(),
+        Some(old) if old != winner => true,
+        // It led on, unless it was seen to have left, or came back with another epoch.
+        Some(old) => {
+            let epoch = |t: Nanos| leading(&servers[&old], t).and_then(Spell::epoch);
+            away(&old).is_some_and(|a| a.looking.is_some()) || epoch(gap.span.0) != epoch(gap.span.1)
+        }
+    }
+}
+
+/// The server's lead that lasted until, or began by, `t`.
+fn leading<'s>(server: &'s Server<'_>, t: Nanos) -> Option<&'s Spell> {
+    let last = server.spells.partition_point(|s| s.began.1 <= t);
+    server.spells[..last].iter().rev().find(|s| s.state == ServerState::Leading)
+}
+
+/// The last absence that this stretch of time met.
+fn absence<'s>(server: &'s Server<'_>, span: Span) -> Option<&'s Absence> {
+    server.absences.iter().rev().find(|a| a.began.0 <= span.1 && a.ended.is_none_or(|e| e.1 >= span.0))
+}
+
+fn election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap, until: Nanos) -> Election {
+    let first = gap.none.first().map_or(gap.span.1, |s| s.0);
+    let last = gap.none.last().map_or(gap.span.0, |s| s.1);
+    let lost = if gap.before.is_some() { (gap.span.0, first) } else { (gap.span.0, gap.span.0) };
+    let roles = servers.iter().filter_map(|(&id, server)| Some((id, role(server, absence(server, gap.span)?, until))));
+    Election {
+        old: gap.before,
+        lost,
+        ended: gap.after.map(|_| (last.min(gap.span.1), gap.span.1)),
+        winner: gap.after,
+        epoch: gap.after.and_then(|id| leading(&servers[&id], gap.span.1)).and_then(Spell::epoch),
+        outage: (gap.none.iter().map(|s| s.1 - s.0).sum(), gap.span.1 - gap.span.0),
+        roles: roles.collect(),
+    }
+}
+
+fn role(server: &Server<'_>, absence: &Absence, until: Nanos) -> Role {
+    let from = absence.began.0.saturating_sub(LOG_SLACK_NS);
+    let to = absence.ended.map_or(until, |e| e.1) + LOG_SLACK_NS;
+    let lines = || server.lines(from, to);
+    Role {
+        left: absence.began,
+        looking: absence.looking,
+        back: absence.ended,
+        looked: lines().find(|l| *l.1 == ServerLine::Looking).map(|l| l.0),
+        elected: lines().rev().find_map(|(t, line)| match line {
+            ServerLine::Elected { took_ms, .. } => Some((*t, *took_ms)),
+            _ => None,
+        }),
+        served: lines().rev().find(|l| matches!(l.1, ServerLine::Serving { .. })).map(|l| l.0),
+    }
+}

@@ -1,0 +1,275 @@
+//! The states of the ensemble's servers, a lane a server, over the share of the groups that somebody led meanwhile; and the
+//! same lanes for the pictures of single groups.
+
+use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::ecdf::tick_text;
+use super::palette::{BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILLION};
+use super::scale::{Kind, Scale};
+use super::{Chart, Draw};
+use crate::record::{Nanos, ServerState};
+use crate::render::format;
+use crate::summary::{CellSummary, ServerBar, ServerWatch, WriteProbes};
+
+pub(super) const CHART: Chart = Chart {
+    heading: "States of the servers over time",
+    about: "A lane for each server, as it answered when it was asked; below, the share of the groups that somebody led. Dark \
+            blue leads, light blue follows, purple and hatched says that it does not serve, grey gave no answer, an empty \
+            frame is down. The lane below them, where probes wrote: vermillion and hatched while no write was acknowledged. \
+            Orange bands: faults on servers.",
+    draw: Draw::Cell(draw),
+};
+
+const SERVERS_MAX: usize = 15;
+const WIDTH: i32 = 860;
+const LEFT: i32 = 190;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 66;
+const LANE: i32 = 24;
+/// Height of the lane of writes.
+const WRITES: i32 = 18;
+const BAR: i32 = 14;
+const SHARE: i32 = 80;
+/// An outage shorter than this share of the picture gets a second, closer picture.
+const CLOSER_BELOW: f64 = 0.1;
+const CLOSER_MAX: usize = 3;
+
+fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
+    let Some(watch) = cell.watch.as_ref().filter(|watch| watch.to > watch.from) else { return Ok(Vec::new()) };
+    if cell.server_states.is_empty() {
+        return Ok(Vec::new());
+    }
+    let whole = (watch.from, watch.to);
+    let mut figures = vec![View { cell, watch, window: whole }.draw("The servers of the ensemble".into())?];
+    for (i, election) in cell.elections.iter().enumerate() {
+        let (from, to) = (election.lost.0, election.ended.map_or(election.lost.1, |ended| ended.1));
+        let (from, to) = election.writes.map_or((from, to), |gap| (from.min(gap.from), to.max(gap.to)));
+        let length = to.saturating_sub(from);
+        if figures.len() > CLOSER_MAX || length == 0 || length as f64 > CLOSER_BELOW * (whole.1 - whole.0) as f64 {
+            continue;
+        }
+        let margin = length.saturating_mul(2);
+        let window = (from.saturating_sub(margin).max(whole.0), to.saturating_add(margin).min(whole.1));
+        if window.0 < window.1 {
+            figures.push(View { cell, watch, window }.draw(format!("Election {}, closer", i + 1))?);
+        }
+    }
+    Ok(figures)
+}
+
+/// Lanes of server states, and of the probes' writes, on somebody's time axis.
+pub(super) struct Lanes<'a> {
+    bars: &'a [ServerBar],
+    writes: Option<&'a WriteProbes>,
+    servers: Vec<u32>,
+    window: (Nanos, Nanos),
+}
+
+impl<'a> Lanes<'a> {
+    pub(super) fn new(cell: &'a CellSummary, window: (Nanos, Nanos)) -> Self {
+        let bars = &cell.server_states;
+        let mut servers: Vec<u32> = bars.iter().map(|bar| bar.server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        servers.truncate(SERVERS_MAX);
+        let writes = cell.watch.as_ref().and_then(|watch| watch.writes.as_ref());
+        Self { bars, writes, servers, window }
+    }
+
+    pub(super) fn height(&self) -> i32 {
+        let writes = if self.writes.is_some() { WRITES } else { 0 };
+        LANE * i32::try_from(self.servers.len()).unwrap_or(0) + writes
+    }
+
+    /// Draws them from `top` on, with the times of the window laid out by `x` from 0 on.
+    pub(super) fn draw(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32) -> Drawn {
+        for (i, &server) in self.servers.iter().enumerate() {
+            let top = top + LANE * i as i32;
+            canvas.line((0, top), (right, top), Pen::grid())?;
+            canvas.text((left - 10, top + LANE / 2), &format!("server {server}"), Align::Right, false)?;
+            for bar in self.bars.iter().filter(|bar| bar.server == server) {
+                let (from, to) = (bar.from.max(self.window.0), bar.to.min(self.window.1));
+                if from < to {
+                    let at = |t: Nanos| x.at((t - self.window.0) as f64);
+                    let (from, to) = (at(from), at(to));
+                    let top = top + (LANE - BAR) / 2;
+                    state(canvas, bar.state, (from, top), (to.max(from + 1), top + BAR))?;
+                }
+            }
+        }
+        match self.writes {
+            Some(writes) => self.gaps(canvas, x, (left, right), top + self.height() - WRITES, writes),
+            None => Ok(()),
+        }
+    }
+
+    fn gaps(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32, writes: &WriteProbes) -> Drawn {
+        canvas.line((0, top), (right, top), Pen::grid())?;
+        canvas.text((left - 10, top + WRITES / 2), "writes", Align::Right, false)?;
+        let at = |t: Nanos| x.at((t - self.window.0) as f64);
+        let began = writes.from.max(self.window.0);
+        if began < self.window.1 {
+            let middle = top + WRITES / 2;
+            canvas.line((at(began), middle), (right, middle), Pen { alpha: 0.6, ..Pen::new(GREEN, 2) })?;
+        }
+        for &(from, to) in &writes.gaps {
+            let (from, to) = (from.max(self.window.0), to.min(self.window.1));
+            if from < to {
+                gap(canvas, (at(from), top + 4), (at(to).max(at(from) + 2), top + WRITES - 4))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the lanes show by name, from `left` on; where it ends.
+    pub(super) fn legend(&self, canvas: &Canvas<'_>, left: i32, at: i32) -> Result<i32, PlotError> {
+        let mut left = legend(canvas, left, at)?;
+        if self.writes.is_some() {
+            let name = "no write acknowledged";
+            gap(canvas, (left, at - 5), (left + 20, at + 5))?;
+            canvas.text((left + 27, at), name, Align::Left, false)?;
+            left += 27 + text_width(name) + 12;
+        }
+        Ok(left)
+    }
+}
+
+fn gap(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
+    canvas.bar(from, to, PALE, 1.0)?;
+    canvas.hatch(from, to, Pen::new(VERMILLION, 2))?;
+    canvas.frame(from, to, Pen::new(VERMILLION, 1))
+}
+
+fn state(canvas: &Canvas<'_>, state: ServerState, from: (i32, i32), to: (i32, i32)) -> Drawn {
+    match state {
+        ServerState::Leading | ServerState::Standalone => canvas.bar(from, to, BLUE, 1.0),
+        ServerState::Following => canvas.bar(from, to, SKY, 0.7),
+        ServerState::NotServing => {
+            canvas.bar(from, to, PURPLE, 0.45)?;
+            canvas.hatch(from, to, Pen::new(PURPLE, 1))?;
+            canvas.frame(from, to, Pen::new(PURPLE, 1))
+        }
+        ServerState::Silent => canvas.bar(from, to, GREY, 0.6),
+        ServerState::Down => canvas.frame(from, to, Pen { alpha: 0.5, ..Pen::new(INK, 1) }),
+    }
+}
+
+const LEGEND: [(&str, ServerState); 5] = [
+    ("leading", ServerState::Leading),
+    ("following", ServerState::Following),
+    ("not serving", ServerState::NotServing),
+    ("silent", ServerState::Silent),
+    ("down", ServerState::Down),
+];
+
+/// The states by name, from `left` on; where they end.
+fn legend(canvas: &Canvas<'_>, mut left: i32, at: i32) -> Result<i32, PlotError> {
+    for (name, shown) in LEGEND {
+        state(canvas, shown, (left, at - 6), (left + 20, at + 6))?;
+        canvas.text((left + 27, at), name, Align::Left, false)?;
+        left += 27 + text_width(name) + 12;
+    }
+    Ok(left)
+}
+
+struct View<'a> {
+    cell: &'a CellSummary,
+    watch: &'a ServerWatch,
+    window: (Nanos, Nanos),
+}
+
+impl View<'_> {
+    fn draw(&self, title: String) -> Result<Figure, PlotError> {
+        let lanes = Lanes::new(self.cell, self.window);
+        let groups = self.cell.info.groups.len();
+        let shares = groups > 0 && !self.watch.led.is_empty();
+        let lanes_end = TOP + lanes.height();
+        let bottom = if shares { lanes_end + SHARE + 14 } else { lanes_end };
+        figure(title, self.words(), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
+            let length = self.window.1.saturating_sub(self.window.0);
+            let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
+            self.faults(canvas, &x, bottom)?;
+            for tick in x.ticks() {
+                let at = x.at(tick);
+                canvas.line((at, TOP), (at, bottom), Pen::grid())?;
+                canvas.text((at, bottom + 14), &tick_text(tick), Align::Middle, false)?;
+            }
+            lanes.draw(canvas, &x, (LEFT, RIGHT), TOP)?;
+            if shares {
+                self.shares(canvas, &x, (lanes_end + 14, bottom), groups)?;
+            }
+            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
+            let since = match self.window.0.saturating_sub(self.watch.from) {
+                0 => "time since the watch of the servers began".into(),
+                later => format!("time since {} into the picture above", format::duration(later)),
+            };
+            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), &since, Align::Middle, false)?;
+            let left = lanes.legend(canvas, 8, bottom + 64)?;
+            if shares {
+                canvas.bar((left, bottom + 58), (left + 20, bottom + 70), GREEN, 0.5)?;
+                canvas.text((left + 27, bottom + 64), "groups led", Align::Left, false)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn words(&self) -> String {
+        let outages = self.cell.elections.iter().map(|e| format::duration(e.outage.1)).collect::<Vec<_>>();
+        let outages = if outages.is_empty() { "none".into() } else { outages.join(", ") };
+        let longest = self.watch.writes.as_ref().and_then(|writes| writes.longest.as_ref());
+        let gap = longest.map_or_else(String::new, |gap| {
+            format!(
+                "; longest time without an acknowledged write: {}",
+                format::duration(gap.to.saturating_sub(gap.from))
+            )
+        });
+        format!(
+            "States of the servers over {}: {}{gap}; without a serving quorum, at most: {outages}. The same is told in the \
+             table above.",
+            format::duration(self.window.1.saturating_sub(self.window.0)),
+            format::plural(self.cell.elections.len() as u64, "election", "elections"),
+        )
+    }
+
+    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, bottom: i32) -> Drawn {
+        let mut free_from = [i32::MIN; 2];
+        for fault in self.watch.faults.iter().take(200) {
+            let (from, to) = (fault.from.max(self.window.0), fault.to.min(self.window.1));
+            if from > to {
+                continue;
+            }
+            let at = |t: Nanos| x.at((t - self.window.0) as f64);
+            let (from, to) = (at(from), at(to).max(at(from) + 2));
+            canvas.bar((from, TOP), (to, bottom), ORANGE, 0.2)?;
+            canvas.line((from, TOP - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
+            let name = fault.kind.name();
+            let at = from.min(RIGHT - text_width(name));
+            if let Some(lane) = free_from.iter().position(|&free| at >= free) {
+                canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
+                free_from[lane] = at + text_width(name) + 6;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step for every change, from nobody leads (at the foot) to every group is led.
+    fn shares(&self, canvas: &Canvas<'_>, x: &Scale, (top, foot): (i32, i32), groups: usize) -> Drawn {
+        canvas.text((LEFT - 10, (top + foot) / 2), "groups led", Align::Right, false)?;
+        canvas.text((LEFT - 10, top + 6), "all", Align::Right, false)?;
+        canvas.text((LEFT - 10, foot - 6), "none", Align::Right, false)?;
+        canvas.line((LEFT, top), (RIGHT, top), Pen::grid())?;
+        let led = &self.watch.led;
+        let first = led.partition_point(|step| step.0 <= self.window.0);
+        let mut now = first.checked_sub(1).map_or(0, |before| led[before].1);
+        let mut from = self.window.0;
+        let ends = led[first..].iter().copied().take_while(|step| step.0 < self.window.1);
+        for (t, next) in ends.chain([(self.window.1, 0)]) {
+            let at = |t: Nanos| x.at(t.saturating_sub(self.window.0) as f64);
+            let height = (f64::from(foot - top) * (now as f64 / groups as f64).min(1.0)).round() as i32;
+            if height > 0 && at(t) > at(from) {
+                canvas.bar((at(from), foot - height), (at(t), foot), GREEN, 0.5)?;
+            }
+            (from, now) = (t.max(from), next);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! Cells that differ in nothing but the step-down policy, side by side: what stepping down on a lost connection costs, and
+//! what holding on costs.
+
+use serde::Serialize;
+
+use super::ensemble::{gap_range, range};
+use crate::render::{clean, format};
+use crate::summary::CellSummary;
+
+const SIDE_BY_SIDE_MAX: usize = 40;
+
+#[derive(Serialize)]
+pub(crate) struct Policies {
+    /// What the cells have in common.
+    what: String,
+    rows: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    anchor: String,
+    step_down: String,
+    leaderless: String,
+    longest: String,
+    interrupted: String,
+    lost: String,
+    unplanned: String,
+    writes: String,
+    outage: String,
+}
+
+/// Groups of at least two policies, of cells whose sessions were disturbed.
+pub(super) fn policies(cells: &[CellSummary]) -> Vec<Policies> {
+    let mut groups: Vec<Vec<(usize, &CellSummary)>> = Vec::new();
+    for (place, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.sessions.established > 0) {
+        match groups.iter_mut().find(|group| alike(group[0].1, cell)) {
+            Some(group) => group.push((place, cell)),
+            None => groups.push(vec![(place, cell)]),
+        }
+    }
+    let differs = |group: &&Vec<(usize, &CellSummary)>| {
+        group.iter().any(|(_, cell)| cell.info.step_down != group[0].1.info.step_down)
+    };
+    groups.iter().filter(differs).take(SIDE_BY_SIDE_MAX).map(|group| side_by_side(group)).collect()
+}
+
+fn alike(a: &CellSummary, b: &CellSummary) -> bool {
+    let key = |cell: &CellSummary| {
+        let info = &cell.info;
+        let sizes = (info.groups.len(), info.hosts.len(), info.candidates_per_group, info.servers);
+        (info.timeout_asked_ms, info.tick_ms, sizes, info.fault_kind)
+    };
+    key(a) == key(b)
+        && (&a.info.recipe, &a.info.fault, a.info.sessions, a.info.links)
+            == (&b.info.recipe, &b.info.fault, b.info.sessions, b.info.links)
+        && a.info.extra == b.info.extra
+}
+
+fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
+    let info = &cells[0].1.info;
+    let what = format!(
+        "{}, {}, T = {}, {} × {}",
+        clean::short(&info.recipe, 40),
+        clean::short(&info.fault, 40),
+        format::setting_ms(cells[0].1.timeout_ms.unwrap_or(info.timeout_asked_ms)),
+        format::count(info.groups.len() as u64),
+        info.candidates_per_group
+    );
+    let rows = cells.iter().map(|&(place, cell)| Line {
+        anchor: format!("cell-{}", place + 1),
+        step_down: clean::short(&cell.info.step_down, 24),
+        leaderless: format::share(cell.leaderless.share),
+        longest: format::duration(cell.leaderless.longest_ns),
+        interrupted: format::count(cell.sessions.interrupted_terms),
+        lost: format::count_of(cell.sessions.lost, cell.sessions.established),
+        unplanned: format::count(cell.handovers.unplanned),
+        writes: match cell.watch.as_ref().and_then(|watch| watch.writes.as_ref()?.longest.as_ref()) {
+            Some(longest) => gap_range(longest),
+            None => format::NOTHING.into(),
+        },
+        outage: match cell.elections.iter().map(|e| e.outage).max() {
+            Some(longest) => range(longest),
+            None => format::NOTHING.into(),
+        },
+    });
+    Policies { what, rows: rows.collect() }
+}

@@ -1,0 +1,165 @@
+//! What faults on servers cost the candidates: terms interrupted, false failovers, clocks restarted.
+
+use hustings_reports::record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, T, check, ms};
+
+const KILL: u64 = 20_000;
+
+/// Server 3, which leads the ensemble, is killed.
+fn killed() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
+    cell.watch();
+    cell.probe(&[(KILL - 3, KILL + 500)]);
+    cell.lose_server_3(KILL, 2);
+    cell.tell_election(KILL, 2, &[(1, 20, 1, 7), (2, 22, 1, 7)]);
+    cell
+}
+
+fn session_says(cell: &mut Cell, host: u16, at: u64, state: SessionChange) {
+    let session = cell.session(0, host);
+    cell.host(host).push(Event::State { t: ms(at), session, state });
+}
+
+#[test]
+fn a_term_given_up_for_a_lost_connection_and_taken_back_is_interrupted() {
+    let mut cell = killed();
+    session_says(&mut cell, 0, KILL + 10, SessionChange::Disconnected);
+    cell.revoke(0, 0, KILL + 11, Reason::SteppedDown);
+    session_says(&mut cell, 0, KILL + 610, SessionChange::Connected);
+    cell.lead(0, 0, KILL + 620);
+    let summary = cell.summary();
+    let sessions = &summary.sessions;
+    assert_eq!((sessions.established, sessions.disconnected, sessions.reconnected, sessions.lost), (3, 1, 1, 0));
+    assert_eq!((sessions.interrupted_terms, summary.handovers.unplanned), (1, 0));
+    assert_eq!(sessions.reconnect.as_ref().unwrap().max, ms(600));
+    assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
+}
+
+#[test]
+fn a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover() {
+    let mut cell = killed();
+    session_says(&mut cell, 0, KILL + 10, SessionChange::Disconnected);
+    cell.revoke(0, 0, KILL + 11, Reason::SteppedDown);
+    session_says(&mut cell, 0, KILL + 5_000, SessionChange::Expired);
+    cell.lead(0, 1, KILL + 5_001);
+    let summary = cell.summary();
+    assert_eq!((summary.sessions.lost, summary.sessions.interrupted_terms), (1, 0));
+    assert_eq!((summary.handovers.unplanned, summary.handovers.planned), (1, 0));
+    let handovers = check(&summary, "handovers");
+    assert_eq!(handovers.verdict, Fail);
+    assert!(handovers.details.iter().any(|l| l.contains("server-kill number 0 on server 3 was under way")));
+    // What a session suffers is shown, and judged by the handovers.
+    assert_eq!(check(&summary, "sessions").verdict, Pass);
+}
+
+#[test]
+fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], KILL, None);
+    cell.injected(id, KILL);
+    session_says(&mut cell, 0, KILL + 1, SessionChange::Disconnected);
+    session_says(&mut cell, 0, KILL + 3, SessionChange::Expired);
+    let summary = cell.summary();
+    assert_eq!((summary.sessions.disconnected, summary.sessions.lost), (1, 0));
+    let undisturbed = Cell::new("predecessor-watch", 1, 3, FaultKind::None).summary();
+    assert!(undisturbed.checks.iter().all(|c| c.name != "sessions"));
+}
+
+/// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader served for T.
+fn crashed_as_the_leader_fell(over: i64) -> Cell {
+    let mut cell = killed();
+    let id = cell.fault(FaultKind::Crash, 0, &[0], KILL - 100, None);
+    let touch = Touch { session: cell.session(0, 0), last_up: ms(KILL - 600) };
+    cell.receipt(id, ReceiptStage::Injected, KILL - 100, true, vec![touch]);
+    let node = cell.node(0, 0);
+    cell.kill(0, KILL - 100);
+    // The new leader was seen to serve from 390 ms after the kill on.
+    let detected = (KILL + 390 + T).strict_add_signed(over);
+    cell.wake(0, &node, detected);
+    cell.lead(0, 1, detected + 2);
+    cell
+}
+
+#[test]
+fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
+    let summary = crashed_as_the_leader_fell(300).summary();
+    let excess = summary.excess.as_ref().unwrap();
+    assert_eq!((excess.restarted, excess.early, excess.over_floor.max), (1, 0, ms(300)));
+    assert_eq!(excess.over_naive_floor.as_ref().unwrap().max, ms(300 + 390 + 600));
+    assert!(check(&summary, "failover").details.iter().any(|l| l.contains("clock restarted by a new ensemble leader")));
+
+    let early = crashed_as_the_leader_fell(-200).summary();
+    assert_eq!(early.excess.unwrap().early, 1);
+}
+
+#[test]
+fn without_an_election_in_between_no_clock_is_restarted() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    cell.watch();
+    cell.crash(KILL, 300);
+    let excess = cell.summary().excess.unwrap();
+    assert_eq!((excess.restarted, excess.over_floor.max), (0, ms(300)));
+    assert!(excess.over_naive_floor.is_none());
+}
+
+#[test]
+fn counters_of_killed_cut_off_and_stopped_servers_are_not_compared_and_others_are_as_strictly_as_ever() {
+    let verdict = |kind: FaultKind, silent| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, kind);
+        cell.watch();
+        if kind.hits_servers() {
+            cell.server_fault(kind, &[1], KILL, KILL + 2_000);
+        }
+        cell.servers_silent = silent;
+        cell.servers_differ = 7;
+        let summary = cell.summary();
+        let servers = check(&summary, "servers");
+        (servers.verdict, servers.headline.strip_prefix("not compared: ").map(str::to_owned))
+    };
+    for kind in [FaultKind::ServerKill, FaultKind::ServerRestartAll, FaultKind::ServerPartition] {
+        for silent in [true, false] {
+            let (verdict, why) = verdict(kind, silent);
+            assert_eq!((verdict, why.is_some()), (Pass, true), "{kind}");
+        }
+    }
+    assert_eq!(verdict(FaultKind::ServerPause, false), (Pass, Some("a server was stopped".into())));
+    assert_eq!(verdict(FaultKind::None, false), (Fail, None));
+    assert_eq!(verdict(FaultKind::None, true), (Inconclusive, None));
+}
+
+#[test]
+fn an_observer_blinded_by_the_fault_on_its_server_hides_nothing_while_no_quorum_serves() {
+    let verdict = |back: u64| {
+        let mut cell = killed();
+        for (t, connected) in [(900, true), (KILL + 10, false), (back, true)] {
+            cell.observer.push(Event::ObserverState { t: ms(t), connected });
+        }
+        cell.verdict("ownership")
+    };
+    assert_eq!(verdict(KILL + 2_000), Pass);
+    assert_eq!(verdict(KILL + 400 + T + 1_000), Inconclusive, "longer than a session lives");
+}
+
+#[test]
+fn a_group_without_a_leader_is_excused_while_no_quorum_serves_and_not_for_long_after() {
+    let verdict = |led: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerRestartAll);
+        cell.watch();
+        cell.server_fault(FaultKind::ServerRestartAll, &[], KILL, KILL + 20_000);
+        for server in 1..=3 {
+            cell.state(server, (KILL, KILL + 10), ServerState::Down, None);
+            cell.state(server, (KILL + 19_000, KILL + 19_010), ServerState::NotServing, None);
+            let state = if server == 3 { ServerState::Leading } else { ServerState::Following };
+            cell.state(server, (KILL + 20_000, KILL + 20_010), state, Some(2 << 32));
+        }
+        cell.revoke(0, 0, KILL + 10, Reason::SteppedDown);
+        cell.lead(0, 0, led);
+        let summary = cell.summary();
+        assert!(summary.leaderless.longest_ns > ms(led - KILL - 1_000), "measured as ever");
+        check(&summary, "liveness").verdict
+    };
+    assert_eq!(verdict(KILL + 21_000), Pass);
+    assert_eq!(verdict(KILL + 35_000), Fail);
+}

@@ -1,0 +1,95 @@
+//! Bounds on the ensemble, the sizes and the phases, and names that ZooKeeper takes.
+
+use std::collections::BTreeSet;
+
+use super::{HOUR_MS, add, within};
+use crate::scenario::axis::Axis;
+use crate::scenario::error::Problem;
+use crate::scenario::schema::Scenario;
+
+const NAME_MAX: usize = 200;
+
+/// Bounds on all that a scenario says outside its faults.
+pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
+    let (ensemble, election, phases) = (&scenario.ensemble, &scenario.election, &scenario.phases);
+    let name = &scenario.name;
+    if name.trim().is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
+        add(
+            found,
+            "name",
+            "is empty, too long or not printable",
+            format!("give it 1 to {NAME_MAX} printable characters"),
+        );
+    }
+    if ![1, 3, 5].contains(&ensemble.servers) {
+        add(found, "ensemble.servers", format!("{} servers", ensemble.servers), "choose 1, 3 or 5");
+    }
+    if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
+        add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
+    }
+    within(found, "ensemble.warm_up_ms", ensemble.warm_up_ms, 0, HOUR_MS);
+    within(found, "ensemble.tick_ms", ensemble.tick_ms, 10, 60_000);
+    for (key, limit) in [("ensemble.init_limit", ensemble.init_limit), ("ensemble.sync_limit", ensemble.sync_limit)] {
+        if let Some(limit) = limit {
+            within(found, key, limit.into(), 1, 10_000);
+        }
+    }
+    within(found, "ensemble.watch_ms", ensemble.watch_ms, 5, 10_000);
+    within(found, "election.work_interval_ms", election.work_interval_ms, 1, HOUR_MS);
+    within(found, "election.poll_interval_ms", election.poll_interval_ms, 1, HOUR_MS);
+    within(found, "election.connect_concurrency", election.connect_concurrency.into(), 1, 10_000);
+    within(found, "election.rejoin_after_ms", election.rejoin_after_ms, 0, HOUR_MS);
+    within(found, "phases.enrol_max_ms", phases.enrol_max_ms, 1_000, HOUR_MS);
+    within(found, "phases.warm_up_ms", phases.warm_up_ms, 0, HOUR_MS);
+    within(found, "phases.drain_max_ms", phases.drain_max_ms, 1, HOUR_MS);
+    if phases.drain_ms > phases.drain_max_ms {
+        add(found, "phases.drain_ms", "is longer than phases.drain_max_ms", "raise the one or lower the other");
+    }
+    sizes(scenario, found);
+    names(&election.group_names, "election.group_names", found);
+    names(&election.host_names, "election.host_names", found);
+}
+
+/// What may be varied, wherever it is given.
+fn sizes(scenario: &Scenario, found: &mut Vec<Problem>) {
+    let (matrix, election) = (&scenario.matrix, &scenario.election);
+    let mut each = |field: &str, axis: Option<Vec<u64>>, otherwise: u64, least: u64, most: u64| {
+        let section = if axis.is_some() { "matrix" } else { "election" };
+        for value in axis.unwrap_or_else(|| vec![otherwise]) {
+            within(found, &format!("{section}.{field}"), value, least, most);
+        }
+    };
+    // Without groups there are no candidates: such a cell is about its servers alone.
+    each("groups", wide(&matrix.groups), election.groups.into(), 0, 100_000);
+    each("hosts", wide(&matrix.hosts), election.hosts.into(), 1, 1_000);
+    let candidates = u64::from(election.candidates_per_group);
+    each("candidates_per_group", wide(&matrix.candidates_per_group), candidates, 1, 10_000);
+    each("session_timeout_ms", wide(&matrix.session_timeout_ms), election.session_timeout_ms, 100, 600_000);
+}
+
+fn wide<T: Copy + Into<u64>>(axis: &Option<Axis<T>>) -> Option<Vec<u64>> {
+    axis.as_ref().map(|axis| axis.0.iter().map(|value| (*value).into()).collect())
+}
+
+/// Names become znodes: ZooKeeper takes anything that has no slash, is printable, and is not one of its own.
+fn names(given: &[String], key: &str, found: &mut Vec<Problem>) {
+    let mut seen = BTreeSet::new();
+    for name in given {
+        let why = if name.is_empty() {
+            "an empty name"
+        } else if name.contains('/') {
+            "has a slash, which would make another level of znodes"
+        } else if name.chars().any(|c| c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c)) {
+            "has characters that ZooKeeper refuses in a path"
+        } else if [".", "..", "zookeeper"].contains(&name.as_str()) {
+            "is a name that ZooKeeper keeps for itself"
+        } else if name.chars().count() > NAME_MAX {
+            "is too long"
+        } else if !seen.insert(name) {
+            "is given twice"
+        } else {
+            continue;
+        };
+        add(found, key, format!("{name:?}: {why}"), "choose another name");
+    }
+}

@@ -1,0 +1,129 @@
+//! Never more than a minority of the hosts, or of the servers, at a time, unless asked.
+
+use super::add;
+use crate::plan::SHORTEST_GAP;
+use crate::scenario::cell::Cell;
+use crate::scenario::error::Problem;
+use crate::scenario::fault::{FaultKind, FaultSpec, Target};
+
+/// Whether the faults of a cell leave a majority of the hosts and of the servers there.
+pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
+    let hosts = Side {
+        noun: "hosts",
+        of: u64::from(cell.hosts),
+        remedy: "let crashed hosts come back with for_ms",
+        most: |cell, all| u64::from(cell.hosts_out_max(all)),
+        outage: hosts_out,
+    };
+    let servers = Side {
+        noun: "servers",
+        of: u64::from(cell.servers),
+        remedy: "let killed servers come back with for_ms before the next one goes",
+        most: |cell, all| u64::from(cell.servers_out_max(all)),
+        outage: servers_out,
+    };
+    one_side(cell, &hosts, found);
+    one_side(cell, &servers, found);
+}
+
+/// What is counted, and how to speak of it.
+struct Side {
+    noun: &'static str,
+    of: u64,
+    remedy: &'static str,
+    /// How many may be out in a cell, by whether all of them may be.
+    most: fn(&Cell, bool) -> u64,
+    outage: fn(&Cell, &FaultSpec) -> Option<Outage>,
+}
+
+/// How many a fault takes out.
+struct Outage {
+    /// Each time it strikes.
+    at_once: u64,
+    /// By all of its repeats together.
+    in_all: u64,
+    /// They are not given back.
+    for_good: bool,
+    /// The key that says so.
+    field: &'static str,
+}
+
+fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
+    let outages: Vec<_> =
+        cell.faults().filter_map(|(name, fault)| Some((name, fault, (side.outage)(cell, fault)?))).collect();
+    for (name, fault, outage) in &outages {
+        let most = (side.most)(cell, fault.allow_majority);
+        if outage.in_all > most {
+            let good = if outage.for_good { " for good" } else { "" };
+            let what = format!("takes {} of {} {} out{good}", outage.in_all, side.of, side.noun);
+            // How often both strike, the main one says.
+            let name = if outage.field == "repeat" { &cell.fault_name } else { *name };
+            add(found, &format!("faults.{name}.{}", outage.field), what, remedy(most, side));
+        }
+    }
+    // Together they are too many only where each one alone is not.
+    if let [(name, main, first), (_, with, second)] = outages.as_slice() {
+        let most = (side.most)(cell, main.allow_majority && with.allow_majority);
+        let both = first.at_once + second.at_once;
+        if together(cell, main, first) && first.in_all.max(second.in_all) <= most && both > most {
+            let what = format!("takes {both} of {} {} out together with the other fault", side.of, side.noun);
+            let remedy = "let it strike later, by with_after_ms, or set allow_majority = true for both";
+            add(found, &format!("faults.{name}.with"), what, remedy);
+        }
+    }
+}
+
+fn remedy(most: u64, side: &Side) -> String {
+    match most {
+        0 => "use 3 of them at least, or set allow_majority = true".to_owned(),
+        _ => format!("hit {most} at most, {}, or set allow_majority = true", side.remedy),
+    }
+}
+
+/// Whether the first is still out when the other fault strikes.
+fn together(cell: &Cell, main: &FaultSpec, outage: &Outage) -> bool {
+    let lasts = main.duration_ms(cell.timeout_granted_ms());
+    outage.for_good || lasts.is_some_and(|lasts| lasts > main.with_after_ms.unwrap_or(0))
+}
+
+fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
+    if !fault.kind.takes_hosts_out() {
+        return None;
+    }
+    let at_once = match fault.target() {
+        Target::HostLeadingMost { hosts } | Target::Host { hosts } => u64::from(hosts),
+        Target::Share { share } => (share * f64::from(cell.hosts)).ceil() as u64,
+        Target::Leaders { .. } | Target::Followers { .. } => 1,
+        Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
+    };
+    let for_good = fault.kind == FaultKind::Crash && fault.duration_ms(cell.timeout_granted_ms()).is_none();
+    let times = if for_good { u64::from(cell.fault.repeat) } else { 1 };
+    Some(Outage { at_once, in_all: at_once * times, for_good, field: "hosts" })
+}
+
+/// A restart takes all servers out by its nature, and gives all of them back.
+fn servers_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
+    if !fault.kind.hits_servers() || fault.kind == FaultKind::ServerRestartAll {
+        return None;
+    }
+    let at_once = match fault.target() {
+        Target::Servers { ids } => ids.len() as u64,
+        _ => 1,
+    };
+    let repeat = u64::from(cell.fault.repeat);
+    let lasts = fault.duration_ms(cell.timeout_granted_ms());
+    let times = match (lasts, cell.fault.every_ms) {
+        (None, _) => repeat,
+        (Some(lasts), Some(every)) => repeat.min((lasts as f64 / (every as f64 * SHORTEST_GAP)).ceil() as u64),
+        (Some(_), None) => 1,
+    };
+    // Those with the same ids are hit again, not others.
+    let named = matches!(fault.target(), Target::Servers { .. });
+    let in_all = if named { at_once } else { at_once * times };
+    let field = match (named, times) {
+        (true, _) => "servers",
+        (false, 1) => "target",
+        (false, _) => "repeat",
+    };
+    Some(Outage { at_once, in_all, for_good: lasts.is_none(), field })
+}

@@ -1,0 +1,73 @@
+//! Whether a scenario makes sense: bounds on everything that costs, names that ZooKeeper takes, faults that can be done.
+
+mod cells;
+mod faults;
+mod general;
+mod minority;
+mod references;
+mod servers;
+
+use std::collections::BTreeSet;
+
+use super::cell;
+use super::error::Problem;
+use super::schema::Scenario;
+
+const HOUR_MS: u64 = 3_600_000;
+const CELLS_MAX: usize = 1_000;
+
+/// All that is wrong with it.
+pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
+    let mut found = Vec::new();
+    general::check(scenario, &mut found);
+    for (name, fault) in &scenario.faults {
+        faults::check(name, fault, &mut found);
+        servers::check(scenario.ensemble.servers, name, fault, &mut found);
+    }
+    references::check(scenario, &mut found);
+    let cells = cell::count(scenario);
+    if cells > CELLS_MAX {
+        add(&mut found, "matrix", format!("makes {cells} cells"), format!("{CELLS_MAX} at most: vary less"));
+    }
+    // Cells are made only of values that are within their bounds.
+    if found.is_empty() {
+        for cell in scenario.cells() {
+            cells::check(scenario, &cell, &mut found);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|problem| seen.insert(problem.to_string()));
+    found
+}
+
+/// What is allowed but probably not meant.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let cells = scenario.cells();
+    for cell in &cells {
+        if cell.timeout_granted_ms() != cell.session_timeout_ms {
+            found.insert(format!(
+                "a session timeout of {} ms is not within 2 and 20 ticks of {} ms: the ensemble grants {} ms, and everything is measured by that",
+                cell.session_timeout_ms,
+                cell.tick_ms,
+                cell.timeout_granted_ms()
+            ));
+        }
+    }
+    for (place, entry) in scenario.expect.iter().enumerate() {
+        if !cells.iter().any(|cell| entry.when.covers(cell)) {
+            found.insert(format!("expect entry {} is about no cell", place + 1));
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn add(found: &mut Vec<Problem>, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
+    found.push(Problem { key: key.to_owned(), what: what.into(), remedy: remedy.into() });
+}
+
+fn within(found: &mut Vec<Problem>, key: &str, value: u64, least: u64, most: u64) {
+    if value < least || value > most {
+        add(found, key, format!("{value} is out of bounds"), format!("choose {least} to {most}"));
+    }
+}

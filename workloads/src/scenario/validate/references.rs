@@ -1,0 +1,68 @@
+//! Names of faults and ids of servers wherever they are mentioned, and faults that strike together.
+
+use super::{HOUR_MS, add, within};
+use crate::scenario::error::{Problem, nearest};
+use crate::scenario::fault::{FaultKind, FaultSpec};
+use crate::scenario::schema::Scenario;
+
+/// Whether all that the matrix, the expectations and other faults mention is there.
+pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
+    let mut known: Vec<String> = scenario.faults.keys().cloned().collect();
+    for (name, fault) in &scenario.faults {
+        with(scenario, name, fault, &known, found);
+    }
+    for (place, entry) in scenario.expect.iter().enumerate() {
+        if let Some(leader) = entry.server_leader {
+            let key = format!("expect[{}].server_leader", place + 1);
+            within(found, &key, leader.into(), 1, scenario.ensemble.servers.into());
+        }
+    }
+    // A control needs no entry.
+    known.push("none".to_owned());
+    let in_matrix = scenario.matrix.fault.iter().map(|axis| ("matrix.fault".to_owned(), axis));
+    let in_expect = scenario.expect.iter().enumerate();
+    let in_expect =
+        in_expect.filter_map(|(i, e)| Some((format!("expect[{}].when.fault", i + 1), e.when.fault.as_ref()?)));
+    for (key, axis) in in_matrix.chain(in_expect) {
+        for name in axis.0.iter().filter(|name| !known.contains(name)) {
+            unknown(&key, name, &known, found);
+        }
+    }
+}
+
+fn unknown(key: &str, name: &str, known: &[String], found: &mut Vec<Problem>) {
+    let nearest = nearest(name, known).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    add(found, key, format!("there is no fault `{name}`"), format!("{nearest}there are {}", known.join(", ")));
+}
+
+/// The fault that strikes with another one: there, doing something, and the last of the chain.
+fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], found: &mut Vec<Problem>) {
+    let key = |field: &str| format!("faults.{name}.{field}");
+    let Some(with) = &fault.with else {
+        if fault.with_after_ms.is_some() {
+            add(found, &key("with_after_ms"), "has no meaning without with", "name the other fault in with");
+        }
+        return;
+    };
+    if let Some(after) = fault.with_after_ms {
+        within(found, &key("with_after_ms"), after, 0, HOUR_MS);
+    }
+    let key = key("with");
+    if fault.kind == FaultKind::None {
+        return add(found, &key, "has no meaning for none, a control", "leave it out");
+    }
+    if with == name {
+        return add(found, &key, "names the fault itself", "name another one");
+    }
+    match scenario.faults.get(with) {
+        None => unknown(&key, with, known, found),
+        Some(other) if other.with.is_some() => {
+            let what = format!("`{with}` has a with of its own");
+            add(found, &key, what, "let two faults strike together, no more");
+        }
+        Some(other) if other.kind == FaultKind::None => {
+            add(found, &key, format!("`{with}` does nothing"), "name another fault, or leave it out");
+        }
+        Some(_) => {}
+    }
+}
