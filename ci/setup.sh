@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser, with --images what ci/images/build.sh needs. Asks nothing, starts nothing,
-# does nothing when nothing is missing.
+# are built with; with --tests also a browser and a client of another language, with --images what ci/images/build.sh needs.
+# Asks nothing, starts nothing, does nothing when nothing is missing.
 set -euo pipefail
 
 tests=no
@@ -34,6 +34,8 @@ have_engine() { docker version >/dev/null 2>&1; }
 
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
+have_kazoo() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import kazoo' >/dev/null 2>&1; }
+
 # Prints the packages for all that is missing.
 missing() {
   have_java || echo default-jre-headless
@@ -41,7 +43,10 @@ missing() {
   have cc || echo gcc libc6-dev
   have pkg-config || echo pkg-config
   { have pkg-config && pkg-config --exists openssl; } || echo libssl-dev
-  if [ "$tests" = yes ]; then have_browser || echo chromium; fi
+  if [ "$tests" = yes ]; then
+    have_browser || echo chromium
+    have_kazoo || echo python3-kazoo
+  fi
   if [ "$images" = yes ]; then
     have mmdebstrap || echo mmdebstrap
     have docker || echo docker.io

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use beside::Beside;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hustings::coordinator::resource::Resource;
 use hustings::links::Links;
 use hustings::protocol::{FromHost, Receiver, Sender, ToHost, split};
 use hustings_workloads::booth::Token;
+use hustings_workloads::resource::Resource;
 use tokio::runtime::{Builder, Runtime};
 
 const EXE: &str = env!("CARGO_BIN_EXE_hustings");

@@ -22,6 +22,8 @@ pub mod progress;
 pub mod protocol;
 pub mod proxy;
 pub mod session;
+pub mod simulate;
 pub mod stall;
 pub mod utc;
+pub mod wire;
 pub mod workdir;

@@ -1,13 +1,21 @@
 //! [`Session`] over zookeeper-client: a real session on a real ensemble.
 
 use std::cell::Cell;
+use std::io;
+use std::net::Ipv4Addr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
+use tokio::net::TcpListener;
 use zookeeper_client as zk;
+
+use crate::wire::connect::read_connect;
+use crate::wire::end::end_session;
+use crate::wire::stream::read_frame;
 
 /// There is no session.
 #[derive(Debug, thiserror::Error)]
@@ -67,12 +75,6 @@ impl ZkSession {
     /// Closes the session by the server's answer, in bounded time. Other users must be gone.
     /// Gives false when there was no answer.
     pub async fn close(self, at_most: Duration) -> bool {
-        // A client that cannot reach a server takes its session for expired at last: that is no answer.
-        self.into_end(at_most).await == Some(zk::SessionState::Closed)
-    }
-
-    /// Lets go of the session, and waits for the state that it ends in.
-    async fn into_end(self, at_most: Duration) -> Option<zk::SessionState> {
         let mut states = self.client.state_watcher();
         drop(self);
         let ended = async {
@@ -82,7 +84,8 @@ impl ZkSession {
             }
             state
         };
-        tokio::time::timeout(at_most, ended).await.ok()
+        // A client that cannot reach a server takes its session for expired at last: that is no answer.
+        tokio::time::timeout(at_most, ended).await == Ok(zk::SessionState::Closed)
     }
 
     fn count(&self) -> &zk::Client {
@@ -95,19 +98,37 @@ impl ZkSession {
 /// connection and learns that it has expired when it comes back.
 ///
 /// # Errors
-/// When the session could not be taken over or the close was not answered.
+/// When no server confirmed the session's end in time, or it had ended already.
 pub async fn take_over_and_close(cluster: &str, info: zk::SessionInfo, timeout: Duration) -> Result<(), String> {
-    let session = match tokio::time::timeout(timeout, ZkSession::take_over(cluster, info)).await {
-        Ok(Ok(session)) => session,
-        Ok(Err(error)) => return Err(format!("the session could not be taken over: {error}")),
-        Err(_) => return Err(format!("the session could not be taken over within {} ms", timeout.as_millis())),
+    let from = tokio::time::Instant::now();
+    let session = info.id().0;
+    let password = match tokio::time::timeout(timeout, password_of(info)).await {
+        Ok(password) => password.map_err(|error| format!("the session's password could not be learned: {error}"))?,
+        Err(_) => return Err("the session's password could not be learned in time".into()),
     };
-    // The victim may have come back and broken the connection that closed the session: then the server says that it has
-    // expired. Before T is over, nobody else does.
-    let at_most = timeout.min(Duration::from_millis(session.timeout_ms()));
-    match session.into_end(at_most).await {
-        Some(zk::SessionState::Closed | zk::SessionState::Expired) => Ok(()),
-        Some(_) | None => Err("the close was not answered".into()),
+    end_session(cluster, session, password, timeout.saturating_sub(from.elapsed())).await
+}
+
+/// A session's password, which the client library tells nobody but the servers that it connects to: here it is one.
+async fn password_of(info: zk::SessionInfo) -> io::Result<[u8; 16]> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let cluster = listener.local_addr()?.to_string();
+    let session = info.id().0;
+    let mut client = pin!(zk::Client::connector().with_session(info).connect(&cluster));
+    let asked = async {
+        loop {
+            let (mut stream, _) = listener.accept().await?;
+            let asked = read_frame(&mut stream).await.ok().and_then(|message| read_connect(&message).ok());
+            match asked {
+                Some((asked, _)) if asked.session == session => return Ok(asked.password),
+                // Somebody else, who came to a port that was free a moment ago.
+                _ => {}
+            }
+        }
+    };
+    tokio::select! {
+        password = asked => password,
+        ended = &mut client => Err(io::Error::other(ended.err().map_or_else(String::new, |error| error.to_string()))),
     }
 }
 

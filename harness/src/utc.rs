@@ -11,6 +11,30 @@ pub fn now() -> String {
     humantime::format_rfc3339_seconds(wall()).to_string()
 }
 
+/// A moment of the wall clock that others are told from.
+#[derive(Clone, Copy, Debug)]
+pub struct Epoch(SystemTime);
+
+impl Epoch {
+    #[must_use]
+    pub fn now() -> Self {
+        Self(wall())
+    }
+
+    /// So many microseconds later, as RFC 3339 in UTC to the microsecond.
+    #[must_use]
+    pub fn plus(self, micros: u64) -> String {
+        humantime::format_rfc3339_micros(self.0 + std::time::Duration::from_micros(micros)).to_string()
+    }
+}
+
+/// Milliseconds since 1970.
+#[must_use]
+pub fn unix_ms() -> i64 {
+    let since = wall().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
 #[expect(clippy::disallowed_methods, reason = "stamps of the manifest, and logs that know no other clock")]
 fn wall() -> SystemTime {
     SystemTime::now()

@@ -28,7 +28,7 @@ const LATE_NS: u64 = 5_000 * MS;
 #[test]
 fn links_and_real_servers_agree_on_sessions() {
     on_one_thread(async {
-        let stage = Stage::set_up(TICK_MS).await;
+        let stage = <Stage>::set_up(TICK_MS).await;
         a_partitioned_session_expires_in_its_window(&stage).await;
         a_partition_that_the_client_does_not_notice_heals_without_a_trace(&stage).await;
         a_partition_shorter_than_the_timeout_keeps_the_session(&stage).await;

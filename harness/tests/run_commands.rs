@@ -26,7 +26,7 @@ fn list_tells_the_same_to_people_and_machines() {
     let listed = json(&bench.run(&["list", "--json"]).expect(0).out);
     assert_eq!(
         names(&listed["scenarios"]),
-        ["quick", "herd", "split-brain", "thousand", "sequential-start", "quorum-loss", "reconnect",]
+        ["quick", "herd", "split-brain", "thousand", "sequential-start", "quorum-loss", "reconnect", "million",]
     );
     assert_eq!(
         names(&listed["recipes"]),
@@ -123,9 +123,14 @@ fn doctor_tells_what_is_there_and_what_is_missing() {
 
     let mut without = bench.command(&["doctor", "--json"]);
     without.env("PATH", "").env_remove("JAVA_HOME");
+    let ran = bench.start(without).end().expect(0);
+    assert!(ran.err.contains("default-jre-headless") && ran.err.contains("embedded servers"), "{}", ran.err);
+
+    let mut without = bench.command(&["doctor", "--json", "--zookeeper-home", "/nonexistent"]);
+    without.env_remove("ZOOKEEPER_HOME");
     let ran = bench.start(without).end().expect(4);
     assert_eq!(json(&ran.out)["can_run"], false);
-    assert!(ran.err.contains("default-jre-headless") && ran.err.contains("cannot work"), "{}", ran.err);
+    assert!(ran.err.contains("--zookeeper-home") && ran.err.contains("cannot work"), "{}", ran.err);
 }
 
 #[test]

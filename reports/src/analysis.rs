@@ -1,6 +1,7 @@
 //! From a record to its summary: every checker over every cell, and the worst of their verdicts. A pure function: whoever has
 //! the record gets the same summary.
 
+mod self_test;
 mod timelines;
 
 use crate::check::CHECKERS;
@@ -13,9 +14,12 @@ use crate::verdict::Verdict;
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
     let cells: Vec<CellSummary> = record.cells.iter().map(summarise_cell).collect();
-    let doubts = doubts(record);
+    let mut doubts = doubts(record);
+    doubts.extend(self_test::doubts(&cells));
     let whole = if doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-    let verdict = cells.iter().map(|c| c.verdict).fold(whole, Verdict::merge);
+    // A mutant that one fault shows need not show under every other.
+    let judged = cells.iter().filter(|cell| !cell.info.mutant);
+    let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
     let mut notes = record.notes.clone();
     notes.extend(doubts.into_iter().filter(|doubt| !record.notes.contains(doubt)));
     Summary { verdict, manifest: record.manifest.clone(), recorded_ns: recorded(record), notes, cells }
@@ -59,7 +63,9 @@ fn doubts(record: &Record) -> Vec<String> {
     doubts
 }
 
-fn summarise_cell(cell: &CellRecord) -> CellSummary {
+/// Everything that reports show of one cell.
+#[must_use]
+pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = blank(&index);
@@ -69,6 +75,7 @@ fn summarise_cell(cell: &CellRecord) -> CellSummary {
         summary.unsafe_as_expected |= result.unsafe_as_expected;
         summary.checks.push(result);
     }
+    self_test::judge(&mut summary);
     summary.timelines = timelines::worst(&index);
     summary
 }

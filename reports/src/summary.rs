@@ -28,7 +28,7 @@ pub struct CellSummary {
     pub timeout_ms: Option<u64>,
     pub checks: Vec<CheckResult>,
     pub handovers: Handovers,
-    /// Failover latency and its phases (DESIGN: detect, spread, decide, act), of planned handovers.
+    /// Failover latency and its phases: detect, spread, decide, act, of planned handovers.
     pub failover: Option<Distribution>,
     pub detect: Option<Distribution>,
     pub spread: Option<Distribution>,
@@ -161,6 +161,10 @@ pub struct SplitBrain {
     pub active: Rate,
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
+    /// How many of the active ones nobody can promise not to be: on the waking of a process that was stopped, or after the
+    /// ensemble ended a session by force; both short.
+    #[serde(default)]
+    pub apart: u64,
     /// Definite overlaps while one of the processes was stopped: a belief without acts.
     pub latent: u64,
     pub latent_max_ns: Nanos,

@@ -87,6 +87,11 @@ pub struct Predecessor {
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Booth {
     fn now(&self) -> Nanos;
+    /// Nanoseconds of a clock that people and NTP set: it may jump either way. Only a broken recipe goes by it; a host that
+    /// leaves its clock alone has none to show but the other.
+    fn wall_now(&self) -> Nanos {
+        self.now()
+    }
     /// Waits until the clock shows `at` or more.
     async fn sleep_until(&self, at: Nanos);
     /// Number of this candidate in its cell, and of its host.

@@ -2,7 +2,11 @@ pub mod booth;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod coordination;
+pub mod leaders;
+pub mod model;
 pub mod plan;
 pub mod recipes;
+pub mod resource;
 pub mod scenario;
 pub mod seed;
+pub mod simulation;

@@ -6,7 +6,7 @@ use anyhow::{bail, ensure};
 use clap::ValueEnum;
 
 use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
-use crate::ensemble::start::{DockerWish, ExternalWish, LocalWish, Wish};
+use crate::ensemble::start::{DockerWish, EmbeddedWish, ExternalWish, LocalWish, Wish};
 use crate::links::External;
 
 #[derive(Debug, clap::Args)]
@@ -56,12 +56,14 @@ pub(super) struct EnsembleArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum EnsembleChoice {
-    /// Local servers if this machine has Java and ZooKeeper, else containers; says which and why
+    /// Local servers if this machine has Java and ZooKeeper, else containers, else embedded; says which and why
     Auto,
     /// Real servers as child processes, from Debian's packages or a release
     Local,
     /// Real servers and Toxiproxy as containers
     Docker,
+    /// A model of the servers in one process: needs nothing, and its latencies say nothing about ZooKeeper
+    Embedded,
     /// Servers that run already: --connect names them
     External,
 }
@@ -97,6 +99,7 @@ impl EnsembleArgs {
             EnsembleChoice::External => Wish::External(ExternalWish { connect: self.connect, upstreams, toxiproxy }),
             EnsembleChoice::Docker => Wish::Docker(DockerWish { zookeeper_image, toxiproxy_image, base_port }),
             EnsembleChoice::Local => Wish::Local(LocalWish { zookeeper_home, base_port, toxiproxy }),
+            EnsembleChoice::Embedded => Wish::Embedded(EmbeddedWish { base_port, toxiproxy }),
             EnsembleChoice::Auto => Wish::Auto(
                 LocalWish { zookeeper_home, base_port, toxiproxy },
                 DockerWish { zookeeper_image, toxiproxy_image, base_port },

@@ -3,12 +3,14 @@
 mod borrowed;
 mod clean;
 mod doctor;
+mod embedded;
 mod ensemble;
 mod guard;
 mod list;
 mod proxy;
 mod report;
 mod run;
+mod simulate;
 
 use clap::{Parser, Subcommand};
 use tokio::runtime::Builder;
@@ -34,6 +36,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
+    Simulate(Box<simulate::SimulateArgs>),
     List(list::ListArgs),
     Check(report::CheckArgs),
     Report(report::ReportArgs),
@@ -42,6 +45,8 @@ enum Command {
     Clean(clean::Args),
     #[command(hide = true)]
     Guard(guard::Args),
+    #[command(hide = true)]
+    Embedded(embedded::Args),
     /// One host of candidates; started by `run`
     #[command(hide = true)]
     Host(host::HostArgs),
@@ -82,10 +87,12 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             let in_order = block_on(async { host::run(args).await.map_err(Failure::infrastructure) })?;
             Ok(if in_order { Exit::Pass } else { Exit::Infrastructure })
         }
+        Command::Simulate(args) => simulate::run(&args),
         Command::List(args) => Ok(list::run(&args)),
         Command::Check(args) => report::check(&args),
         Command::Report(args) => report::report(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
+        Command::Embedded(args) => embedded::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Doctor(args) => Ok(doctor::run(&args)),
         Command::Clean(args) => clean::run(&args),
         Command::Guard(args) => match guard::run(&args).map_err(Failure::infrastructure)? {},

@@ -62,7 +62,7 @@ pub(super) struct RunArgs {
 }
 
 /// A shipped scenario by its name, else a file.
-fn text(name: &str) -> Result<String, Failure> {
+pub(super) fn text(name: &str) -> Result<String, Failure> {
     if let Some(shipped) = Shipped::find(name) {
         return Ok(shipped.text.to_owned());
     }

@@ -9,7 +9,7 @@ use crate::coordinator::schedule::recorded;
 use crate::links::Links;
 
 /// The resolved parameters of a cell as the record keeps them.
-pub(super) fn cell(cell: &Cell, links: Option<&Links>) -> CellInfo {
+pub(crate) fn cell(cell: &Cell, links: Option<&Links>) -> CellInfo {
     let mut extra = BTreeMap::new();
     extra.insert("fencing of the old active".to_owned(), cell.fencing.to_string());
     extra.insert("poll interval".to_owned(), format!("{} ms", cell.poll_interval_ms));
@@ -46,6 +46,7 @@ pub(super) fn cell(cell: &Cell, links: Option<&Links>) -> CellInfo {
         },
         work_interval_ms: cell.work_interval_ms,
         expect: expect(&cell.expect),
+        mutant: cell.mutant,
         extra,
     }
 }

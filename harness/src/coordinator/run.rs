@@ -138,7 +138,8 @@ async fn on_ensemble(begun: &Begun<'_>, cells: &[Cell]) -> Result<Outcome, RunEr
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
-    let (scenario, warnings) = as_found::scenario(&options.scenario, &*ensemble);
+    let (scenario, found) = as_found::scenario(&options.scenario, &*ensemble);
+    let warnings: Vec<String> = ensemble.caveat().map(ToOwned::to_owned).into_iter().chain(found).collect();
     warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
     let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));

@@ -157,7 +157,7 @@ fn aim(stage: &Stage, seed: u64, planned: &PlannedFault) -> Hit {
 }
 
 /// The same kind in the words of the record.
-pub(super) fn recorded(kind: FaultKind) -> Recorded {
+pub(crate) fn recorded(kind: FaultKind) -> Recorded {
     match kind {
         FaultKind::None => Recorded::None,
         FaultKind::Resign => Recorded::Resign,

@@ -18,14 +18,14 @@ use crate::archive::Archive;
 use crate::coordinator::admin;
 use crate::coordinator::cell::Surroundings;
 use crate::coordinator::hosts::{HostFactory, Inbound, Inbox};
-use crate::coordinator::leaders::Leaders;
 use crate::coordinator::observer::Observer;
-use crate::coordinator::resource::Resource;
 use crate::coordinator::server_watch::ServerWatch;
 use crate::coordinator::stage::{Stage, writer_name};
 use crate::journal::{Journal, Owner};
 use crate::links::Links;
 use crate::protocol::HostSetUp;
+use hustings_workloads::leaders::Leaders;
+use hustings_workloads::resource::Resource;
 
 /// Creations under way at once while a cell's znodes are laid out.
 const CREATES_AT_ONCE: usize = 64;

@@ -17,13 +17,13 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::clock;
 use crate::coordinator::hosts::{HostFactory, HostProcess, Inbound, process_memory};
-use crate::coordinator::leaders::Leaders;
-use crate::coordinator::resource::Resource;
 use crate::coordinator::server_watch::ServerWatch;
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 use crate::links::Links;
 use crate::protocol::{FloorPart, HostSetUp, ToHost};
+use hustings_workloads::leaders::Leaders;
+use hustings_workloads::resource::Resource;
 
 /// The outcome of an order to one candidate: when it was sent and answered, or why it failed.
 type Answer = Result<(u64, u64), String>;
@@ -313,6 +313,6 @@ impl Stage {
 }
 
 /// Name of a host's segment.
-pub(super) fn writer_name(host: u16, life: u32) -> String {
+pub(crate) fn writer_name(host: u16, life: u32) -> String {
     format!("host-{host:03}.{life}")
 }

@@ -19,7 +19,7 @@ const INSTALL: &str = "run ci/setup.sh";
 pub(super) fn java(context: &Context) -> Found {
     let java = match context.places.java() {
         Ok(java) => java,
-        Err(e) => return failed(&e),
+        Err(e) => return lacks(&e),
     };
     match version(&java) {
         Ok(version) => Found::ok(format!("{} ({version})", java.display())),
@@ -36,15 +36,22 @@ pub(super) fn zookeeper(context: &Context) -> Found {
             let version = install.version.as_deref().unwrap_or("of unknown version");
             Found::ok(format!("{version}, {} ({} jars)", install.describe(), install.jars.len()))
         }
-        Err(e @ EnsembleError::NoJava { .. }) => Found::failed("not looked for, without Java", remedy(&e)),
-        Err(e) => failed(&e),
+        Err(e @ EnsembleError::NoJava { .. }) => Found::warning("not looked for, without Java", remedy(&e)),
+        Err(e) => lacks(&e),
     }
 }
 
-/// The errors of the ensemble end in their remedy, after a semicolon.
-fn failed(error: &EnsembleError) -> Found {
+/// Without real servers there are embedded ones, unless others were named. The errors of the ensemble end in their remedy,
+/// after a semicolon.
+fn lacks(error: &EnsembleError) -> Found {
     let text = error.to_string();
-    Found::failed(text.rsplit_once("; ").map_or(text.as_str(), |(found, _)| found), remedy(error))
+    let found = text.rsplit_once("; ").map_or(text.as_str(), |(found, _)| found);
+    match error {
+        EnsembleError::NoJava { .. } | EnsembleError::NoZooKeeper { .. } => {
+            Found::warning(format!("{found}; without Docker, runs get embedded servers"), remedy(error))
+        }
+        _ => Found::failed(found, remedy(error)),
+    }
 }
 
 fn remedy(error: &EnsembleError) -> String {

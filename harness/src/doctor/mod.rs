@@ -125,15 +125,15 @@ mod tests {
     use crate::ensemble::local::Places;
 
     #[test]
-    fn a_machine_without_java_cannot_run_and_every_failure_has_a_remedy() {
+    fn a_machine_without_java_is_warned_and_every_warning_has_a_remedy() {
         let root = tempfile::tempdir().expect("a temp dir");
         let findings = examine(&Context { places: Places::default(), temp_root: root.path().to_owned() });
-        assert!(!can_run(&findings));
+        assert!(can_run(&findings), "on embedded servers");
         for finding in &findings {
             assert_eq!(finding.status >= Status::Warning, finding.remedy.is_some(), "{finding:?}");
         }
-        let failed = |name| findings.iter().any(|f| f.check == name && f.status == Status::Failed);
-        assert!(failed("java") && failed("zookeeper"));
+        let warned = |name| findings.iter().any(|f| f.check == name && f.status == Status::Warning);
+        assert!(warned("java") && warned("zookeeper"));
     }
 
     #[test]

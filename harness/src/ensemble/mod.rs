@@ -11,6 +11,7 @@ use hustings_reports::record::ServerMetrics;
 
 pub mod control;
 pub mod docker;
+pub mod embedded;
 pub mod external;
 pub mod four_letter;
 mod limits;
@@ -67,6 +68,11 @@ pub trait Ensemble {
 
     /// One line for people: what it is, and why it was chosen.
     fn describe(&self) -> String;
+
+    /// What whoever reads results of it has to know before anything else.
+    fn caveat(&self) -> Option<&str> {
+        None
+    }
 
     /// Answer of server `server` to a four-letter word, within a bounded time.
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>>;
@@ -145,8 +151,8 @@ pub enum EnsembleError {
     NoSuchServer(u32),
     #[error(transparent)]
     External(#[from] external::ExternalError),
-    #[error("{local}; and there is no other ensemble: {docker}, and --connect names no servers that run already")]
-    NoneFits { local: Box<EnsembleError>, docker: Box<EnsembleError> },
+    #[error(transparent)]
+    Embedded(#[from] embedded::EmbeddedError),
     #[error(
         "no Docker engine answers at {at}: {why}; start one (the service docker, or dockerd as root), or name another by DOCKER_HOST"
     )]

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::docker::{self, DockerEnsemble, DockerOptions};
+use super::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use super::external::{ExternalEnsemble, ExternalOptions};
 use super::local::{Install, LocalEnsemble, LocalOptions, Places};
 use super::{Ensemble, EnsembleError};
@@ -17,10 +18,11 @@ const STARTING: Duration = Duration::from_secs(10);
 /// What the user wants to run on.
 #[derive(Clone, Debug)]
 pub enum Wish {
-    /// Local if the machine has Java and ZooKeeper, else Docker.
+    /// Local if the machine has Java and ZooKeeper, else Docker, else embedded.
     Auto(LocalWish, DockerWish),
     Local(LocalWish),
     Docker(DockerWish),
+    Embedded(EmbeddedWish),
     External(ExternalWish),
 }
 
@@ -40,6 +42,14 @@ pub struct DockerWish {
     pub zookeeper_image: String,
     pub toxiproxy_image: String,
     pub base_port: Option<u16>,
+}
+
+/// Servers of the model, in a child process.
+#[derive(Clone, Debug, Default)]
+pub struct EmbeddedWish {
+    pub base_port: Option<u16>,
+    /// The Toxiproxy for the links; None: embedded proxies.
+    pub toxiproxy: Option<External>,
 }
 
 /// Servers that somebody else runs.
@@ -81,6 +91,7 @@ impl Wish {
     pub fn toxiproxy(&self) -> Option<&External> {
         match self {
             Self::Auto(local, _) | Self::Local(local) => local.toxiproxy.as_ref(),
+            Self::Embedded(embedded) => embedded.toxiproxy.as_ref(),
             Self::External(external) => external.toxiproxy.as_ref(),
             Self::Docker(_) => None,
         }
@@ -110,7 +121,7 @@ impl Wish {
     /// What is asked for, with `Auto` decided, and why: completes the sentence "chosen because …".
     ///
     /// # Errors
-    /// `Auto` finds nothing that can be started here.
+    /// A release or a Toxiproxy that was named cannot be used.
     pub async fn choose(self) -> Result<(Self, String), EnsembleError> {
         match self {
             Self::Auto(local, docker) => auto(local, docker).await,
@@ -134,7 +145,10 @@ async fn auto(local: LocalWish, docker: DockerWish) -> Result<(Wish, String), En
             let why = format!("{engine} can run it, and local servers cannot be started ({missing})");
             Ok((Wish::Docker(docker), why))
         }
-        Err(docker) => Err(EnsembleError::NoneFits { local: Box::new(missing), docker: Box::new(docker) }),
+        Err(error) => {
+            let why = format!("nothing else can be started here: {missing}; and {error}");
+            Ok((Wish::Embedded(EmbeddedWish { base_port: local.base_port, toxiproxy: None }), why))
+        }
     }
 }
 
@@ -148,6 +162,7 @@ pub async fn start(wish: &Wish, needs: Needs, work: &WorkDir, run_id: &str) -> R
             Rc::new(LocalEnsemble::start(local_options(local, needs), work).await?)
         }
         Wish::Docker(docker) => Rc::new(DockerEnsemble::start(docker_options(docker, needs), work, run_id).await?),
+        Wish::Embedded(embedded) => Rc::new(EmbeddedEnsemble::start(embedded_options(embedded, needs), work).await?),
         Wish::External(external) => {
             let options = ExternalOptions {
                 connect: external.connect.clone(),
@@ -160,6 +175,18 @@ pub async fn start(wish: &Wish, needs: Needs, work: &WorkDir, run_id: &str) -> R
             Rc::new(ExternalEnsemble::connect(options, work, run_id).await?)
         }
     })
+}
+
+fn embedded_options(embedded: &EmbeddedWish, needs: Needs) -> EmbeddedOptions {
+    EmbeddedOptions {
+        servers: needs.servers,
+        tick_ms: needs.tick_ms,
+        sync_limit: needs.sync_limit,
+        sessions: needs.sessions,
+        base_port: embedded.base_port,
+        why: needs.why,
+        ..EmbeddedOptions::new(needs.exe)
+    }
 }
 
 fn docker_options(docker: &DockerWish, needs: Needs) -> DockerOptions {

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::{Event, LeaveHow};
+use hustings_reports::record::Event;
 use hustings_workloads::booth::{Booth as _, Departure};
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::recipes::{Election, TermCounter, stand};
 
 use crate::clock;
+use crate::host::said;
 use crate::host::seat::{Seat, ZkSessionRef};
 use crate::host::sessions::{CLOSE_AT_MOST, Sessions};
 use crate::protocol::FromHost;
@@ -61,20 +62,12 @@ async fn one_session(seat: &Rc<Seat>, session: ZkSession, election: &Election, t
 }
 
 fn leave(seat: &Seat, departure: &Departure) {
-    let (how, delete) = match departure {
-        Departure::Resigned { left } => (LeaveHow::Resigned, *left),
-        Departure::Stopped => (LeaveHow::Stopped, None),
-        Departure::SessionEnded(_) => (LeaveHow::SessionEnded, None),
-        Departure::ElectionDeleted => (LeaveHow::ElectionDeleted, None),
-        Departure::Failed(why) => (LeaveHow::Failed(why.clone()), None),
+    let outcome = match departure {
+        Departure::Resigned { left: Some(times) } => Ok(*times),
+        Departure::Resigned { left: None } => Err("it resigned without a znode to delete".to_owned()),
+        other => Err(format!("it left otherwise: {other:?}")),
     };
-    let outcome = match (&how, delete) {
-        (LeaveHow::Resigned, Some(times)) => Ok(times),
-        (LeaveHow::Resigned, None) => Err("it resigned without a znode to delete".to_owned()),
-        (other, _) => Err(format!("it left otherwise: {other:?}")),
-    };
-    let session = seat.session_id();
-    seat.shared.journal.push(&Event::Left { t: seat.now(), cand: seat.cand, session, how, delete });
+    seat.shared.journal.push(&said::left(seat.now(), seat.cand, seat.session_id(), departure));
     if let Some(fault) = seat.resigning.take() {
         seat.shared.tell(FromHost::Done { fault, cand: seat.cand, outcome });
     }

@@ -4,6 +4,7 @@ mod candidate;
 mod expire;
 mod floor;
 mod orders;
+pub(crate) mod said;
 mod seat;
 mod sessions;
 mod work;

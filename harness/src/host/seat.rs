@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::{Event, NotifiedKind, Reason};
-use hustings_workloads::booth::{Booth, Order, Predecessor, Report, RevokeReason, Token};
-use hustings_workloads::coordination::WatchEvent;
+use hustings_workloads::booth::{Booth, Order, Predecessor, Report, Token};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::clock;
-use crate::host::work;
+use crate::host::{said, work};
 use crate::journal::Journal;
 use crate::protocol::{FromHost, HostSetUp};
 use crate::session::ZkSession;
@@ -138,37 +136,19 @@ impl Booth for Seat {
     }
 
     fn report(&self, report: Report<'_>) {
-        let (cand, session, journal) = (self.cand, self.session_id(), &self.shared.journal);
+        let joined = matches!(report, Report::Joined { .. });
+        if joined {
+            self.stands(true);
+        }
+        if joined || matches!(report, Report::Notified { .. }) {
+            self.requests_before.set(self.requests());
+        }
+        let requests = self.requests().saturating_sub(self.requests_before.get()) as u32;
+        let event = said::report(clock::now(), self.cand, self.session_id(), requests, &report);
+        // Nobody acts on a belief before it is on record.
         match report {
-            Report::Joined { node, czxid } => {
-                self.stands(true);
-                self.requests_before.set(self.requests());
-                journal.push(&Event::Joined { t: clock::now(), cand, session, node: node.map(str::to_owned), czxid });
-            }
-            Report::Grant { at, term, token, node } => journal.push_through(&Event::Grant {
-                t: at,
-                cand,
-                session: token.session,
-                term,
-                czxid: token.czxid,
-                node: node.to_owned(),
-            }),
-            Report::Granted { at, term } => journal.push(&Event::Granted { t: at, cand, session, term }),
-            Report::Revoke { from, to, term, reason } => {
-                let reason = reason_of(reason);
-                journal.push_through(&Event::Revoke { from, to, cand, session, term, reason });
-            }
-            Report::Notified { at, node, event } => {
-                self.requests_before.set(self.requests());
-                journal.push(&Event::Notified { t: at, cand, session, node: node.to_owned(), kind: kind_of(event) });
-            }
-            Report::Settled => {
-                let requests = self.requests().saturating_sub(self.requests_before.get()) as u32;
-                journal.push(&Event::Settled { t: clock::now(), cand, session, requests });
-            }
-            Report::Note { text } => {
-                journal.push(&Event::Note { t: clock::now(), cand: Some(cand), text: text.to_owned() });
-            }
+            Report::Grant { .. } | Report::Revoke { .. } => self.shared.journal.push_through(&event),
+            _ => self.shared.journal.push(&event),
         }
     }
 
@@ -201,25 +181,5 @@ impl Booth for Seat {
             Some(order) => order,
             None => std::future::pending().await,
         }
-    }
-}
-
-fn reason_of(reason: RevokeReason) -> Reason {
-    match reason {
-        RevokeReason::Resigned => Reason::Resigned,
-        RevokeReason::SteppedDown => Reason::SteppedDown,
-        RevokeReason::SessionEnded => Reason::SessionEnded,
-        RevokeReason::Deposed => Reason::Deposed,
-        RevokeReason::ElectionDeleted => Reason::ElectionDeleted,
-    }
-}
-
-fn kind_of(event: WatchEvent) -> NotifiedKind {
-    match event {
-        WatchEvent::Created => NotifiedKind::Created,
-        WatchEvent::Deleted => NotifiedKind::Deleted,
-        WatchEvent::DataChanged => NotifiedKind::Changed,
-        WatchEvent::ChildrenChanged => NotifiedKind::Children,
-        WatchEvent::Ended(_) => NotifiedKind::SessionEnded,
     }
 }

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_reports::record::{Event, SessionChange};
-use hustings_workloads::coordination::{Session as _, SessionEnd, SessionState, States as _};
+use hustings_workloads::coordination::{Session as _, States as _};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::clock;
+use crate::host::said::change_of;
 use crate::host::seat::Shared;
 use crate::session::ZkSession;
 
@@ -102,13 +103,7 @@ impl Sessions {
 async fn follow(shared: Rc<Shared>, session: i64, mut states: crate::session::ZkStates) {
     let live = Live::new(&shared.connected);
     loop {
-        let state = match states.changed().await {
-            SessionState::Connected => SessionChange::Connected,
-            SessionState::Disconnected => SessionChange::Disconnected,
-            SessionState::Ended(SessionEnd::Expired) => SessionChange::Expired,
-            SessionState::Ended(SessionEnd::Closed) => SessionChange::Closed,
-            SessionState::Ended(SessionEnd::AuthFailed) => SessionChange::AuthFailed,
-        };
+        let state = change_of(states.changed().await);
         shared.journal.push(&Event::State { t: clock::now(), session, state });
         if !matches!(state, SessionChange::Connected | SessionChange::Disconnected) {
             drop(live);

@@ -77,7 +77,7 @@ macro_rules! check {
 #[test]
 fn recipes_hold_on_real_servers() {
     on_one_thread(async {
-        let stage = Stage::set_up(TICK_MS).await;
+        let stage = <Stage>::set_up(TICK_MS).await;
         let mut failures = Failures::default();
         failures.once("no_ensemble_at_the_start_is_an_error", no_ensemble_at_the_start_is_an_error()).await;
         check!(

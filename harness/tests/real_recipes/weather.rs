@@ -152,7 +152,7 @@ pub(crate) async fn the_leaders_server_is_killed(stage: &Stage, groups: &[Group<
     let servers = 1..=3_usize;
     let open = |server: &usize| stats[&format!("h{link:03}-s{server}")].open > 0;
     let server = servers.into_iter().find(open).expect("it is connected to a server");
-    let process = ProcessId::of(stage.ensemble.borrow().pids()[server - 1]).expect("it lives");
+    let process = ProcessId::of(stage.ensemble.pids()[server - 1]).expect("it lives");
     process.kill_if(|_| true).expect("killed");
     groups[0]
         .until("its leader loses its connection", || {

@@ -1,4 +1,4 @@
-//! One real ensemble with links in front of it, for all checks of a test binary.
+//! One ensemble with links in front of it, for all checks of a test binary.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hustings::ensemble::Ensemble as _;
+use hustings::ensemble::Ensemble;
+use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::links::Links;
 use hustings::session::ZkSession;
@@ -21,9 +22,9 @@ const LINKS: u16 = 100;
 pub(crate) const CLOSE_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Three servers, and a link for each session that wants one.
-pub(crate) struct Stage {
+pub(crate) struct Stage<E = LocalEnsemble> {
     // Dropped in this order: the servers before the folder that they write to.
-    pub(crate) ensemble: RefCell<LocalEnsemble>,
+    pub(crate) ensemble: E,
     pub(crate) links: Links,
     _work: WorkDir,
     _root: tempfile::TempDir,
@@ -33,18 +34,36 @@ pub(crate) struct Stage {
     by_session: RefCell<BTreeMap<i64, u16>>,
 }
 
-impl Stage {
+/// Servers that a test starts, without links between them.
+pub(crate) trait Start: Ensemble + Sized {
+    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self;
+}
+
+impl Start for LocalEnsemble {
+    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
+        let options = LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from(EXE)) };
+        Self::start(options, work).await.expect("servers")
+    }
+}
+
+impl Start for EmbeddedEnsemble {
+    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
+        let options = EmbeddedOptions { tick_ms, ..EmbeddedOptions::new(PathBuf::from(EXE)) };
+        Self::start(options, work).await.expect("servers")
+    }
+}
+
+impl<E: Start> Stage<E> {
     pub(crate) async fn set_up(tick_ms: u64) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "real").expect("a folder");
-        let options = LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from(EXE)) };
-        let ensemble = LocalEnsemble::start(options, &work).await.expect("servers");
+        let ensemble = E::start_three(tick_ms, &work).await;
         let links = Links::start_embedded(Path::new(EXE), 1, false).await.expect("a proxy");
         let hosts: Vec<String> = (0..LINKS).map(|host| format!("host-{host}")).collect();
         links.populate(&hosts, &ensemble.servers()).await.expect("links");
         let cluster = joined(&ensemble.servers());
         Self {
-            ensemble: RefCell::new(ensemble),
+            ensemble,
             links,
             _work: work,
             _root: root,
@@ -82,7 +101,7 @@ impl Stage {
 
     pub(crate) async fn tear_down(self) {
         self.links.close().await.expect("closed");
-        self.ensemble.into_inner().stop().await.expect("stopped");
+        self.ensemble.stop().await.expect("stopped");
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::four_letter::{ask, parse_mntr};
 
-use super::real_support::Stage;
+use super::real_support::{Stage, Start};
 
 /// Watches that all servers hold, of all sessions.
-pub(crate) async fn watch_count(stage: &Stage) -> u64 {
-    let servers = stage.ensemble.borrow().servers();
+pub(crate) async fn watch_count(stage: &Stage<impl Start>) -> u64 {
+    let servers = stage.ensemble.servers();
     let mut sum = 0.0;
     for server in servers {
         let text = ask(server, "mntr", Duration::from_secs(10)).await.expect("answered");

@@ -254,6 +254,7 @@ fn info(size: &Size) -> CellInfo {
         fencing: Fencing::Fenced,
         work_interval_ms: 50,
         expect: Expect::default(),
+        mutant: false,
         extra: BTreeMap::new(),
     }
 }

@@ -100,7 +100,8 @@ fn reigns(index: &Index<'_>) -> Vec<Reign> {
     let mut reigns = Vec::new();
     let until = index.observed_until();
     for (group, mut seen) in owners {
-        seen.sort_unstable();
+        // Of two at one instant the later one holds.
+        seen.sort_by_key(|named| named.0);
         let ends = seen.iter().skip(1).map(|s| s.0.0).chain([until]);
         for (&((_, since), session, czxid), end) in seen.iter().zip(ends) {
             reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });

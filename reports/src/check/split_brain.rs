@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Overlap, Piece, bound, evidence, moment, sweep, time};
 use crate::index::{Index, Term};
-use crate::record::{Expectation, Nanos};
+use crate::record::{Expectation, FaultKind, Nanos};
 use crate::stats::spans::{Span, total, touches, union, within, without};
 use crate::stats::{Samples, rate};
 use crate::summary::{CellSummary, SplitBrain};
@@ -38,6 +38,7 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
         active: rate(active.len() as u64, index.handovers()),
         active_total_ns: active.values().map(|p| p.length).sum(),
         active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
+        apart: active.iter().filter(|(terms, pair)| is_apart(index, **terms, pair)).count() as u64,
         latent,
         latent_max_ns,
         possible,
@@ -153,6 +154,21 @@ fn possible_pieces(index: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
 
 fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
     term.definite().into_iter().collect()
+}
+
+/// Whether no recipe can promise that this overlap is not: a process that was stopped believes until it has looked around,
+/// and a session that the ensemble ends by force is not over for a client that cannot hear of it, until it has waited for 2/5
+/// of T in vain.
+fn is_apart(index: &Index<'_>, (a, b): (usize, usize), pair: &Pair) -> bool {
+    let t = index.timeout_or_asked();
+    let Some(from) = pair.spans.first().map(|span| span.0) else { return false };
+    [a, b].iter().map(|&term| &index.terms.all[term]).any(|term| {
+        let woke = index.faults.stops_of(term.host).iter().any(|stop| term.grant <= stop.0 && stop.1 <= from);
+        let of_cand = index.faults.by_cand.get(&term.cand).into_iter().flatten().map(|&place| &index.faults.all[place]);
+        let mut forced = of_cand.filter(|fault| fault.kind == FaultKind::Expire);
+        let forced = forced.any(|fault| term.grant <= fault.t && fault.t <= pair.spans.last().map_or(from, |s| s.1));
+        (woke && pair.length <= t / 10) || (forced && pair.length <= t / 2)
+    })
 }
 
 /// Takes out the overlaps in which a process stalled for longer than T/10 of its own accord.

@@ -32,6 +32,9 @@ pub struct CellInfo {
     /// Every leader writes to the resource this often, in milliseconds.
     pub work_interval_ms: u64,
     pub expect: Expect,
+    /// Its recipe is broken on purpose, and must be caught.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mutant: bool,
     /// Anything else worth showing (interval of poll-race, method of lock-race's fencing …).
     pub extra: BTreeMap<String, String>,
 }

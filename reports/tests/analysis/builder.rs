@@ -404,6 +404,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         fencing: Fencing::Fenced,
         work_interval_ms: 100,
         expect: Expect::default(),
+        mutant: false,
         extra: BTreeMap::new(),
     }
 }

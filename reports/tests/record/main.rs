@@ -35,6 +35,7 @@ fn parameters() -> Event {
         fencing: Fencing::Fenced,
         work_interval_ms: 100,
         expect: Expect::default(),
+        mutant: false,
         extra: BTreeMap::new(),
     };
     Event::Cell { t: 2, info: Box::new(info) }

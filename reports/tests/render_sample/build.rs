@@ -130,6 +130,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         fencing: Fencing::Fenced,
         work_interval_ms: 20,
         expect: Expect::default(),
+        mutant: false,
         extra: Default::default(),
     }
 }

@@ -47,6 +47,10 @@ pub trait Arm {
     async fn release(&self, session: &Self::Session);
     /// The same session by a second connection, which has no link. The first connection loses it.
     async fn take_over(&self, session: &Self::Session) -> Self::Session;
+    /// How many servers there are.
+    fn servers(&self) -> usize;
+    /// As [`take_over`](Self::take_over), by a connection to this server.
+    async fn take_over_at(&self, session: &Self::Session, server: usize) -> Self::Session;
     /// Has the ensemble end the session, now.
     async fn expire(&self, session: &Self::Session);
     /// Closes the session; false when that was not answered.
@@ -54,6 +58,8 @@ pub trait Arm {
     /// Watches that the servers hold, of all sessions.
     async fn watch_count(&self) -> u64;
     async fn sleep(&self, ms: u64);
+    /// The time since some moment.
+    fn now_ms(&self) -> u64;
     /// A number that was not given before.
     fn fresh(&self) -> u64;
 }
@@ -73,19 +79,21 @@ pub async fn check_all<A: Arm>(arm: &A) -> Vec<(&'static str, String)> {
             every_mode_creates_what_it_says, a_create_that_cannot_be_is_refused, sequence_numbers_count_the_parents_creates,
             the_sequence_starts_again_with_its_parent, a_delete_wants_the_version_and_no_children,
             children_are_listed_by_name, data_is_set_by_version, a_transaction_is_all_or_nothing,
-            after_a_sync_the_writes_of_others_are_seen, requests_take_effect_in_the_order_they_were_sent,
+            a_failed_transaction_wakes_nobody, the_steps_of_a_transaction_number_their_znodes_in_order,
+            a_container_is_a_parent_like_any_other, after_a_sync_the_writes_of_others_are_seen, requests_take_effect_in_the_order_they_were_sent,
         }
         watches::{
             a_watch_tells_what_happened, a_watch_fires_once_for_the_first_change, a_watch_sees_its_own_sessions_change,
             a_wait_that_was_dropped_loses_nothing, only_an_exists_watches_a_missing_znode, a_dropped_watch_costs_nothing,
             a_watch_beside_a_dropped_one_stays_armed, a_watch_outlives_its_connection,
-            what_happened_meanwhile_is_told_after_a_reconnect, one_deleted_and_made_again_meanwhile_has_changed,
+            what_happened_meanwhile_is_told_after_a_reconnect, many_watches_are_set_again_at_once, one_deleted_and_made_again_meanwhile_has_changed,
             the_end_of_the_session_ends_its_watches,
         }
         sessions::{
             ephemerals_belong_to_their_session, a_lost_connection_is_told_and_the_session_goes_on,
             a_short_silence_is_not_even_noticed, a_long_silence_ends_the_session, an_expired_session_is_told_and_refuses,
             a_close_is_answered_and_takes_the_ephemerals, a_take_over_keeps_the_ephemerals_until_it_closes,
+            a_take_over_works_at_every_server, sessions_expire_after_their_timeout_in_the_order_of_their_silence,
         }
         unknown::{
             a_request_that_did_not_arrive_is_unknown, a_request_whose_reply_was_lost_is_unknown,

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::{Arm, QUIET_MS, SOON_MS, Way, close_all, make, reconnect, soon, state_comes, two, until_exists};
+use super::{Arm, QUIET_MS, SOON_MS, Way, close_all, make, place, reconnect, soon, state_comes, two, until_exists};
 use crate::coordination::{CreateMode, OpError, Session, SessionEnd, SessionState, States};
 
 const EXPIRED: SessionState = SessionState::Ended(SessionEnd::Expired);
@@ -130,4 +130,67 @@ pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: Arm>(arm
     };
     assert_eq!(soon(arm, "the end", ended).await, EXPIRED, "within {SOON_MS} ms");
     close_all(arm, [other]).await;
+}
+
+/// One of them is the server that the session is connected to already.
+pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
+    for server in 0..arm.servers() {
+        let (one, other, place) = two(arm).await;
+        let node = ephemeral::<A>(&one, &other, &place).await;
+        let mut states = one.states();
+        arm.hold(&one, Way::Both).await;
+        let heir = arm.take_over_at(&one, server).await;
+        assert_eq!(heir.id(), one.id());
+        heir.sync(&node).await.expect("synced");
+        let stat = heir.exists(&node).await.expect("answered").expect("the ephemeral is still there");
+        assert_eq!(stat.ephemeral_owner, one.id(), "at server {server}");
+        let more = format!("{place}/more");
+        heir.create(&more, b"", CreateMode::Ephemeral).await.expect("the session goes on");
+        close_all(arm, [heir]).await;
+        until_exists(arm, &other, &more, false).await;
+        until_exists(arm, &other, &node, false).await;
+        arm.release(&one).await;
+        state_comes(arm, &mut states, EXPIRED).await;
+        close_all(arm, [other]).await;
+    }
+}
+
+/// Far enough apart that neither the rounding to ticks nor the batches of followers change the order.
+const APART_MS: u64 = 1_000;
+
+pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_silence<A: Arm>(arm: &A) {
+    let (observer, place) = {
+        let observer = arm.connect().await;
+        let place = place(arm, &observer).await;
+        (observer, place)
+    };
+    let mut silent = Vec::new();
+    for name in ["a", "b", "c"] {
+        let session = arm.connect().await;
+        let node = format!("{place}/{name}");
+        session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
+        silent.push((session, node));
+    }
+    // Not in the order in which they were made.
+    silent.rotate_left(1);
+    let mut touched_ms = Vec::new();
+    for (session, node) in &silent {
+        let now_ms = arm.now_ms();
+        session.exists(node).await.expect("answered");
+        arm.hold(session, Way::Both).await;
+        touched_ms.push(now_ms);
+        arm.sleep(APART_MS).await;
+    }
+    for (at, (session, node)) in silent.iter().enumerate() {
+        until_exists(arm, &observer, node, false).await;
+        let waited_ms = arm.now_ms() - touched_ms[at];
+        assert!(waited_ms >= session.timeout_ms(), "{node} went after {waited_ms} ms");
+        for (_, later) in &silent[at + 1..] {
+            assert!(observer.exists(later).await.expect("answered").is_some(), "{later} went before its turn");
+        }
+    }
+    for (session, _) in &silent {
+        arm.release(session).await;
+    }
+    close_all(arm, [observer]).await;
 }

@@ -2,8 +2,8 @@
 
 use futures::future::join5;
 
-use super::{Arm, close_all, make, place, refused, two};
-use crate::coordination::{CreateMode, Op, OpError, Refusal, Session};
+use super::{Arm, close_all, is_silent, make, place, refused, told, two};
+use crate::coordination::{CreateMode, Op, OpError, Refusal, Session, WatchEvent};
 
 fn number(path: &str, prefix: &str) -> i64 {
     let digits = path.strip_prefix(prefix).unwrap_or_else(|| panic!("{path} begins with {prefix}"));
@@ -173,6 +173,57 @@ pub(super) async fn a_transaction_is_all_or_nothing<A: Arm>(arm: &A) {
     assert_eq!(made.ephemeral_owner, session.id());
     assert_eq!(session.get(&path("kept")).await.expect("read").0, b"1");
     assert_eq!(session.exists(&path("gone")).await.expect("answered"), None);
+    close_all(arm, [session]).await;
+}
+
+pub(super) async fn a_failed_transaction_wakes_nobody<A: Arm>(arm: &A) {
+    let (watcher, doer, place) = two(arm).await;
+    let [kept, made] = ["kept", "made"].map(|name| format!("{place}/{name}"));
+    make(&doer, &kept).await;
+    watcher.sync(&kept).await.expect("synced");
+    let (_, _, mut on_kept) = watcher.get_and_watch(&kept).await.expect("armed");
+    let (_, mut on_made) = watcher.exists_and_watch(&made).await.expect("armed");
+    let ops = |version| {
+        vec![
+            Op::Create { path: made.clone(), data: Vec::new(), mode: CreateMode::Persistent },
+            Op::Set { path: kept.clone(), data: b"1".to_vec(), version: Some(0) },
+            Op::Delete { path: kept.clone(), version: Some(version) },
+        ]
+    };
+    assert_eq!(refused(doer.multi(ops(0)).await), Refusal::BadVersion);
+    watcher.sync(&kept).await.expect("synced");
+    assert!(is_silent(arm, &mut on_kept).await && is_silent(arm, &mut on_made).await, "nothing has happened");
+    doer.multi(ops(1)).await.expect("done");
+    assert_eq!(told(arm, &mut on_kept).await, WatchEvent::DataChanged, "the first of the steps that concern it");
+    assert_eq!(told(arm, &mut on_made).await, WatchEvent::Created);
+    close_all(arm, [watcher, doer]).await;
+}
+
+pub(super) async fn the_steps_of_a_transaction_number_their_znodes_in_order<A: Arm>(arm: &A) {
+    let session = arm.connect().await;
+    let place = place(arm, &session).await;
+    let prefix = format!("{place}/n_");
+    let create = || Op::Create { path: prefix.clone(), data: Vec::new(), mode: CreateMode::EphemeralSequential };
+    let spoiler = Op::Check { path: format!("{place}/none"), version: 0 };
+    assert_eq!(refused(session.multi(vec![create(), create(), spoiler]).await), Refusal::NoNode);
+    let first_gone = Op::Delete { path: format!("{prefix}0000000000"), version: None };
+    session.multi(vec![create(), create(), first_gone]).await.expect("done");
+    assert_eq!(session.children(&place).await.expect("listed"), ["n_0000000001"], "what failed took no number");
+    let made = session.create(&prefix, b"", CreateMode::EphemeralSequential).await.expect("created");
+    assert_eq!(number(&made.path, &prefix), 2);
+    close_all(arm, [session]).await;
+}
+
+pub(super) async fn a_container_is_a_parent_like_any_other<A: Arm>(arm: &A) {
+    let session = arm.connect().await;
+    let container = format!("{}/container", place(arm, &session).await);
+    session.create(&container, b"", CreateMode::Container).await.expect("created");
+    let child = format!("{container}/child");
+    session.create(&child, b"", CreateMode::Ephemeral).await.expect("created");
+    assert_eq!(refused(session.delete(&container, None).await), Refusal::NotEmpty);
+    session.delete(&child, None).await.expect("deleted");
+    assert!(session.exists(&container).await.expect("answered").is_some(), "it does not go at once");
+    session.delete(&container, None).await.expect("deleted");
     close_all(arm, [session]).await;
 }
 

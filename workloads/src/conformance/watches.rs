@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use futures::FutureExt;
-use futures::future::join;
+use futures::future::{join, join_all};
 
 use super::{
     Arm, Way, close_all, is_silent, make, place, reconnect, refused, soon, state_comes, told, two, until_exists,
@@ -195,6 +195,32 @@ pub(super) async fn what_happened_meanwhile_is_told_after_a_reconnect<A: Arm>(ar
     assert_eq!(told(arm, &mut gone_by_exists).await, WatchEvent::Deleted);
     assert_eq!(told(arm, &mut changed_watch).await, WatchEvent::DataChanged);
     assert_eq!(told(arm, &mut made_watch).await, WatchEvent::Created);
+    close_all(arm, [watcher, doer]).await;
+}
+
+pub(super) async fn many_watches_are_set_again_at_once<A: Arm>(arm: &A) {
+    let (watcher, doer, place) = two(arm).await;
+    let nodes: Vec<String> = (0..60).map(|i| format!("{place}/{i}")).collect();
+    join_all(nodes.iter().step_by(2).map(|node| make(&doer, node))).await;
+    watcher.sync(&place).await.expect("synced");
+    let armed = join_all(nodes.iter().map(|node| watcher.exists_and_watch(node))).await;
+    let mut watches: Vec<_> = armed.into_iter().map(|armed| armed.expect("armed").1).collect();
+    // Every third changes while nobody is told, the others after.
+    let change = async |at: usize| match at % 4 {
+        0 => doer.set(&nodes[at], b"1", None).await.map(drop).expect("set"),
+        2 => doer.delete(&nodes[at], None).await.expect("deleted"),
+        _ => make(&doer, &nodes[at]).await,
+    };
+    away(arm, &watcher, join_all((0..nodes.len()).step_by(3).map(&change)).map(drop)).await;
+    join_all((0..nodes.len()).filter(|at| at % 3 != 0).map(&change)).await;
+    for (at, watch) in watches.iter_mut().enumerate() {
+        let wanted = match at % 4 {
+            0 => WatchEvent::DataChanged,
+            2 => WatchEvent::Deleted,
+            _ => WatchEvent::Created,
+        };
+        assert_eq!(told(arm, watch).await, wanted, "watch {at}");
+    }
     close_all(arm, [watcher, doer]).await;
 }
 

@@ -3,6 +3,7 @@
 
 use super::candidate::{Answer, Candidate, Flow, Own};
 use super::names;
+use super::recipe::Recipe;
 use crate::booth::{Booth, Predecessor, Token};
 use crate::coordination::{CreateMode, Refusal, Session};
 
@@ -13,7 +14,7 @@ const STEPS_MAX: u32 = 8;
 const TRY_AGAIN_MS: u64 = 1_000;
 
 /// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
-pub(super) async fn take_over<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
+pub(super) async fn take_over<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);
     }
@@ -26,7 +27,7 @@ pub(super) async fn take_over<S: Session, B: Booth>(candidate: &mut Candidate<'_
             Read::Found(found, version) => Some((found, version)),
             Read::Absent => None,
             Read::Lost => continue,
-            Read::Bad(why) => return give_back(candidate, &why).await,
+            Read::Bad(why) => return give_back::<R, S, B>(candidate, &why).await,
         };
         if let Some((old, version)) = &found {
             if *old == me {
@@ -37,18 +38,19 @@ pub(super) async fn take_over<S: Session, B: Booth>(candidate: &mut Candidate<'_
             let another = (old.host, old.candidate) != (me.host, me.candidate);
             if another && fenced.as_ref() != Some(old) {
                 if let Err(why) = candidate.booth.fence(old, token).await {
-                    return give_back(candidate, &format!("the old leader could not be fenced: {why}")).await;
+                    return give_back::<R, S, B>(candidate, &format!("the old leader could not be fenced: {why}"))
+                        .await;
                 }
                 fenced = Some(old.clone());
             }
         }
-        match write(candidate, &me, found.map(|(_, version)| version)).await? {
+        match R::write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
             Written::Yes => return Ok(true),
             Written::LookAgain => {}
-            Written::Rejoin(why) => return give_back(candidate, &why).await,
+            Written::Rejoin(why) => return give_back::<R, S, B>(candidate, &why).await,
         }
     }
-    give_back(candidate, "the breadcrumb would not settle").await
+    give_back::<R, S, B>(candidate, "the breadcrumb would not settle").await
 }
 
 enum Read {
@@ -71,14 +73,15 @@ async fn read<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow
     })
 }
 
-enum Written {
+/// What came of writing it.
+pub(super) enum Written {
     Yes,
     /// The answer was lost, or the znode came or went: what stands there decides.
     LookAgain,
     Rejoin(String),
 }
 
-async fn write<S: Session, B: Booth>(
+pub(super) async fn write<S: Session, B: Booth>(
     candidate: &mut Candidate<'_, S, B>,
     me: &Predecessor,
     version: Option<i32>,
@@ -107,9 +110,9 @@ async fn write<S: Session, B: Booth>(
 }
 
 /// Gives the lock back, and lets some time pass before the next attempt.
-async fn give_back<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, why: &str) -> Flow<bool> {
+async fn give_back<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, why: &str) -> Flow<bool> {
     candidate.note(&format!("gives the lock back: {why}"));
-    candidate.delete_own().await?;
+    R::delete_own(candidate, false).await?;
     candidate.settle();
     candidate.pause(TRY_AGAIN_MS).await?;
     Ok(false)

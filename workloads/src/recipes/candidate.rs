@@ -5,7 +5,7 @@ use std::future::Future;
 
 use futures::{FutureExt, select_biased};
 
-use super::{Election, TermCounter, lock, names, queue};
+use super::{Election, StepDown, TermCounter, names};
 use crate::booth::{Booth, Departure, Report, RevokeReason};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 
@@ -80,7 +80,10 @@ pub(super) struct Candidate<'a, S: Session, B: Booth> {
     /// Whether the election's path was seen: from then on its absence means that it was deleted.
     pub(super) election_seen: bool,
     pub(super) joined: bool,
-    unsettled: bool,
+    /// Whether a notification, or joining, still has consequences to come.
+    pub(super) unsettled: bool,
+    /// Watches that a broken recipe never gives back.
+    pub(super) left_armed: Vec<S::Watch>,
     back_off_ms: u64,
 }
 
@@ -101,6 +104,7 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
             election_seen: false,
             joined: false,
             unsettled: false,
+            left_armed: Vec::new(),
             back_off_ms: BACK_OFF_MIN_MS,
         }
     }
@@ -242,10 +246,9 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
         self.booth.report(Report::Note { text });
     }
 
-    /// Finds out what became of a create whose answer was lost. Afterwards the own znode is known, or known to be absent, or
-    /// the question has to be put again.
-    pub(super) async fn recover(&mut self) -> Flow<()> {
-        if self.election.recipe.is_lock() { lock::recover(self).await } else { queue::recover(self).await }
+    /// Whether it leads, and did not lose its connection since the owner check that it leads on.
+    pub(super) fn leads_undisturbed(&self) -> bool {
+        self.term.is_some() && self.election.step_down == StepDown::OnDisconnect
     }
 
     /// Stops believing, then says so; only afterwards may the caller act on it.

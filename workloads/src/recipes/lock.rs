@@ -2,6 +2,7 @@
 
 use super::candidate::{Answer, Candidate, Flow, Node, Own};
 use super::names;
+use super::recipe::Recipe;
 use crate::booth::Booth;
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
 
@@ -19,12 +20,12 @@ pub(super) fn path<S: Session, B: Booth>(candidate: &Candidate<'_, S, B>) -> Str
 }
 
 /// Tries to create the lock. After a lost answer the znode's owner decides.
-pub(super) async fn attempt<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Attempt> {
+pub(super) async fn attempt<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Attempt> {
     let (session, path) = (candidate.session, path(candidate));
     match candidate.own {
         Own::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
         Own::Maybe => {
-            recover(candidate).await?;
+            R::recover(candidate).await?;
             return Ok(if candidate.own == Own::Maybe { Attempt::Again } else { after_recovery(candidate) });
         }
         Own::None => {}
@@ -75,12 +76,12 @@ pub(super) fn is_own<S: Session, B: Booth>(candidate: &Candidate<'_, S, B>, data
 }
 
 /// Finds out whether a create whose answer was lost made the lock.
-pub(super) async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
     let (session, path) = (candidate.session, path(candidate));
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
-        Answer::Ok((data, stat)) if is_own(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
+        Answer::Ok((data, stat)) if R::holds(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
         Answer::Ok(_) | Answer::Refused(Refusal::NoNode) => Own::None,
         Answer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
         Answer::Lost => Own::Maybe,

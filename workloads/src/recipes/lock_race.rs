@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use super::candidate::{Answer, Armed, Candidate, Flow, Node, Own, Wake};
 use super::lock::{self, Attempt};
+use super::recipe::{Recipe, lead};
 use super::{breadcrumb, names};
 use crate::booth::Booth;
 use crate::coordination::{Refusal, Session, WatchEvent};
@@ -12,28 +13,40 @@ use crate::coordination::{Refusal, Session, WatchEvent};
 /// Between two attempts when the lock is said to exist and not to exist in turn (a server that lags behind).
 const CONTRADICTED_MS: u64 = 10;
 
-pub(super) async fn stand<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
+pub(super) struct LockRace;
+
+impl Recipe for LockRace {
+    async fn stand<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
+        stand::<Self, S, B>(candidate).await
+    }
+
+    async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+        lock::recover::<Self, S, B>(candidate).await
+    }
+}
+
+pub(super) async fn stand<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
     loop {
         candidate.connected().await?;
-        match lock::attempt(candidate).await? {
+        match lock::attempt::<R, S, B>(candidate).await? {
             Attempt::Holds => {
                 candidate.rearm(None);
-                if breadcrumb::take_over(candidate).await? {
-                    candidate.lead().await?;
+                if breadcrumb::take_over::<R, S, B>(candidate).await? {
+                    lead::<R, S, B>(candidate).await?;
                 }
             }
-            Attempt::Taken => follow(candidate).await?,
+            Attempt::Taken => follow::<R, S, B>(candidate).await?,
             Attempt::Again => {}
         }
     }
 }
 
 /// Watches the lock until it is worth racing for.
-async fn follow<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+async fn follow<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
     let (session, path) = (candidate.session, lock::path(candidate));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
-            Answer::Ok((data, stat, watch)) if lock::is_own(candidate, &data, stat) => {
+            Answer::Ok((data, stat, watch)) if R::holds(candidate, &data, stat) => {
                 candidate.own = Own::Node(Node { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());

@@ -14,6 +14,7 @@ pub mod names;
 mod poll_race;
 mod predecessor_watch;
 mod queue;
+mod recipe;
 mod registry;
 pub mod step_down;
 mod term;
@@ -22,11 +23,14 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
+pub use self::broken::{Case, cases};
 pub use self::registry::{FanOut, RecipeKind, UnknownRecipe};
 pub use self::step_down::{StepDown, UnknownStepDown};
 pub use self::term::TermCounter;
 
 use self::candidate::Candidate;
+use self::recipe::Recipe;
+use self::registry::stand_by_recipe;
 use crate::booth::{Booth, Departure, Order};
 use crate::coordination::Session;
 
@@ -57,34 +61,26 @@ pub async fn stand<S: Session, B: Booth>(
     election: &Election,
     terms: &TermCounter,
 ) -> Departure {
-    let mut candidate = Candidate::new(session, booth, election, terms);
+    stand_by_recipe(Box::new(Candidate::new(session, booth, election, terms))).await
+}
+
+/// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
+async fn stand_by<R: Recipe, S: Session, B: Booth>(mut candidate: Box<Candidate<'_, S, B>>) -> Departure {
     let ended = {
-        let order = pin!(booth.order());
-        let run = pin!(run(&mut candidate));
+        let order = pin!(candidate.booth.order());
+        let run = Box::pin(R::stand(&mut candidate));
         // The order comes first: once it is given, nothing else of the recipe runs.
         match select(order, run).await {
             Either::Left((order, _)) => Err(order),
-            Either::Right((departure, _)) => Ok(departure),
+            Either::Right((Err(departure), _)) => Ok(departure),
         }
     };
     match ended {
         Ok(departure) => candidate.conclude(departure),
-        Err(Order::Resign) => Departure::Resigned { left: candidate.leave().await },
+        Err(Order::Resign) => Departure::Resigned { left: Box::pin(R::leave(&mut candidate)).await },
         Err(Order::Stop) => {
-            candidate.leave().await;
+            Box::pin(R::leave(&mut candidate)).await;
             Departure::Stopped
         }
     }
-}
-
-async fn run<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Departure {
-    let Err(departure) = match candidate.election.recipe {
-        RecipeKind::PredecessorWatch => queue::stand(candidate, &predecessor_watch::DISCIPLINE).await,
-        RecipeKind::Naive => queue::stand(candidate, &naive::DISCIPLINE).await,
-        RecipeKind::LockRace => lock_race::stand(candidate).await,
-        RecipeKind::PollRace => poll_race::stand(candidate).await,
-        RecipeKind::NoRelist => queue::stand(candidate, &broken::no_relist::DISCIPLINE).await,
-        RecipeKind::IgnoresSessionLoss => queue::stand(candidate, &broken::ignores_session_loss::DISCIPLINE).await,
-    };
-    departure
 }

@@ -2,70 +2,33 @@
 
 use std::convert::Infallible;
 
-use super::broken::ignores_session_loss;
-use super::candidate::{Answer, Armed, Candidate, Flow, Node, Own, Wake};
+use super::candidate::{Answer, Armed, Candidate, Flow, Node, Own};
 use super::names;
+use super::recipe::{Recipe, lead};
 use crate::booth::Booth;
-use crate::coordination::{CreateMode, Refusal, Session, WatchEvent};
+use crate::coordination::{CreateMode, Created, Refusal, Session};
 
-/// What the queueing recipes differ in.
-pub(super) struct Discipline {
-    /// Which place a candidate at this place (above 0) watches.
-    pub(super) watched: fn(place: usize) -> usize,
-    pub(super) succession: Succession,
-    pub(super) office: Office,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Succession {
-    ListAgain,
-    /// Broken: the watched znode went, so it must be its turn.
-    Presumed,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Office {
-    Proper,
-    /// Broken: nothing that happens to the session is heard.
-    Deaf,
-}
-
-pub(super) async fn stand<S: Session, B: Booth>(
-    candidate: &mut Candidate<'_, S, B>,
-    discipline: &Discipline,
-) -> Flow<Infallible> {
-    let mut wake = Wake::Reconnected;
+pub(super) async fn stand<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
     loop {
         candidate.connected().await?;
-        enrol(candidate).await?;
-        let deceased = std::mem::replace(&mut wake, Wake::Reconnected) == Wake::Fired(WatchEvent::Deleted);
-        if deceased && discipline.succession == Succession::Presumed {
-            lead(candidate, discipline).await?;
-            continue;
-        }
-        let Some((queue, place)) = list(candidate).await? else { continue };
+        enrol::<R, S, B>(candidate).await?;
+        let Some((queue, place)) = list::<R, S, B>(candidate).await? else { continue };
         if place == 0 {
             candidate.rearm(None);
-            lead(candidate, discipline).await?;
+            lead::<R, S, B>(candidate).await?;
             continue;
         }
-        if watch(candidate, &queue[(discipline.watched)(place)]).await? {
-            wake = candidate.wait().await?;
+        if R::watch(candidate, &queue[R::watched(place)]).await? {
+            let wake = R::wait(candidate).await?;
+            if R::presumes(wake) {
+                lead::<R, S, B>(candidate).await?;
+            }
         }
-    }
-}
-
-async fn lead<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, discipline: &Discipline) -> Flow<()> {
-    match discipline.office {
-        Office::Proper => candidate.lead().await,
-        Office::Deaf if candidate.take_office().await? => ignores_session_loss::hold_office(candidate).await,
-        Office::Deaf => Ok(()),
     }
 }
 
 /// Sees to it that it has a znode of its own in the queue.
-async fn enrol<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-    let session = candidate.session;
+pub(super) async fn enrol<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
     loop {
         match &candidate.own {
             Own::Node(node) => {
@@ -73,14 +36,11 @@ async fn enrol<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flo
                 candidate.join(Some(&node));
                 return Ok(());
             }
-            Own::Maybe => recover(candidate).await?,
+            Own::Maybe => R::recover(candidate).await?,
             Own::None => {
                 candidate.own = Own::Maybe;
                 candidate.joined = false;
-                let prefix = names::prefix(&candidate.election.path, &candidate.guid);
-                let data = candidate.identity();
-                let mode = CreateMode::EphemeralSequential;
-                match candidate.ask(session.create(&prefix, data.as_bytes(), mode)).await? {
+                match R::create(candidate).await? {
                     Answer::Ok(created) => {
                         candidate.election_seen = true;
                         candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
@@ -100,8 +60,16 @@ async fn enrol<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flo
     }
 }
 
+/// Asks for an ephemeral-sequential znode that bears its guid.
+pub(super) async fn create<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Answer<Created>> {
+    let session = candidate.session;
+    let prefix = names::prefix(&candidate.election.path, &candidate.guid);
+    let data = candidate.identity();
+    candidate.ask(session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential)).await
+}
+
 /// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
-pub(super) async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
@@ -119,7 +87,7 @@ pub(super) async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, 
     for name in names::queue_order(names).into_iter().filter(|name| names::bears(name, &guid)) {
         let node_path = format!("{path}/{name}");
         match candidate.ask(session.exists(&node_path)).await? {
-            Answer::Ok(Some(stat)) if stat.ephemeral_owner == session.id() => {
+            Answer::Ok(Some(stat)) if R::owns(session, stat) => {
                 mine.push(Node { path: node_path, czxid: stat.czxid });
             }
             Answer::Ok(Some(_)) => {
@@ -143,7 +111,9 @@ pub(super) async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, 
 }
 
 /// The queue, first come first, and the own place in it; `None` when it has to be looked at again.
-async fn list<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Option<(Vec<String>, usize)>> {
+async fn list<R: Recipe, S: Session, B: Booth>(
+    candidate: &mut Candidate<'_, S, B>,
+) -> Flow<Option<(Vec<String>, usize)>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {
         Answer::Ok(names) => names,
@@ -156,8 +126,8 @@ async fn list<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow
         Answer::Lost => return Ok(None),
     };
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
-    let queue = names::queue_order(names);
-    if let Some(place) = queue.iter().position(|name| name == node.name()) {
+    let queue = R::in_order(names);
+    if let Some(place) = R::place(&queue, node.name()) {
         return Ok(Some((queue, place)));
     }
     candidate.note("its znode was deleted by somebody else: standing anew");
@@ -167,7 +137,7 @@ async fn list<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow
 
 /// Arms the watch on another candidate's znode; false when that is gone and the queue has to be listed again. With a get,
 /// since an exists would leave a watch behind on a znode that is gone. A watch that was armed before a reconnect is armed anew.
-async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
+pub(super) async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::expect::{self, Expect};
 use super::fault::{FaultKind, FaultSpec};
-use super::schema::{FencingMethod, Links, PhasesSpec, Resource, Scenario, SessionUse};
+use super::schema::{FencingMethod, Links, PhasesSpec, Resource, Scenario, SelfTest, SessionUse};
 use crate::recipes::{Election, RecipeKind, StepDown};
 
 /// The znode under which all elections are.
@@ -76,6 +76,9 @@ pub struct Cell {
     pub phases: PhasesSpec,
     /// What must be seen and what not.
     pub expect: Expect,
+    /// Its recipe is broken on purpose, and must be caught.
+    #[serde(default)]
+    pub mutant: bool,
 }
 
 impl Cell {
@@ -162,8 +165,17 @@ pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
     let cells = vary(cells, &fault_names(scenario), |cell, v| set_fault(scenario, cell, v));
     let cells = vary(cells, &values(&matrix.resource, election.resource), |cell, v| cell.resource = *v);
     let mut cells = vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v);
+    cells.extend(self_tests(scenario, &cells));
     finish(scenario, &mut cells);
     cells
+}
+
+/// The first cell of every fault once more, with the recipe that must be caught.
+fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
+    let Some(SelfTest { recipe, fault }) = &scenario.self_test else { return Vec::new() };
+    let faults = fault.as_ref().map_or_else(|| fault_names(scenario), |fault| vec![fault.clone()]);
+    let first = |fault: &String| cells.iter().find(|cell| cell.fault_name == *fault);
+    faults.iter().filter_map(first).map(|cell| Cell { recipe: *recipe, mutant: true, ..cell.clone() }).collect()
 }
 
 fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
@@ -256,6 +268,7 @@ fn base(scenario: &Scenario) -> Cell {
         watch_ms: None,
         phases: scenario.phases.clone(),
         expect: Expect::default(),
+        mutant: false,
     }
 }
 
@@ -283,7 +296,9 @@ fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
 fn describe(scenario: &Scenario, cell: &Cell) -> String {
     let matrix = &scenario.matrix;
     let mut words = vec![cell.fault_name.clone()];
-    if cell.groups > 0 {
+    if cell.mutant {
+        words.insert(0, "self-test".to_owned());
+    } else if cell.groups > 0 {
         words.insert(0, cell.recipe.name().to_owned());
     }
     let mut add = |varies: bool, word: String| {

@@ -37,7 +37,9 @@ pub use self::expect::{Expect, ExpectSpec, Expectation, ExpectedFanOut};
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{Direction, FaultKind, FaultSpec, Target, TargetKind, UnknownFaultKind};
 pub use self::placement::placement;
-pub use self::schema::{ElectionSpec, EnsembleSpec, FencingMethod, Links, PhasesSpec, Resource, Scenario, SessionUse};
+pub use self::schema::{
+    ElectionSpec, EnsembleSpec, FencingMethod, Links, PhasesSpec, Resource, Scenario, SelfTest, SessionUse,
+};
 pub use self::shipped::{SHIPPED, Shipped};
 
 impl Scenario {

@@ -42,9 +42,24 @@ pub struct Scenario {
     /// What is varied: one cell for every combination.
     #[serde(default)]
     pub matrix: Coordinates,
+    /// A recipe that is broken on purpose, and must be caught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_test: Option<SelfTest>,
     /// What cells must show. Later entries go before earlier ones, key by key.
     #[serde(default)]
     pub expect: Vec<ExpectSpec>,
+}
+
+/// `[self_test]`: cells of their own, for a recipe that is broken on purpose. Where it is caught in none of them, the run is
+/// inconclusive: its faults and checkers would not have shown such a bug.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelfTest {
+    /// One of the broken recipes.
+    pub recipe: RecipeKind,
+    /// The fault under which it stands; every fault of the matrix without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// `[ensemble]`: the servers under test.

@@ -88,6 +88,7 @@ proptest! {
         }
         bench.ensemble.release_events();
         bench.ensemble.clear_hooks();
+        bench.clear_orders();
         for round in 0..3 {
             for i in 0..CANDIDATES {
                 bench.ensemble.reconnect(bench.session(i));

@@ -164,3 +164,22 @@ fn a_session_that_ends_while_it_leaves_ends_the_leaving() {
         assert_eq!(bench.departure(0), Some(Departure::Resigned { left: None }), "{recipe}");
     }
 }
+
+#[test]
+fn one_whose_lock_went_while_it_was_away_does_not_delete_the_next_holders() {
+    for recipe in [RecipeKind::LockRace, RecipeKind::PollRace] {
+        let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
+        let id = bench.session(0);
+        bench.ensemble.disconnect(id);
+        bench.run();
+        bench.ensemble.remove("/election/g0/lock");
+        bench.advance_ms(200);
+        let [next] = bench.believers().try_into().unwrap();
+        bench.order(0, Order::Resign);
+        bench.run();
+        bench.ensemble.reconnect(id);
+        bench.advance_ms(500);
+        assert_eq!(bench.believers(), [next], "{recipe}");
+        assert_eq!(bench.count(next, |e| matches!(e, Entry::Revoke { .. })), 0, "{recipe}");
+    }
+}

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use futures::FutureExt;
 use futures::executor::LocalPool;
+use futures::future::{AbortHandle, abortable};
 use futures::task::LocalSpawnExt;
 use hustings_workloads::booth::{Departure, Order};
 use hustings_workloads::recipes::{Election, RecipeKind, StepDown, TermCounter, stand};
@@ -24,6 +26,7 @@ struct Contender {
     booth: TestBooth,
     terms: TermCounter,
     departure: Rc<RefCell<Option<Departure>>>,
+    life: AbortHandle,
 }
 
 pub(crate) struct Bench {
@@ -79,9 +82,19 @@ impl Bench {
     pub(crate) fn enter_under(&mut self, session: TestSession, election: &Election) -> usize {
         let index = self.contenders.len();
         let booth = TestBooth { index, hall: self.hall.clone(), orders: Rc::default() };
-        self.contenders.push(Contender { session, booth, terms: TermCounter::new(), departure: Rc::default() });
+        let life = AbortHandle::new_pair().0;
+        self.contenders.push(Contender { session, booth, terms: TermCounter::new(), departure: Rc::default(), life });
         self.spawn(index, election);
         index
+    }
+
+    /// A candidate's process is killed: its session is left to expire.
+    pub(crate) fn kill(&mut self, index: usize) {
+        let contender = &self.contenders[index];
+        contender.life.abort();
+        *contender.departure.borrow_mut() = Some(Departure::Stopped);
+        self.hall.believers.borrow_mut().remove(&index);
+        self.run();
     }
 
     /// A candidate stands again under a new session.
@@ -93,17 +106,16 @@ impl Bench {
         self.spawn(index, election);
     }
 
-    fn spawn(&self, index: usize, election: &Election) {
-        let Contender { session, booth, terms, departure } = &self.contenders[index];
+    fn spawn(&mut self, index: usize, election: &Election) {
+        let Contender { session, booth, terms, departure, .. } = &self.contenders[index];
         let (session, booth, terms, departure) = (session.clone(), booth.clone(), terms.clone(), departure.clone());
         let election = election.clone();
-        self.pool
-            .spawner()
-            .spawn_local(async move {
-                let how = stand(&session, &booth, &election, &terms).await;
-                *departure.borrow_mut() = Some(how);
-            })
-            .unwrap();
+        let (candidacy, life) = abortable(async move {
+            let how = stand(&session, &booth, &election, &terms).await;
+            *departure.borrow_mut() = Some(how);
+        });
+        self.contenders[index].life = life;
+        self.pool.spawner().spawn_local(candidacy.map(|_| ())).unwrap();
     }
 
     /// Lets everybody act until all of them wait.
@@ -129,11 +141,24 @@ impl Bench {
     }
 
     pub(crate) fn order(&self, index: usize, order: Order) {
-        let mut orders = self.contenders[index].booth.orders.borrow_mut();
-        orders.0.push_back(order);
-        if let Some(waker) = orders.1.take() {
-            waker.wake();
+        self.messenger(index)(order);
+    }
+
+    /// Gives orders to a candidate from within a hook.
+    pub(crate) fn messenger(&self, index: usize) -> impl Fn(Order) + 'static {
+        let orders = self.contenders[index].booth.orders.clone();
+        move |order| {
+            let mut orders = orders.borrow_mut();
+            orders.0.push_back(order);
+            if let Some(waker) = orders.1.take() {
+                waker.wake();
+            }
         }
+    }
+
+    /// Takes back the orders that nobody has taken.
+    pub(crate) fn clear_orders(&self) {
+        self.contenders.iter().for_each(|contender| contender.booth.orders.borrow_mut().0.clear());
     }
 
     /// Id of the session that this candidate stands under.

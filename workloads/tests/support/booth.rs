@@ -33,6 +33,21 @@ pub(crate) struct Hall {
     pub(crate) believers_max: Cell<usize>,
     pub(crate) fencing_fails: Cell<bool>,
     pub(crate) draws: Cell<u64>,
+    /// How far everybody's wall clock was set back.
+    pub(crate) set_back: Cell<Nanos>,
+}
+
+impl Hall {
+    pub(super) async fn sleep_until(&self, at: Nanos) {
+        poll_fn(|cx| {
+            if self.now.get() >= at {
+                return Poll::Ready(());
+            }
+            self.sleepers.borrow_mut().push((at, cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
 }
 
 #[derive(Clone)]
@@ -55,14 +70,11 @@ impl Booth for TestBooth {
     }
 
     async fn sleep_until(&self, at: Nanos) {
-        poll_fn(|cx| {
-            if self.hall.now.get() >= at {
-                return Poll::Ready(());
-            }
-            self.hall.sleepers.borrow_mut().push((at, cx.waker().clone()));
-            Poll::Pending
-        })
-        .await;
+        self.hall.sleep_until(at).await;
+    }
+
+    fn wall_now(&self) -> Nanos {
+        self.now().saturating_sub(self.hall.set_back.get())
     }
 
     fn candidate(&self) -> u32 {

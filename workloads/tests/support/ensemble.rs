@@ -1,12 +1,14 @@
 //! The tree, the sessions and the watches, and the places where a test can interfere.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use futures::future::poll_fn;
-use hustings_workloads::coordination::{CreateMode, OpError, Refusal, SessionEnd, SessionState, Stat, WatchEvent};
+use hustings_workloads::coordination::{CreateMode, OpError, Refusal, SessionState, Stat, WatchEvent};
+
+use super::booth::Hall;
 
 /// A recipe that asks more often than this is in a livelock.
 const CALLS_MAX: u64 = 200_000;
@@ -29,42 +31,47 @@ pub(crate) enum Kind {
 pub(crate) struct Ensemble(Rc<RefCell<State>>);
 
 #[derive(Default)]
-struct State {
-    zxid: i64,
-    nodes: BTreeMap<String, Node>,
-    sessions: BTreeMap<i64, Row>,
-    watches: Vec<WatchRow>,
-    next_watch: u64,
-    hooks: Vec<Hook>,
-    calls: u64,
-    hold_events: bool,
-    held_events: Vec<(Rc<RefCell<Slot>>, WatchEvent)>,
+pub(super) struct State {
+    pub(super) zxid: i64,
+    pub(super) nodes: BTreeMap<String, Node>,
+    pub(super) sessions: BTreeMap<i64, Row>,
+    pub(super) watches: Vec<WatchRow>,
+    pub(super) next_watch: u64,
+    pub(super) hooks: Vec<Hook>,
+    pub(super) calls: u64,
+    pub(super) hold_events: bool,
+    /// Sessions whose events alone are held.
+    pub(super) held_sessions: BTreeSet<i64>,
+    pub(super) held_events: Vec<(Rc<RefCell<Slot>>, WatchEvent)>,
+    pub(super) keeps_ephemerals: bool,
+    /// Milliseconds that a request of these sessions is under way, and its answer as well.
+    pub(super) slow: BTreeMap<i64, (u64, Rc<Hall>)>,
 }
 
-struct Node {
-    data: Vec<u8>,
-    czxid: i64,
-    version: i32,
-    owner: i64,
-    counter: i32,
+pub(super) struct Node {
+    pub(super) data: Vec<u8>,
+    pub(super) czxid: i64,
+    pub(super) version: i32,
+    pub(super) owner: i64,
+    pub(super) counter: i32,
 }
 
-struct Row {
-    state: SessionState,
+pub(super) struct Row {
+    pub(super) state: SessionState,
     /// Counts the changes of state.
-    changes: u64,
+    pub(super) changes: u64,
     /// Counts the connections: an answer does not survive its connection.
-    connection: u64,
-    silent: bool,
-    wakers: Vec<Waker>,
-    missed: Vec<(Rc<RefCell<Slot>>, WatchEvent)>,
+    pub(super) connection: u64,
+    pub(super) silent: bool,
+    pub(super) wakers: Vec<Waker>,
+    pub(super) missed: Vec<(Rc<RefCell<Slot>>, WatchEvent)>,
 }
 
-struct WatchRow {
-    id: u64,
-    session: i64,
-    path: String,
-    slot: Rc<RefCell<Slot>>,
+pub(super) struct WatchRow {
+    pub(super) id: u64,
+    pub(super) session: i64,
+    pub(super) path: String,
+    pub(super) slot: Rc<RefCell<Slot>>,
 }
 
 #[derive(Default)]
@@ -73,14 +80,14 @@ pub(super) struct Slot {
     pub(super) waker: Option<Waker>,
 }
 
-struct Hook {
-    session: Option<i64>,
-    kind: Kind,
-    part: String,
-    act: Act,
+pub(super) struct Hook {
+    pub(super) session: Option<i64>,
+    pub(super) kind: Kind,
+    pub(super) part: String,
+    pub(super) act: Act,
 }
 
-enum Act {
+pub(super) enum Act {
     /// Runs before the operation is carried out.
     Before(Box<dyn FnOnce(&Ensemble)>),
     /// The operation is carried out, its answer is lost with the connection.
@@ -94,7 +101,7 @@ impl Ensemble {
         Self(Rc::default())
     }
 
-    fn state(&self) -> RefMut<'_, State> {
+    pub(super) fn state(&self) -> RefMut<'_, State> {
         self.0.borrow_mut()
     }
 
@@ -110,88 +117,14 @@ impl Ensemble {
         self.state().sessions.insert(id, row);
     }
 
-    // ---- faults
-
-    pub(crate) fn before(&self, session: i64, kind: Kind, part: &str, act: impl FnOnce(&Ensemble) + 'static) {
-        self.hook(Some(session), kind, part, Act::Before(Box::new(act)));
-    }
-
-    pub(crate) fn drop_reply(&self, session: i64, kind: Kind, part: &str) {
-        self.hook(Some(session), kind, part, Act::DropReply);
-    }
-
-    pub(crate) fn hold_reply(&self, session: i64, kind: Kind, part: &str) {
-        self.hook(Some(session), kind, part, Act::HoldReply);
-    }
-
-    pub(crate) fn clear_hooks(&self) {
-        self.state().hooks.clear();
-    }
-
-    fn hook(&self, session: Option<i64>, kind: Kind, part: &str, act: Act) {
-        self.state().hooks.push(Hook { session, kind, part: part.to_owned(), act });
-    }
-
-    /// The connection goes and the client knows.
-    pub(crate) fn disconnect(&self, id: i64) {
-        self.change(id, SessionState::Disconnected);
-    }
-
-    pub(crate) fn reconnect(&self, id: i64) {
-        self.change(id, SessionState::Connected);
-        let missed = self.state().sessions.get_mut(&id).map(|row| std::mem::take(&mut row.missed)).unwrap_or_default();
-        missed.into_iter().for_each(|(slot, event)| deliver(&slot, event));
-    }
-
-    /// Nothing passes and nobody is told.
-    pub(crate) fn silence(&self, id: i64) {
-        if let Some(row) = self.state().sessions.get_mut(&id) {
-            row.silent = true;
+    async fn travel(&self, id: i64) {
+        let slow = self.state().slow.get(&id).cloned();
+        if let Some((ms, hall)) = slow {
+            hall.sleep_until(hall.now.get() + ms * 1_000_000).await;
         }
     }
 
-    /// The ensemble ends the session; its client learns of it when `tell` is called.
-    pub(crate) fn expire_untold(&self, id: i64) {
-        let gone: Vec<String> =
-            self.state().nodes.iter().filter(|(_, node)| node.owner == id).map(|(path, _)| path.clone()).collect();
-        self.state().watches.retain(|watch| watch.session != id);
-        for path in gone {
-            self.remove(&path);
-        }
-    }
-
-    pub(crate) fn tell(&self, id: i64) {
-        self.change(id, SessionState::Ended(SessionEnd::Expired));
-    }
-
-    pub(crate) fn expire(&self, id: i64) {
-        self.expire_untold(id);
-        self.tell(id);
-    }
-
-    /// The server forgets what this session watches, as after a reconnect whose watches got lost.
-    pub(crate) fn forget_watches(&self, id: i64) {
-        let mut state = self.state();
-        state.watches.retain(|watch| watch.session != id);
-        if let Some(row) = state.sessions.get_mut(&id) {
-            row.missed.clear();
-        }
-    }
-
-    pub(crate) fn hold_events(&self) {
-        self.state().hold_events = true;
-    }
-
-    pub(crate) fn release_events(&self) {
-        let held = {
-            let mut state = self.state();
-            state.hold_events = false;
-            std::mem::take(&mut state.held_events)
-        };
-        held.into_iter().for_each(|(slot, event)| deliver(&slot, event));
-    }
-
-    fn change(&self, id: i64, to: SessionState) {
+    pub(super) fn change(&self, id: i64, to: SessionState) {
         let wakers = {
             let mut state = self.state();
             let Some(row) = state.sessions.get_mut(&id) else { return };
@@ -290,6 +223,10 @@ impl Ensemble {
         self.state().calls += 1;
         assert!(self.state().calls < CALLS_MAX, "livelock: {kind:?} {path}");
         let (state, connection, silent) = self.line(id);
+        self.travel(id).await;
+        if self.line(id).1 != connection {
+            return Err(self.loss(id));
+        }
         match state {
             SessionState::Ended(end) => return Err(OpError::Ended(end)),
             SessionState::Disconnected => return Err(OpError::Unknown),
@@ -305,6 +242,7 @@ impl Ensemble {
             Some(Act::HoldReply) => self.new_connection(id, connection).await,
             _ => yield_once().await,
         }
+        self.travel(id).await;
         if self.line(id).1 == connection { result } else { Err(self.loss(id)) }
     }
 
@@ -443,7 +381,7 @@ impl Ensemble {
         for row in due {
             let (line, _, silent) = self.line(row.session);
             let mut state = self.state();
-            if state.hold_events {
+            if state.hold_events || state.held_sessions.contains(&row.session) {
                 state.held_events.push((row.slot, event));
             } else if line == SessionState::Connected && !silent {
                 drop(state);
@@ -455,7 +393,7 @@ impl Ensemble {
     }
 }
 
-fn deliver(slot: &Rc<RefCell<Slot>>, event: WatchEvent) {
+pub(super) fn deliver(slot: &Rc<RefCell<Slot>>, event: WatchEvent) {
     let mut slot = slot.borrow_mut();
     slot.event = Some(event);
     if let Some(waker) = slot.waker.take() {

@@ -4,6 +4,7 @@
 mod bench;
 mod booth;
 mod ensemble;
+mod faults;
 mod session;
 
 pub(crate) use bench::{Bench, election};

@@ -135,10 +135,36 @@ impl Run {
 
 fn facts(summary: &Summary) -> Vec<Fact> {
     let manifest = &summary.manifest;
-    let machine = &manifest.machine;
     let mut facts = vec![
         Fact::new("Ensemble", clean::short(&manifest.ensemble, 200)),
         Fact::new("ZooKeeper", clean::short(&manifest.ensemble_version, 120)),
+    ];
+    facts.extend(machine_and_day(manifest));
+    facts.extend([
+        Fact::new("Recorded for", summary.recorded_ns.map_or_else(|| format::NOTHING.into(), format::duration)),
+        Fact::new("Seed", manifest.seed.to_string()),
+        Fact::new("Cells", cells(summary)),
+        Fact::new("T asked → negotiated", timeouts(summary)),
+    ]);
+    let largest = summary.cells.iter().max_by_key(|cell| cell.enrolment.candidates);
+    if let Some(cell) = largest {
+        let groups = format::plural(cell.info.groups.len() as u64, "group", "groups");
+        let hosts = format::plural(cell.info.hosts.len() as u64, "host", "hosts");
+        let candidates = format::plural(cell.enrolment.candidates, "candidate", "candidates");
+        let sessions = format::plural(cell.enrolment.sessions, "session", "sessions");
+        facts.push(Fact::new("Largest cell", format!("{candidates} in {groups} on {hosts}, {sessions}")));
+    }
+    facts.push(Fact::new("Run", clean::short(&manifest.run, 80)));
+    facts
+}
+
+/// Where and when; a simulation has neither.
+fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
+    let machine = &manifest.machine;
+    if machine.cores == 0 {
+        return vec![Fact::new("Machine", format!("none: {}", clean::short(&machine.cpu, 80)))];
+    }
+    vec![
         Fact::new(
             "Machine",
             format!(
@@ -152,21 +178,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         Fact::new("Load when it began", format!("{} (one-minute average)", clean::short(&machine.load_1m, 20))),
         Fact::new("Began", clean::short(&manifest.started_utc, 40)),
         Fact::new("Ended", manifest.ended_utc.as_ref().map_or("not noted".into(), |ended| clean::short(ended, 40))),
-        Fact::new("Recorded for", summary.recorded_ns.map_or_else(|| format::NOTHING.into(), format::duration)),
-        Fact::new("Seed", manifest.seed.to_string()),
-        Fact::new("Cells", cells(summary)),
-        Fact::new("T asked → negotiated", timeouts(summary)),
-    ];
-    let largest = summary.cells.iter().max_by_key(|cell| cell.enrolment.candidates);
-    if let Some(cell) = largest {
-        let groups = format::plural(cell.info.groups.len() as u64, "group", "groups");
-        let hosts = format::plural(cell.info.hosts.len() as u64, "host", "hosts");
-        let candidates = format::plural(cell.enrolment.candidates, "candidate", "candidates");
-        let sessions = format::plural(cell.enrolment.sessions, "session", "sessions");
-        facts.push(Fact::new("Largest cell", format!("{candidates} in {groups} on {hosts}, {sessions}")));
-    }
-    facts.push(Fact::new("Run", clean::short(&manifest.run, 80)));
-    facts
+    ]
 }
 
 fn cells(summary: &Summary) -> String {

@@ -1,4 +1,60 @@
-//! Recipes with a known bug, one file each. They exist so that every checker can be seen to catch what it is there for.
+//! Recipes with a known bug, one file each, and the schedules that show them. They exist so that every checker can be seen to
+//! catch what it is there for.
 
-pub(super) mod ignores_session_loss;
-pub(super) mod no_relist;
+mod abandons_contender;
+mod adopts_closing_session;
+mod breadcrumb_retry;
+mod cancel_before_flag;
+mod case;
+mod exists_on_vanished;
+mod forgets_session_end;
+mod ignores_session_loss;
+mod interleaved_reconnects;
+mod lease_not_renewed;
+mod leaves_before_it_stops;
+mod leaves_on_failed_release;
+mod lock_by_name;
+mod no_guid;
+mod no_own_check;
+mod no_recheck_after_wait;
+mod no_relist;
+mod recreates_after_close;
+mod resets_instead_of_relisting;
+mod sequence_as_token;
+mod servers;
+mod silent_watch_end;
+mod slow_step_down;
+mod sorts_as_text;
+mod timer_from_suspended;
+mod trusts_watches;
+mod wakes_everybody;
+mod wall_clock_timer;
+
+pub use self::case::{Case, cases};
+
+pub(super) use self::abandons_contender::AbandonsContender;
+pub(super) use self::adopts_closing_session::AdoptsClosingSession;
+pub(super) use self::breadcrumb_retry::BreadcrumbRetry;
+pub(super) use self::cancel_before_flag::CancelBeforeFlag;
+pub(super) use self::exists_on_vanished::ExistsOnVanished;
+pub(super) use self::forgets_session_end::ForgetsSessionEnd;
+pub(super) use self::ignores_session_loss::IgnoresSessionLoss;
+pub(super) use self::interleaved_reconnects::InterleavedReconnects;
+pub(super) use self::lease_not_renewed::LeaseNotRenewed;
+pub(super) use self::leaves_before_it_stops::LeavesBeforeItStops;
+pub(super) use self::leaves_on_failed_release::LeavesOnFailedRelease;
+pub(super) use self::lock_by_name::LockByName;
+pub(super) use self::no_guid::NoGuid;
+pub(super) use self::no_own_check::NoOwnCheck;
+pub(super) use self::no_recheck_after_wait::NoRecheckAfterWait;
+pub(super) use self::no_relist::NoRelist;
+pub(super) use self::recreates_after_close::RecreatesAfterClose;
+pub(super) use self::resets_instead_of_relisting::ResetsInsteadOfRelisting;
+pub(super) use self::sequence_as_token::SequenceAsToken;
+pub(super) use self::silent_watch_end::SilentWatchEnd;
+pub(super) use self::slow_step_down::SlowStepDown;
+pub(super) use self::sorts_as_text::SortsAsText;
+pub(super) use self::timer_from_suspended::TimerFromSuspended;
+pub(super) use self::trusts_watches::TrustsWatches;
+pub(super) use self::wakes_everybody::WakesEverybody;
+pub(super) use self::wall_clock_timer::WallClockTimer;

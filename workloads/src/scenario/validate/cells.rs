@@ -12,7 +12,7 @@ const CANDIDATES_MAX: u64 = 1_000_000;
 
 /// Whether a cell can be run.
 pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
-    if cell.recipe.is_broken() && !scenario.allow_broken {
+    if cell.recipe.is_broken() && !scenario.allow_broken && !cell.mutant {
         let what = format!("`{}` is broken on purpose", cell.recipe);
         add(found, "election.recipe", what, "set allow_broken = true to run it all the same");
     }

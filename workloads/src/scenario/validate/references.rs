@@ -19,6 +19,21 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     }
     // A control needs no entry.
     known.push("none".to_owned());
+    if let Some(test) = &scenario.self_test {
+        if !test.recipe.is_broken() {
+            let remedy = "choose one whose name begins with `broken:`; see `hustings list`";
+            add(
+                found,
+                "self_test.recipe",
+                format!("`{}` is not broken: there is nothing to catch", test.recipe),
+                remedy,
+            );
+        }
+        let run = crate::scenario::cell::fault_names(scenario);
+        if let Some(fault) = test.fault.as_ref().filter(|fault| !run.contains(fault)) {
+            unknown("self_test.fault", fault, &run, found);
+        }
+    }
     let in_matrix = scenario.matrix.fault.iter().map(|axis| ("matrix.fault".to_owned(), axis));
     let in_expect = scenario.expect.iter().enumerate();
     let in_expect =

@@ -1,9 +1,9 @@
 //! Who leads which group, as far as the hosts have told: what faults aim by. Verdicts never come from here.
 
-use hustings_workloads::booth::Token;
+use crate::booth::Token;
 
 /// The beliefs of all candidates of a cell.
-pub(super) struct Leaders {
+pub struct Leaders {
     /// Group and host of each candidate.
     placement: Vec<(u32, u16)>,
     /// Believers of each group, oldest first.
@@ -13,12 +13,12 @@ pub(super) struct Leaders {
 
 impl Leaders {
     #[must_use]
-    pub(super) fn new(groups: usize, placement: Vec<(u32, u16)>) -> Self {
+    pub fn new(groups: usize, placement: Vec<(u32, u16)>) -> Self {
         Self { placement, by_group: vec![Vec::new(); groups], led: 0 }
     }
 
     /// A candidate began or ended to believe. Unknown candidates are ignored.
-    pub(super) fn believe(&mut self, cand: u32, token: Option<Token>) {
+    pub fn believe(&mut self, cand: u32, token: Option<Token>) {
         let Some(&(group, _)) = self.placement.get(cand as usize) else { return };
         let believers = &mut self.by_group[group as usize];
         let before = !believers.is_empty();
@@ -34,7 +34,7 @@ impl Leaders {
     }
 
     /// A host's process is gone, and all beliefs on it.
-    pub(super) fn forget_host(&mut self, host: u16) {
+    pub fn forget_host(&mut self, host: u16) {
         let gone: Vec<u32> = self.on_host(host).collect();
         for cand in gone {
             self.believe(cand, None);
@@ -43,40 +43,40 @@ impl Leaders {
 
     /// The candidate that leads each group and its host; the youngest belief where there are several.
     #[must_use]
-    pub(super) fn of_groups(&self) -> Vec<Option<(u32, u16)>> {
+    pub fn of_groups(&self) -> Vec<Option<(u32, u16)>> {
         let youngest = |believers: &Vec<u32>| believers.last().map(|&cand| (cand, self.placement[cand as usize].1));
         self.by_group.iter().map(youngest).collect()
     }
 
     /// How many groups have a leader.
     #[must_use]
-    pub(super) fn led(&self) -> usize {
+    pub fn led(&self) -> usize {
         self.led
     }
 
     #[must_use]
-    pub(super) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.by_group.len()
     }
 
     /// Group and host of each candidate.
     #[must_use]
-    pub(super) fn placement(&self) -> &[(u32, u16)] {
+    pub fn placement(&self) -> &[(u32, u16)] {
         &self.placement
     }
 
     #[must_use]
-    pub(super) fn group_of(&self, cand: u32) -> Option<u32> {
+    pub fn group_of(&self, cand: u32) -> Option<u32> {
         self.placement.get(cand as usize).map(|&(group, _)| group)
     }
 
     #[must_use]
-    pub(super) fn host_of(&self, cand: u32) -> Option<u16> {
+    pub fn host_of(&self, cand: u32) -> Option<u16> {
         self.placement.get(cand as usize).map(|&(_, host)| host)
     }
 
     /// Candidates placed on a host.
-    pub(super) fn on_host(&self, host: u16) -> impl Iterator<Item = u32> + '_ {
+    pub fn on_host(&self, host: u16) -> impl Iterator<Item = u32> + '_ {
         self.placement.iter().enumerate().filter(move |(_, (_, h))| *h == host).map(|(cand, _)| cand as u32)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use hustings_workloads::booth::Token;
+use crate::booth::Token;
 
 /// Both ledgers of all groups of one cell.
 pub struct Resource {

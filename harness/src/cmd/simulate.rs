@@ -1,0 +1,237 @@
+//! `hustings simulate`: a scenario in virtual time, or a search for a schedule that breaks it.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::simulation::{Course, Timing};
+
+use crate::archive::Archive;
+use crate::clock;
+use crate::cmd::report::{self, Told};
+use crate::cmd::run::text;
+use crate::coordinator::default_folder;
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+use crate::simulate::{Found, Search, SimulateOptions, of_seed, run as simulate, search, shrink};
+
+/// Seed of simulations that name none.
+const DEFAULT_SEED: u64 = 1;
+
+/// Simulate a scenario in virtual time, or search schedules for one that breaks it.
+///
+/// The recipes, the checkers and the report are those of `run`; servers, network and clock are a model. The same scenario and
+/// seed give the same record, byte for byte.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  hustings simulate quick                          the quick scenario in virtual time
+  hustings simulate herd --timing times.toml       with service times of your own
+  hustings simulate quick --seeds 0..10000         random faults, delays and losses instead of the scenario's, seed by seed
+  hustings simulate quick --seeds 0..100000 --set election.recipe=broken:no-relist
+                                                   until one shows what must not be; prints the least schedule that does
+  hustings simulate quick --schedule 4711 --steps 0,3
+                                                   one of those schedules again, to a record and a report
+
+Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure")]
+pub(super) struct SimulateArgs {
+    /// Name of a scenario (see `hustings list`) or path of a TOML file
+    #[arg(default_value = "quick")]
+    scenario: String,
+    /// Change a parameter, as `election.groups=50`; may be given many times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of every random choice [default: the scenario's]
+    #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
+    seed: Option<u64>,
+    /// Try the random schedules of these seeds instead of the scenario's faults, on one group of each of its cells
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    seeds: Option<std::ops::Range<u64>>,
+    /// Go on after the first seed that shows something
+    #[arg(long, requires = "seeds")]
+    all: bool,
+    /// Run the random schedule of this seed, to a record
+    #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
+    schedule: Option<u64>,
+    /// Only these steps of the schedule, by number
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', requires = "schedule")]
+    steps: Option<Vec<usize>>,
+    /// Name of the cell that the schedule is for, where the scenario has several
+    #[arg(long, value_name = "NAME", requires = "schedule")]
+    cell: Option<String>,
+    /// Service times, as TOML [default: about those of three servers on one machine]
+    #[arg(long, value_name = "FILE")]
+    timing: Option<PathBuf>,
+    /// Folder for the record [default: runs/<time>-<scenario>]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the summary as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// No progress, only the result
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let parsed = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    let (from, to) = parsed.ok_or("seeds are given as `0..1000`")?;
+    if from < to { Ok(from..to) } else { Err(format!("there is no seed in {text}: the end is left out")) }
+}
+
+/// Simulates. The result is the exit code of the verdict.
+pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
+    let verbatim = text(&args.scenario)?;
+    let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
+    match &args.seeds {
+        Some(seeds) => search_all(args, &scenario, seeds.clone()),
+        None => one_record(args, scenario, verbatim),
+    }
+}
+
+fn timing(args: &SimulateArgs) -> Result<Timing, Failure> {
+    let Some(path) = &args.timing else { return Ok(Timing::default()) };
+    let read = std::fs::read_to_string(path).with_context(|| path.display().to_string());
+    let parsed = read.and_then(|text| toml::from_str(&text).with_context(|| path.display().to_string()));
+    parsed.map_err(Failure::usage)
+}
+
+fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> Result<Exit, Failure> {
+    let mut timing = timing(args)?;
+    let mut seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
+    let mut course = None;
+    if let Some(schedule) = args.schedule {
+        let cell = chosen(&scenario, args.cell.as_deref())?;
+        let simulation = of_seed(&for_search(cell), Bugs::default(), schedule, args.steps.as_deref());
+        seed = schedule;
+        timing = simulation.timing;
+        course = Some((simulation.cell, simulation.what));
+    }
+    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
+    Archive::check(&out).map_err(Failure::usage)?;
+    scenario.seed = Some(seed);
+    let (cells, course) = match course {
+        Some((cell, course)) => (vec![cell], course),
+        None => (scenario.cells(), Course::Planned),
+    };
+    let progress = Progress::new(cells.len() as u64, std::io::stderr().is_terminal(), args.quiet);
+    let command = replay(args, seed);
+    let options =
+        SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, course, out: out.clone(), command };
+    let began = clock::now();
+    let (happened, written) = simulate(&options, &progress).map_err(Failure::infrastructure)?;
+    let seconds = (clock::now() - began) as f64 / 1e9;
+    progress.line(&format!(
+        "simulated {happened} events in {seconds:.1} s ({:.2} µs each) to {written} events of the record",
+        seconds * 1e6 / happened.max(1) as f64
+    ));
+    progress.finish();
+    let summary = report::make(&out, &Told { json: args.json, quiet: args.quiet })?;
+    Ok(summary.verdict.into())
+}
+
+/// What is to be typed for the same record.
+fn replay(args: &SimulateArgs, seed: u64) -> String {
+    let mut words = vec!["hustings simulate".to_owned(), args.scenario.clone()];
+    words.extend(args.set.iter().map(|set| format!("--set '{set}'")));
+    match (args.schedule, &args.steps) {
+        (None, _) => words.push(format!("--seed {seed}")),
+        (Some(schedule), None) => words.push(format!("--schedule {schedule}")),
+        (Some(schedule), Some(steps)) => words.push(format!("--schedule {schedule} --steps {}", list(steps))),
+    }
+    words.extend(args.cell.iter().map(|cell| format!("--cell {cell}")));
+    words.join(" ")
+}
+
+fn list(steps: &[usize]) -> String {
+    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
+    let cells = scenario.cells();
+    let found = match name {
+        None => cells.first(),
+        Some(name) => cells.iter().find(|cell| cell.name == name),
+    };
+    let known = || cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>().join(", ");
+    found.cloned().ok_or_else(|| Failure::usage(anyhow!("there is no cell {name:?}; there are {}", known())))
+}
+
+/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at.
+fn for_search(mut cell: Cell) -> Cell {
+    cell.groups = 1;
+    cell.group_names.truncate(1);
+    cell.candidates_per_group = cell.candidates_per_group.clamp(3, 5);
+    cell.hosts = cell.candidates_per_group as u16;
+    cell.host_names = (0..cell.hosts).map(|host| format!("h{host}")).collect();
+    cell.phases.warm_up_ms = 0;
+    // Long enough for the sessions of processes that died and came back to expire.
+    cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
+    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
+    cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
+    cell
+}
+
+fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u64>) -> Result<Exit, Failure> {
+    let mut tried: Vec<Cell> = Vec::new();
+    let mut exit = Exit::Pass;
+    for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
+        let own = for_search(cell.clone());
+        let same = |other: &Cell| {
+            (other.recipe, other.step_down, other.session_timeout_ms, other.candidates_per_group)
+                == (own.recipe, own.step_down, own.session_timeout_ms, own.candidates_per_group)
+        };
+        // Cells that differ by their faults only are one here.
+        if tried.iter().any(same) {
+            continue;
+        }
+        tried.push(own.clone());
+        let found = search_one(args, &own, seeds.clone())?;
+        if let Some(found) = found {
+            exit = Exit::Fail;
+            let (steps, schedule) = shrink(&own, Bugs::default(), &found).map_err(Failure::infrastructure)?;
+            let what: Vec<String> = found.caught.iter().map(|caught| format!("{caught:?}")).collect();
+            println!("{}: seed {} shows {}", cell.name, found.seed, what.join(", "));
+            schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
+            let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
+            println!(
+                "  again: hustings simulate {}{sets} --cell {} --schedule {} --steps {}",
+                args.scenario,
+                cell.name,
+                found.seed,
+                list(&steps)
+            );
+        }
+    }
+    Ok(exit)
+}
+
+fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> Result<Option<Found>, Failure> {
+    let total = seeds.end - seeds.start;
+    let progress = Progress::new(total, std::io::stderr().is_terminal(), args.quiet);
+    let began = clock::now();
+    let wanted = Search { cell: cell.clone(), seeds, bugs: Bugs::default(), first_only: !args.all };
+    let searched = search(&wanted, |done| {
+        if done % 100 == 0 {
+            progress.now(&format!("{} {}: {done} of {total} seeds", cell.recipe, cell.step_down));
+        }
+    })
+    .map_err(Failure::infrastructure)?;
+    let seconds = (clock::now() - began) as f64 / 1e9;
+    progress.finish();
+    eprintln!(
+        "{} {}: {} seeds in {seconds:.1} s ({:.0} a second), {} handovers, {} that show what must not be; {} overlaps on waking \
+         or after a forced expiry are counted apart; {} did not enrol",
+        cell.recipe,
+        cell.step_down,
+        searched.seeds,
+        searched.seeds as f64 / seconds,
+        searched.handovers,
+        searched.found.len(),
+        searched.apart,
+        searched.not_enrolled,
+    );
+    Ok(searched.found.into_iter().next())
+}

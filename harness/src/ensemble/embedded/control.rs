@@ -1,0 +1,108 @@
+//! Faults on embedded servers. They are all of one process, which does to each what signals and cut links do to processes;
+//! where the effect can be seen from outside, that is looked at too.
+
+use std::io;
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::super::control::Seen;
+use super::super::four_letter::{self, FourLetterError};
+use super::super::{EnsembleError, ServerControl};
+use super::{EmbeddedEnsemble, EmbeddedError, Order};
+
+/// A server that has not answered by then is silent.
+const SILENT: Duration = Duration::from_millis(100);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+
+impl ServerControl for EmbeddedEnsemble {
+    fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let seen = self.one(server, "killed", Order::Kill { server }).await?;
+            match timeout(ANSWERS_WITHIN, TcpStream::connect(self.address(server)?)).await {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    Ok(format!("server {server}: {seen}; a connection is refused"))
+                }
+                other => Err(cannot(server, "killed", format!("{seen}, and a connection is not refused: {other:?}"))),
+            }
+        })
+    }
+
+    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let seen = self.one(server, "started", Order::Start { server, empty }).await?;
+            self.answers(server, "started", seen).await
+        })
+    }
+
+    fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let seen = self.one(server, "paused", Order::Pause { server }).await?;
+            match four_letter::ask(self.address(server)?, "ruok", SILENT).await {
+                Err(FourLetterError::TimedOut { .. }) => {
+                    Ok(format!("server {server}: {seen}; ruok was not answered within {} ms", SILENT.as_millis()))
+                }
+                other => Err(cannot(server, "paused", format!("{seen}, and ruok was answered: {other:?}"))),
+            }
+        })
+    }
+
+    fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+        Box::pin(async move {
+            let seen = self.one(server, "resumed", Order::Resume { server }).await?;
+            self.answers(server, "resumed", seen).await
+        })
+    }
+
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+        Box::pin(self.several(servers, "cut off", Order::Cut { servers: servers.to_vec() }))
+    }
+
+    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+        Box::pin(self.several(servers, "rejoined", Order::Rejoin { servers: servers.to_vec() }))
+    }
+}
+
+impl EmbeddedEnsemble {
+    fn address(&self, server: u32) -> Result<std::net::SocketAddr, EnsembleError> {
+        let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
+        at.and_then(|at| self.addresses.get(at)).copied().ok_or(EnsembleError::NoSuchServer(server))
+    }
+
+    pub(super) async fn one(&self, server: u32, what: &'static str, order: Order) -> Seen {
+        self.address(server)?;
+        self.obeyed(&order).await?.map_err(|why| cannot(server, what, why))
+    }
+
+    async fn several(&self, servers: &[u32], what: &'static str, order: Order) -> Seen {
+        let address = servers.iter().try_for_each(|server| self.address(*server).map(drop));
+        address?;
+        let seen = self.obeyed(&order).await?;
+        seen.map(|seen| format!("servers {servers:?}: {seen}")).map_err(|why| EnsembleError::Cut {
+            servers: servers.to_vec(),
+            what,
+            why,
+        })
+    }
+
+    async fn answers(&self, server: u32, what: &'static str, seen: String) -> Seen {
+        match four_letter::ask(self.address(server)?, "ruok", ANSWERS_WITHIN).await {
+            Ok(answer) if answer == "imok" => Ok(format!("server {server}: {seen}; it answers imok")),
+            other => Err(cannot(server, what, format!("{seen}, and it does not answer ruok: {other:?}"))),
+        }
+    }
+
+    /// Orders are given one at a time.
+    async fn obeyed(&self, order: &Order) -> Result<Result<String, String>, EnsembleError> {
+        let mut process = self.process.lock().await;
+        let Some(process) = process.as_mut() else { return Ok(Err("the ensemble was stopped".into())) };
+        let obeyed = process.obey(order).await;
+        obeyed.map_err(|error| EmbeddedError::Died { status: error.to_string() }.into())
+    }
+}
+
+fn cannot(server: u32, what: &'static str, why: impl ToString) -> EnsembleError {
+    EnsembleError::Control { server, what, why: why.to_string() }
+}

@@ -1,0 +1,243 @@
+//! An embedded ensemble: servers of the model behind ZooKeeper's wire protocol, all in one child process. It needs neither
+//! Java nor Docker, and is no ZooKeeper: what it shows about recipes holds as far as the model does, its latencies say
+//! nothing.
+
+mod control;
+mod orders;
+mod process;
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+use tokio::sync::Mutex;
+
+pub use orders::{ORDER_BYTES_MAX, Order, Outcome};
+
+use super::limits::Ticks;
+use super::local::reserve_row;
+use super::serving::{self, Starting};
+use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use crate::limits::descriptor_limit_hard;
+use crate::wire::serve::VERSION;
+use crate::workdir::WorkDir;
+use process::Process;
+
+/// How often a start is tried again when another process took a port between the choice and the bind.
+const PORT_ATTEMPTS_MAX: u32 = 5;
+const ASK_WITHIN: Duration = Duration::from_secs(10);
+/// Descriptors of the process that belong to no session.
+const OVERHEAD: u64 = 256;
+
+/// What is asked of an embedded ensemble.
+#[derive(Clone, Debug)]
+pub struct EmbeddedOptions {
+    /// 1, 3 or 5.
+    pub servers: u32,
+    /// As ZooKeeper's `tickTime`, in milliseconds. Session timeouts are clamped to 2 to 20 of it.
+    pub tick_ms: u64,
+    /// As `syncLimit`, in ticks. None: that of ZooKeeper's sample, as a time.
+    pub sync_limit: Option<u32>,
+    /// The most sessions at a time.
+    pub sessions: u64,
+    /// Ports are this and the following ones. None: any free ports.
+    pub base_port: Option<u16>,
+    /// How long the servers may take until all of them serve.
+    pub start_within: Duration,
+    /// The `hustings` executable, which is also the servers'. Tests are another executable and must name it.
+    pub exe: PathBuf,
+    /// Completes the sentence "chosen because …".
+    pub why: String,
+}
+
+impl EmbeddedOptions {
+    /// Three servers with a tick of 500 ms.
+    #[must_use]
+    pub fn new(exe: PathBuf) -> Self {
+        Self {
+            servers: 3,
+            tick_ms: 500,
+            sync_limit: None,
+            sessions: 0,
+            base_port: None,
+            start_within: Duration::from_secs(30),
+            exe,
+            why: "it was asked for".to_owned(),
+        }
+    }
+}
+
+/// Why there is no embedded ensemble, or not any more.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    #[error("the embedded servers could not be started ({} embedded): {why}", .exe.display())]
+    Start { exe: PathBuf, why: String },
+    #[error("the process of the embedded servers died ({status}); its standard error says why")]
+    Died { status: String },
+    #[error(
+        "{sessions} sessions need {needed} descriptors in the one process of the embedded servers (2 x {sessions} + {OVERHEAD}), \
+         and a process may have {limit}; use --ensemble local or --ensemble docker, fewer candidates, or raise the hard limit \
+         (ulimit -Hn)"
+    )]
+    Descriptors { sessions: u64, needed: u64, limit: u64 },
+    #[error("the embedded servers could not be stopped: {0}")]
+    Stop(io::Error),
+}
+
+/// A child process, ended by [`Ensemble::stop`]; dropped, it is killed without being waited for.
+#[derive(Debug)]
+pub struct EmbeddedEnsemble {
+    addresses: Vec<SocketAddr>,
+    process: Mutex<Option<Process>>,
+    pid: Option<u32>,
+    stopped: Cell<bool>,
+    described: String,
+}
+
+impl EmbeddedEnsemble {
+    /// Starts the servers and waits until every one of them serves. The child is noted in `work`.
+    ///
+    /// Call it on a thread that lives as long as the process: the kernel ties the child's life to the *thread* that started
+    /// it.
+    ///
+    /// # Errors
+    /// What was asked for cannot be had, or the servers do not serve in time. Nothing is left behind then.
+    pub async fn start(options: EmbeddedOptions, work: &WorkDir) -> Result<Self, EnsembleError> {
+        let ticks = Ticks { tick_ms: options.tick_ms, init_limit: None, sync_limit: options.sync_limit };
+        ticks.check(options.servers)?;
+        let (needed, limit) = (2 * options.sessions + OVERHEAD, descriptor_limit_hard());
+        if needed > limit {
+            return Err(EmbeddedError::Descriptors { sessions: options.sessions, needed, limit }.into());
+        }
+        let (process, addresses) = start_process(&options, ticks.sync()).await?;
+        let pid = process.pid();
+        if let Some(pid) = pid {
+            work.note_child(pid).map_err(|source| EnsembleError::Io {
+                what: "note a child in",
+                path: work.path().to_owned(),
+                source,
+            })?;
+        }
+        let described = format!(
+            "embedded: the model of {} ZooKeeper server{} in one process on 127.0.0.1, no real ZooKeeper; chosen because {}",
+            options.servers,
+            if options.servers == 1 { "" } else { "s" },
+            options.why
+        );
+        let mut ensemble =
+            Self { addresses, process: Mutex::new(Some(process)), pid, stopped: Cell::new(false), described };
+        serving::wait_until_serving(&mut ensemble, options.start_within).await?;
+        Ok(ensemble)
+    }
+
+    /// The process of all servers, until it is stopped.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.pid.filter(|_| !self.stopped.get())
+    }
+
+    async fn look_at_process(&self) -> Result<(), EnsembleError> {
+        let mut process = self.process.lock().await;
+        let status = match process.as_mut().map(Process::ended) {
+            None | Some(Ok(None)) => return Ok(()),
+            Some(Ok(Some(status))) => status.to_string(),
+            Some(Err(error)) => format!("its state is unknown: {error}"),
+        };
+        Err(EmbeddedError::Died { status }.into())
+    }
+}
+
+/// On free ports, which another process may take in between.
+async fn start_process(
+    options: &EmbeddedOptions,
+    sync_limit: u64,
+) -> Result<(Process, Vec<SocketAddr>), EnsembleError> {
+    let mut attempt = 1;
+    loop {
+        let first = match options.base_port {
+            Some(port) => port,
+            None => reserve_row(u16::try_from(options.servers).unwrap_or(u16::MAX), attempt)
+                .map_err(|source| EnsembleError::NoPorts { servers: options.servers, source })?,
+        };
+        match Process::start(options, sync_limit, first).await {
+            Err(error) if options.base_port.is_none() && attempt < PORT_ATTEMPTS_MAX => {
+                tracing::info!(%error, "trying other ports");
+                attempt += 1;
+            }
+            done => return Ok(done?),
+        }
+    }
+}
+
+impl Starting for EmbeddedEnsemble {
+    fn addrs(&self) -> Vec<SocketAddr> {
+        self.addresses.clone()
+    }
+
+    async fn check_alive(&mut self) -> Result<(), EnsembleError> {
+        self.look_at_process().await
+    }
+
+    async fn log_tail(&self, _server: u32) -> String {
+        String::new()
+    }
+}
+
+impl Ensemble for EmbeddedEnsemble {
+    fn servers(&self) -> Vec<SocketAddr> {
+        self.addresses.clone()
+    }
+
+    fn kind(&self) -> &str {
+        "embedded"
+    }
+
+    fn version(&self) -> &str {
+        VERSION
+    }
+
+    fn describe(&self) -> String {
+        self.described.clone()
+    }
+
+    fn caveat(&self) -> Option<&str> {
+        Some(
+            "embedded ensemble: a model in one process stood in for ZooKeeper, and its latencies say nothing about \
+             ZooKeeper; for real servers run ci/setup.sh or install default-jre-headless and libzookeeper-java, or start a \
+             Docker engine, and use --ensemble local or docker",
+        )
+    }
+
+    fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {
+        Box::pin(async move {
+            let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
+            let address = at.and_then(|at| self.addresses.get(at)).ok_or(EnsembleError::NoSuchServer(server))?;
+            four_letter::ask(*address, word, ASK_WITHIN).await.map_err(|source| EnsembleError::Ask { server, source })
+        })
+    }
+
+    fn control(&self) -> Option<&dyn ServerControl> {
+        Some(self)
+    }
+
+    fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>> {
+        Box::pin(async move { self.one(server, "asked for its log", Order::Log { server }).await.map(Some) })
+    }
+
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+        Box::pin(self.look_at_process())
+    }
+
+    fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+        Box::pin(async move {
+            self.stopped.set(true);
+            match self.process.lock().await.take() {
+                Some(mut process) => Ok(process.stop().await.map_err(EmbeddedError::Stop)?),
+                None => Ok(()),
+            }
+        })
+    }
+}

@@ -1,0 +1,12 @@
+//! Simulated runs: the coordinator's work in virtual time. The record that comes of one is like any other, and the same for the
+//! same scenario and seed, to the byte.
+
+mod recorder;
+mod run;
+mod search;
+mod trial;
+
+pub use recorder::Recorder;
+pub use run::{SimulateOptions, run};
+pub use search::{Found, Search, Searched, of_seed, search, shrink};
+pub use trial::{Trial, try_course};

@@ -1,0 +1,102 @@
+//! Simulates every cell of a scenario to a record.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use anyhow::Context as _;
+use hustings_reports::record::{CellInfo, LinkUse, Machine, Manifest, RunState, SCHEMA};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::simulation::{Course, Simulation, Timing, simulate};
+
+use super::recorder::Recorder;
+use crate::archive::Archive;
+use crate::clock;
+use crate::coordinator::describe;
+use crate::progress::Progress;
+
+/// What to simulate, and where to.
+pub struct SimulateOptions {
+    pub scenario: Scenario,
+    pub cells: Vec<Cell>,
+    /// The scenario as it was given, and with everything resolved, for the record.
+    pub verbatim: String,
+    pub resolved: String,
+    pub seed: u64,
+    pub timing: Timing,
+    pub course: Course,
+    pub out: PathBuf,
+    pub command: String,
+}
+
+/// Simulates it. Gives how many things happened in the simulated worlds, and how many events were written down.
+///
+/// # Errors
+/// When the record could not be written.
+pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
+    let cells = options.cells.clone();
+    let archive = Archive::create(&options.out, manifest(options, &cells), &options.verbatim, &options.resolved)?;
+    let archive = Rc::new(RefCell::new(archive));
+    let (mut happened, mut written) = (0, 0);
+    for cell in cells {
+        let (name, began) = (cell.name.clone(), clock::now());
+        progress.now(&format!("{name}: simulating"));
+        archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
+        let (of_cell, events) = one(options, cell, &archive).with_context(|| format!("cell {name}"))?;
+        archive.borrow_mut().end_cell(true)?;
+        (happened, written) = (happened + of_cell, written + events);
+        let seconds = (clock::now() - began) as f64 / 1e9;
+        progress.cell_done(&format!("  {name}: simulated in {seconds:.1} s"));
+    }
+    archive.borrow_mut().update(|manifest| manifest.state = RunState::Completed)?;
+    Ok((happened, written))
+}
+
+fn one(options: &SimulateOptions, cell: Cell, archive: &Rc<RefCell<Archive>>) -> anyhow::Result<(u64, u64)> {
+    let files = archive.clone();
+    let recorder = Rc::new(Recorder::to_files(info(&cell), move |writer| files.borrow_mut().add_segment(writer)));
+    let what = options.course.clone();
+    let simulation =
+        Simulation { cell, seed: options.seed, timing: options.timing.clone(), bugs: Bugs::default(), what };
+    let ran = simulate(&simulation, recorder.clone());
+    let events = recorder.events();
+    let recorder = Rc::into_inner(recorder).context("the simulation has not ended")?;
+    recorder.end(ran.end)?;
+    Ok((ran.events, events))
+}
+
+/// The cell in the words of the record. Every host has a link, which costs nothing here.
+pub(super) fn info(cell: &Cell) -> CellInfo {
+    CellInfo { links: LinkUse::Embedded, ..describe::cell(cell, None) }
+}
+
+/// Nothing in it tells one machine or one day from another.
+fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
+    let scenario = &options.scenario;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Manifest {
+        schema: SCHEMA,
+        run: format!("simulated-{}-{}", scenario.name, options.seed),
+        state: RunState::Running,
+        scenario: scenario.name.clone(),
+        summary: scenario.summary.clone(),
+        analysis: scenario.analysis.clone(),
+        seed: options.seed,
+        started_utc: String::new(),
+        ended_utc: None,
+        folder: String::new(),
+        command: options.command.clone(),
+        ensemble: format!("simulated: {} servers of the model, in virtual time", scenario.ensemble.servers),
+        ensemble_version: format!("model of hustings {version}"),
+        versions: BTreeMap::from([("hustings".to_owned(), version)]),
+        machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
+        cells_planned: cells.len() as u32,
+        cells: Vec::new(),
+        warnings: vec![
+            "simulated: no server, process or network of any machine took part; times follow from assumed service times"
+                .to_owned(),
+        ],
+    }
+}

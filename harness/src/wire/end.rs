@@ -1,0 +1,207 @@
+//! Ending somebody else's session by its servers, at once.
+//!
+//! The holder of the session fights back: it reconnects as soon as it loses its connection, and the server then closes the
+//! one that took the session over. So the request that closes the session is sent along with the one that takes it over,
+//! and needs no second turn.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use hustings_workloads::model::{Connect, SessionId};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::connect::{read_connected, write_connect};
+use super::jute::{Reader, Writer};
+use super::op_code;
+use super::stream::read_frame;
+
+/// Between two attempts; the holder's own reconnects should not always come first.
+const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+/// A server that is cut off, paused or drowned in work answers late or never: the next one is asked after so long, and given
+/// more time.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Asked for, and of no weight: the session keeps the timeout that it has.
+const TIMEOUT_MS: i32 = 10_000;
+const XID: i32 = 1;
+
+/// What the servers said.
+enum Answer {
+    /// The close was carried out.
+    Closed,
+    /// They know no such session.
+    Unknown,
+}
+
+/// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`.
+///
+/// # Errors
+/// The session had ended before anything was done to it, or no server confirmed its end in time.
+pub async fn end_session(
+    cluster: &str,
+    session: SessionId,
+    password: [u8; 16],
+    within: Duration,
+) -> Result<(), String> {
+    let servers: Vec<&str> = addresses(cluster).collect();
+    let asked = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
+    let until = Instant::now() + within;
+    let (mut pause, mut patience) = (PAUSE, PATIENCE);
+    // Where the close was sent and not answered.
+    let mut open = BTreeSet::new();
+    for server in servers.iter().copied().cycle() {
+        let close_sent = Cell::new(false);
+        let answer = timeout_at(until.min(Instant::now() + patience), ask(server, &asked, &close_sent)).await;
+        let why = match answer {
+            Ok(Ok(Answer::Unknown)) if open.is_empty() => {
+                return Err(format!("{server} knows no such session: it had already ended"));
+            }
+            Ok(Ok(Answer::Closed | Answer::Unknown)) => {
+                open.remove(server);
+                tell_survivors(&open, &asked, until).await;
+                return Ok(());
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => {
+                patience *= 2;
+                "it gave no answer".to_owned()
+            }
+        };
+        if close_sent.get() {
+            open.insert(server);
+        }
+        if Instant::now() + pause >= until {
+            let ms = within.as_millis();
+            return Err(format!(
+                "no server confirmed the session's end within {ms} ms; the last one was {server}: {why}"
+            ));
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+    Err(format!("{cluster:?} names no server"))
+}
+
+/// A holder who came back to the very server that was carrying the close out, just before it took effect, keeps its
+/// connection there and is never told: the server looks for connections of a closed session only when the close came by
+/// another server. Whoever connects with that session's id makes it look.
+async fn tell_survivors(servers: &BTreeSet<&str>, asked: &Connect, until: Instant) {
+    for server in servers {
+        let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(false))).await;
+        if !matches!(told, Ok(Ok(_))) {
+            tracing::info!(server, "could not be asked whether the ended session is still connected there");
+        }
+    }
+}
+
+/// One attempt. `close_sent` is set when the server may have had the request that closes the session.
+async fn ask(server: &str, connect: &Connect, close_sent: &Cell<bool>) -> io::Result<Answer> {
+    let mut stream = TcpStream::connect(server).await?;
+    stream.set_nodelay(true)?;
+    let mut close = Writer::default();
+    close.int(XID).int(op_code::CLOSE_SESSION);
+    let both = [write_connect(connect), close.frame()].concat();
+    stream.write_all(&both).await?;
+    close_sent.set(true);
+    if read_connected(&read_frame(&mut stream).await?).map_err(no_server)?.timeout_ms <= 0 {
+        return Ok(Answer::Unknown);
+    }
+    loop {
+        let message = read_frame(&mut stream).await?;
+        let mut from = Reader::new(&message);
+        let xid = from.int().map_err(no_server)?;
+        let _zxid = from.long().map_err(no_server)?;
+        let error = from.int().map_err(no_server)?;
+        match (xid, error) {
+            (XID, 0) => return Ok(Answer::Closed),
+            (XID, error) => return Err(io::Error::other(format!("it refused to close the session (error {error})"))),
+            // What watches tell, if the session had any.
+            _ => {}
+        }
+    }
+}
+
+fn no_server(error: super::jute::WireError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// The servers of a connect string, without its chroot.
+fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
+    let servers = cluster.split('/').next().unwrap_or_default();
+    servers.split(',').map(str::trim).filter(|server| !server.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chroot_is_no_part_of_the_addresses() {
+        assert_eq!(addresses("a:1, b:2/deep/root").collect::<Vec<_>>(), ["a:1", "b:2"]);
+        assert_eq!(addresses("").count(), 0);
+    }
+
+    /// Ends a session on a server that answers each connection in turn by `answers`, and closes it then.
+    async fn against(answers: Vec<Vec<u8>>) -> Result<(), String> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let addr = listener.local_addr().expect("its address").to_string();
+        let server = async {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.expect("a client");
+                for _ in 0..2 {
+                    read_frame(&mut stream).await.expect("both requests");
+                }
+                stream.write_all(&answer).await.expect("sent");
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            ended = end_session(&addr, 7, [1; 16], Duration::from_millis(400)) => ended,
+            () = server => unreachable!("it waits forever"),
+        }
+    }
+
+    fn connected(timeout_ms: i32) -> Vec<u8> {
+        let answer = hustings_workloads::model::Connected { session: 7, password: [1; 16], timeout_ms };
+        crate::wire::connect::write_connected(&answer, true)
+    }
+
+    fn reply(xid: i32, error: i32) -> Vec<u8> {
+        let mut to = Writer::default();
+        to.int(xid).long(9).int(error);
+        to.frame()
+    }
+
+    #[tokio::test]
+    async fn a_close_that_is_answered_is_an_end() {
+        assert_eq!(against(vec![[connected(4_000), reply(-1, 0), reply(XID, 0)].concat()]).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_was_cut_off_is_made_again() {
+        let ends = [connected(4_000), reply(XID, 0)].concat();
+        assert_eq!(against(vec![vec![], connected(4_000), ends]).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_unknown_after_a_close_was_sent_has_ended() {
+        assert_eq!(against(vec![vec![], connected(0)]).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_unknown_at_first_had_ended_before() {
+        let error = against(vec![connected(0)]).await.expect_err("nothing was done");
+        assert!(error.contains("had already ended"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn servers_that_never_answer_are_given_up() {
+        let error = against(vec![]).await.expect_err("no answer");
+        assert!(error.contains("within 400 ms"), "{error}");
+    }
+}

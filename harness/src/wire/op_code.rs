@@ -1,0 +1,36 @@
+//! The numbers of operations on the wire, and the request ids that have a meaning of their own.
+
+pub const CREATE: i32 = 1;
+pub const DELETE: i32 = 2;
+pub const EXISTS: i32 = 3;
+pub const GET_DATA: i32 = 4;
+pub const SET_DATA: i32 = 5;
+pub const GET_ACL: i32 = 6;
+pub const SET_ACL: i32 = 7;
+pub const GET_CHILDREN: i32 = 8;
+pub const SYNC: i32 = 9;
+pub const PING: i32 = 11;
+pub const GET_CHILDREN2: i32 = 12;
+pub const CHECK: i32 = 13;
+pub const MULTI: i32 = 14;
+pub const CREATE2: i32 = 15;
+pub const CHECK_WATCHES: i32 = 17;
+pub const REMOVE_WATCHES: i32 = 18;
+pub const CREATE_CONTAINER: i32 = 19;
+pub const CREATE_TTL: i32 = 21;
+pub const MULTI_READ: i32 = 22;
+pub const AUTH: i32 = 100;
+pub const SET_WATCHES: i32 = 101;
+pub const GET_EPHEMERALS: i32 = 103;
+pub const GET_ALL_CHILDREN_NUMBER: i32 = 104;
+pub const SET_WATCHES2: i32 = 105;
+pub const ADD_WATCH: i32 = 106;
+pub const CLOSE_SESSION: i32 = -11;
+/// A failed step within the answer to a transaction.
+pub const ERROR: i32 = -1;
+
+/// Request id of what a watch tells.
+pub const XID_EVENT: i32 = -1;
+pub const XID_PING: i32 = -2;
+pub const XID_AUTH: i32 = -4;
+pub const XID_SET_WATCHES: i32 = -8;

@@ -1,0 +1,128 @@
+//! Answers and what watches tell, as servers write them.
+
+use hustings_workloads::model::{Code, Event, Response, Zxid};
+
+use super::jute::Writer;
+use super::op_code;
+use super::records::{write_acl, write_stat};
+
+/// What the answer to a request looks like, where the response does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    #[default]
+    Plain,
+    /// It repeats the error code of its header.
+    WithError,
+    /// It tells of no transaction.
+    Timeless,
+    /// The operations of a transaction, one a step.
+    Multi(Vec<i32>),
+}
+
+/// The frame that answers request `xid`.
+#[must_use]
+pub fn write_reply(xid: i32, zxid: Zxid, result: &Result<Response, Code>, shape: &Shape) -> Vec<u8> {
+    let mut to = Writer::default();
+    let code = result.as_ref().err().copied().unwrap_or(Code::Ok);
+    let zxid = if *shape == Shape::Timeless { 0 } else { zxid };
+    to.int(xid).long(zxid).int(code.number());
+    if let Ok(response) = result {
+        write_response(&mut to, response, shape);
+    }
+    to.frame()
+}
+
+/// The frame that tells what a watch has seen.
+#[must_use]
+pub fn write_event(event: &Event) -> Vec<u8> {
+    // Servers before 3.9 do not tell the transaction.
+    const ZXID: Zxid = -1;
+    const CONNECTED: i32 = 3;
+    let mut to = Writer::default();
+    to.int(op_code::XID_EVENT).long(ZXID).int(Code::Ok.number());
+    to.int(event.kind as i32).int(CONNECTED).string(&event.path);
+    to.frame()
+}
+
+fn write_response(to: &mut Writer, response: &Response, shape: &Shape) {
+    match response {
+        Response::Done => {
+            if *shape == Shape::WithError {
+                to.int(Code::Ok.number());
+            }
+        }
+        Response::Created { path, stat } => {
+            to.string(path);
+            stat.iter().for_each(|stat| write_stat(to, stat));
+        }
+        Response::Stat(stat) => write_stat(to, stat),
+        Response::Data { data, stat } => {
+            to.buffer(data);
+            write_stat(to, stat);
+        }
+        Response::Acl { acl, stat } => {
+            write_acl(to, acl);
+            write_stat(to, stat);
+        }
+        Response::Children { names, stat } => {
+            to.strings(names);
+            stat.iter().for_each(|stat| write_stat(to, stat));
+        }
+        Response::Paths(paths) => {
+            to.strings(paths);
+        }
+        Response::Count(count) => {
+            to.int(*count);
+        }
+        Response::Path(path) => {
+            to.string(path);
+        }
+        Response::Multi(steps) => write_steps(to, steps, shape),
+        Response::MultiFailed(codes) => {
+            codes.iter().for_each(|code| write_failed(to, *code));
+            write_end(to);
+        }
+        Response::MultiRead(reads) => {
+            for read in reads {
+                match read {
+                    Ok(response) => {
+                        let is_data = matches!(response, Response::Data { .. });
+                        write_head(to, if is_data { op_code::GET_DATA } else { op_code::GET_CHILDREN }, 0);
+                        write_response(to, response, &Shape::Plain);
+                    }
+                    Err(code) => write_failed(to, *code),
+                }
+            }
+            write_end(to);
+        }
+    }
+}
+
+fn write_steps(to: &mut Writer, steps: &[Response], shape: &Shape) {
+    let ops = if let Shape::Multi(ops) = shape { ops.as_slice() } else { &[] };
+    for (place, step) in steps.iter().enumerate() {
+        let op = match step {
+            Response::Created { stat: None, .. } => op_code::CREATE,
+            // Containers and TTL znodes too: clients know these two only.
+            Response::Created { stat: Some(_), .. } => op_code::CREATE2,
+            Response::Stat(_) => op_code::SET_DATA,
+            _ => ops.get(place).copied().unwrap_or(op_code::DELETE),
+        };
+        write_head(to, op, 0);
+        write_response(to, step, &Shape::Plain);
+    }
+    write_end(to);
+}
+
+fn write_failed(to: &mut Writer, code: Code) {
+    write_head(to, op_code::ERROR, code.number());
+    to.int(code.number());
+}
+
+fn write_head(to: &mut Writer, op: i32, error: i32) {
+    to.int(op).boolean(false).int(error);
+}
+
+fn write_end(to: &mut Writer) {
+    to.int(op_code::ERROR).boolean(true).int(-1);
+}

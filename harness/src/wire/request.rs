@@ -1,0 +1,188 @@
+//! Requests within a session, as servers read them.
+
+use hustings_workloads::model::{Code, Life, Read, Request, Step, WatcherType, Watches};
+
+use super::jute::{Reader, WireError};
+use super::op_code;
+use super::records::{NoSuchKind, kind, read_acl};
+use super::reply::Shape;
+
+/// What a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Only to be heard of.
+    Ping,
+    /// Proves an identity of some scheme.
+    Auth { scheme: String, proof: Vec<u8> },
+    /// To be carried out; the answer is written in this shape.
+    Request(Request, Shape),
+    /// It asks for what cannot be; the answer.
+    Refused(Code),
+    /// It is no message of its operation: the answer is `MarshallingError`.
+    Malformed(WireError),
+    /// There is no such operation: the answer is `Unimplemented`, and the connection ends.
+    Unknown,
+}
+
+/// Why a request cannot be carried out.
+enum Bad {
+    Wire(WireError),
+    Arguments,
+    Operation,
+}
+
+impl From<WireError> for Bad {
+    fn from(error: WireError) -> Self {
+        Self::Wire(error)
+    }
+}
+
+impl From<NoSuchKind> for Bad {
+    fn from(_: NoSuchKind) -> Self {
+        Self::Arguments
+    }
+}
+
+/// A request, and its id.
+///
+/// # Errors
+/// There are not even the request's id and operation: nothing can be answered. What is wrong behind them is an
+/// [`Ask`] too.
+pub fn read_request(message: &[u8]) -> Result<(i32, Ask), WireError> {
+    let mut from = Reader::new(message);
+    let (xid, op) = (from.int()?, from.int()?);
+    let ask = match op {
+        op_code::PING => Ask::Ping,
+        op_code::AUTH => read_auth(&mut from).unwrap_or_else(Ask::Malformed),
+        op => match read_body(op, &mut from) {
+            Ok((request, shape)) => Ask::Request(request, shape),
+            Err(Bad::Wire(error)) => Ask::Malformed(error),
+            Err(Bad::Arguments) => Ask::Refused(Code::BadArguments),
+            Err(Bad::Operation) => Ask::Unknown,
+        },
+    };
+    Ok((xid, ask))
+}
+
+fn read_auth(from: &mut Reader<'_>) -> Result<Ask, WireError> {
+    let _kind = from.int()?;
+    Ok(Ask::Auth { scheme: from.string()?, proof: from.buffer()?.to_vec() })
+}
+
+fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
+    let request = match op {
+        op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
+            alone(read_step(op, from)?)?
+        }
+        op_code::DELETE | op_code::SET_DATA => alone(read_step(op, from)?)?,
+        op_code::EXISTS => Request::Exists { path: from.string()?, watch: from.boolean()? },
+        op_code::GET_DATA => Request::GetData { path: from.string()?, watch: from.boolean()? },
+        op_code::GET_ACL => Request::GetAcl { path: from.string()? },
+        op_code::SET_ACL => Request::SetAcl { path: from.string()?, acl: read_acl(from)?, version: from.int()? },
+        op_code::GET_CHILDREN | op_code::GET_CHILDREN2 => {
+            let with_stat = op == op_code::GET_CHILDREN2;
+            Request::GetChildren { path: from.string()?, watch: from.boolean()?, with_stat }
+        }
+        op_code::GET_EPHEMERALS => Request::GetEphemerals { prefix: from.string()? },
+        op_code::GET_ALL_CHILDREN_NUMBER => Request::CountAllChildren { path: from.string()? },
+        op_code::SYNC => Request::Sync { path: from.string()? },
+        op_code::MULTI => return read_multi(from),
+        op_code::MULTI_READ => Request::MultiRead(read_reads(from)?),
+        op_code::ADD_WATCH => {
+            let path = from.string()?;
+            let recursive = match from.int()? {
+                0 => false,
+                1 => true,
+                _ => return Err(Bad::Arguments),
+            };
+            return Ok((Request::AddWatch { path, recursive }, Shape::WithError));
+        }
+        op_code::CHECK_WATCHES | op_code::REMOVE_WATCHES => {
+            let path = from.string()?;
+            let of = match from.int()? {
+                1 => WatcherType::Children,
+                2 => WatcherType::Data,
+                3 => WatcherType::Any,
+                value => return Err(Bad::Wire(WireError::Value { what: "a type of watchers", value })),
+            };
+            Request::RemoveWatches { path, of, only_check: op == op_code::CHECK_WATCHES }
+        }
+        op_code::SET_WATCHES | op_code::SET_WATCHES2 => read_watches(from, op == op_code::SET_WATCHES2)?,
+        op_code::CLOSE_SESSION => Request::CloseSession,
+        _ => return Err(Bad::Operation),
+    };
+    Ok((request, Shape::Plain))
+}
+
+fn read_watches(from: &mut Reader<'_>, has_persistent: bool) -> Result<Request, WireError> {
+    let mut watches = Watches {
+        since: from.long()?,
+        data: from.strings()?,
+        exist: from.strings()?,
+        child: from.strings()?,
+        ..Watches::default()
+    };
+    if has_persistent {
+        watches.persistent = from.strings()?;
+        watches.persistent_recursive = from.strings()?;
+    }
+    Ok(Request::SetWatches(Box::new(watches)))
+}
+
+/// The next operation of a list of them; None at its end.
+fn next_op(from: &mut Reader<'_>) -> Result<Option<i32>, WireError> {
+    let (op, done, _error) = (from.int()?, from.boolean()?, from.int()?);
+    Ok((!done).then_some(op))
+}
+
+fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
+    let (mut steps, mut ops) = (Vec::new(), Vec::new());
+    while let Some(op) = next_op(from)? {
+        let mut step = read_step(op, from)?;
+        if let Step::Create { kind, with_stat, .. } = &mut step {
+            // Servers answer by the kind of the znode here, not by the operation.
+            *with_stat = matches!(kind.life, Life::Container | Life::Ttl { .. });
+        }
+        steps.push(step);
+        ops.push(op);
+    }
+    Ok((Request::Multi(steps), Shape::Multi(ops)))
+}
+
+fn read_reads(from: &mut Reader<'_>) -> Result<Vec<Read>, WireError> {
+    let mut reads = Vec::new();
+    while let Some(op) = next_op(from)? {
+        let (path, _watch) = (from.string()?, from.boolean()?);
+        reads.push(match op {
+            op_code::GET_DATA => Read::Data { path },
+            op_code::GET_CHILDREN => Read::Children { path },
+            value => return Err(WireError::Value { what: "a read among several", value }),
+        });
+    }
+    Ok(reads)
+}
+
+/// A step that is a request of its own.
+fn alone(step: Step) -> Result<Request, Bad> {
+    match step {
+        Step::Create { path, data, acl, kind, with_stat } => Ok(Request::Create { path, data, acl, kind, with_stat }),
+        Step::Delete { path, version } => Ok(Request::Delete { path, version }),
+        Step::SetData { path, data, version } => Ok(Request::SetData { path, data, version }),
+        Step::Check { .. } => Err(Bad::Operation),
+    }
+}
+
+fn read_step(op: i32, from: &mut Reader<'_>) -> Result<Step, Bad> {
+    let path = from.string()?;
+    Ok(match op {
+        op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
+            let (data, acl, flags) = (from.buffer()?.to_vec(), read_acl(from)?, from.int()?);
+            let ttl_ms = if op == op_code::CREATE_TTL { Some(from.long()?) } else { None };
+            Step::Create { path, data, acl, kind: kind(flags, ttl_ms)?, with_stat: op != op_code::CREATE }
+        }
+        op_code::DELETE => Step::Delete { path, version: from.int()? },
+        op_code::SET_DATA => Step::SetData { path, data: from.buffer()?.to_vec(), version: from.int()? },
+        op_code::CHECK => Step::Check { path, version: from.int()? },
+        value => return Err(Bad::Wire(WireError::Value { what: "a step of a transaction", value })),
+    })
+}

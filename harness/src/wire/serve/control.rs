@@ -1,0 +1,126 @@
+//! What can be done to the servers, as to processes and networks.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Servers;
+use super::listener;
+use super::member::{Gate, Member};
+
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+impl Servers {
+    /// Kills a server: its port is closed, its connections are reset. Its data stays. Tells what was seen.
+    ///
+    /// # Errors
+    /// There is no such server, or it does not run.
+    pub async fn kill(&self, server: u32) -> Result<String, String> {
+        let (at, member) = self.member(server)?;
+        if member.gate() == Gate::Down {
+            return Err("it does not run".into());
+        }
+        let connections = member.lines.borrow().len();
+        member.gate.send_replace(Gate::Down);
+        self.core.drive(|ensemble, now| ensemble.kill(now, at));
+        member.reset_all();
+        let until = Instant::now() + GONE_WITHIN;
+        while member.is_bound.get() || !member.lines.borrow().is_empty() {
+            if Instant::now() >= until {
+                return Err(format!("its port and connections were not gone within {} s", GONE_WITHIN.as_secs()));
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        self.core.catch_up();
+        Ok(format!("its port is closed, {connections} connections were reset"))
+    }
+
+    /// Starts a killed server on its old port, on its data or, if `empty`, without it.
+    ///
+    /// # Errors
+    /// There is no such server, it runs, or its port was taken.
+    pub fn start_again(&self, server: u32, empty: bool) -> Result<String, String> {
+        let (at, member) = self.member(server)?;
+        if member.gate() != Gate::Down {
+            return Err("it runs".into());
+        }
+        let socket = listener::bind(member.address)
+            .map_err(|error| format!("{} cannot be bound again: {error}", member.address))?;
+        if empty {
+            self.core.drive(|ensemble, _| ensemble.wipe(at));
+        }
+        self.core.run(at, socket);
+        Ok(format!(
+            "it listens on {} again, {}",
+            member.address,
+            if empty { "without data" } else { "on its old data" }
+        ))
+    }
+
+    /// Stops a server where it is: nothing is read, answered or accepted, and connections stay.
+    ///
+    /// # Errors
+    /// There is no such server, or it is not running.
+    pub fn pause(&self, server: u32) -> Result<String, String> {
+        let (at, member) = self.member(server)?;
+        if member.gate() != Gate::Running {
+            return Err("it is not running".into());
+        }
+        member.gate.send_replace(Gate::Paused);
+        self.core.drive(|ensemble, now| ensemble.pause(now, at));
+        Ok(format!("it neither reads nor answers, {} connections stay", member.lines.borrow().len()))
+    }
+
+    /// Lets a paused server go on.
+    ///
+    /// # Errors
+    /// There is no such server, or it is not paused.
+    pub fn resume(&self, server: u32) -> Result<String, String> {
+        let (at, member) = self.member(server)?;
+        if member.gate() != Gate::Paused {
+            return Err("it is not paused".into());
+        }
+        member.gate.send_replace(Gate::Running);
+        self.core.drive(|ensemble, now| ensemble.resume(now, at));
+        self.core.catch_up();
+        Ok("it goes on".into())
+    }
+
+    /// Parts these servers from the others, or joins them again.
+    ///
+    /// # Errors
+    /// There is no such server, or none on one of the sides.
+    pub fn part(&self, servers: &[u32], parted: bool) -> Result<String, String> {
+        let inside = servers.iter().map(|server| self.member(*server).map(|(at, _)| at));
+        let inside = inside.collect::<Result<Vec<_>, _>>()?;
+        let outside: Vec<usize> = (0..self.core.members.len()).filter(|at| !inside.contains(at)).collect();
+        if inside.is_empty() || outside.is_empty() {
+            return Err("a cut needs servers on both of its sides".into());
+        }
+        self.core.drive(|ensemble, now| {
+            for &a in &inside {
+                for &b in &outside {
+                    self.core.logs.part(now, a, b, parted);
+                    if parted { ensemble.part(now, a, b) } else { ensemble.join(now, a, b) }
+                }
+            }
+        });
+        self.core.catch_up();
+        let (pairs, how) = (inside.len() * outside.len(), if parted { "no longer hear" } else { "hear" });
+        Ok(format!("{pairs} pairs of servers {how} each other"))
+    }
+
+    /// What a server has logged of its elections.
+    ///
+    /// # Errors
+    /// There is no such server.
+    pub fn log(&self, server: u32) -> Result<String, String> {
+        self.member(server).map(|(at, _)| self.core.logs.text(at))
+    }
+
+    fn member(&self, server: u32) -> Result<(usize, &Member), String> {
+        let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
+        at.and_then(|at| Some((at, self.core.members.get(at)?))).ok_or_else(|| format!("there is no server {server}"))
+    }
+}

@@ -1,0 +1,200 @@
+//! The ensemble and its clock, and the way of what it puts out to the clients' connections.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_workloads::model::{
+    Code, Conn, Connect, Ensemble, Metrics, Micros, Options, Output, Response, Role, Server, Zxid, settle,
+};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::super::connect::write_connected;
+use super::super::reply::{Shape, write_event, write_reply};
+use super::super::request::Ask;
+use super::super::{auth, op_code};
+use super::line::{Due, Fate, Line};
+use super::log::Logs;
+use super::member::{Gate, Member};
+
+/// While nothing is due.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// The state of all servers. Nothing in it is borrowed while something is awaited.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) options: Options,
+    ensemble: RefCell<Ensemble>,
+    pub(super) members: Vec<Member>,
+    pub(super) logs: Logs,
+    started: Instant,
+    next_conn: Cell<Conn>,
+    /// Something may be due earlier than the clock thinks.
+    due: Notify,
+}
+
+impl Core {
+    pub(super) fn new(options: Options, addresses: &[SocketAddr]) -> Rc<Self> {
+        Rc::new(Self {
+            ensemble: RefCell::new(Ensemble::new(options.clone())),
+            options,
+            logs: Logs::new(addresses.len()),
+            members: addresses.iter().map(|address| Member::new(*address)).collect(),
+            started: Instant::now(),
+            next_conn: Cell::new(1),
+            due: Notify::new(),
+        })
+    }
+
+    /// Calls the model at the present time, and carries out what follows.
+    pub(super) fn drive<T>(&self, act: impl FnOnce(&mut Ensemble, Micros) -> T) -> T {
+        let now = self.now();
+        let mut ensemble = self.ensemble.borrow_mut();
+        let before = ensemble.due();
+        let result = act(&mut ensemble, now);
+        let mut outputs = Vec::new();
+        settle(&mut ensemble, now, |output| outputs.push(output));
+        if ensemble.due() < before || before.is_none() {
+            self.due.notify_one();
+        }
+        drop(ensemble);
+        outputs.into_iter().for_each(|output| self.carry_out(output, now));
+        result
+    }
+
+    /// Who was cut off or paused catches up with what was committed meanwhile.
+    pub(super) fn catch_up(&self) {
+        self.drive(|ensemble, now| {
+            let last = ensemble.leader().map_or(0, |leader| ensemble.last_zxid(leader));
+            (0..ensemble.servers()).for_each(|server| ensemble.apply(now, server, last));
+        });
+    }
+
+    pub(super) fn role(&self, server: Server) -> Role {
+        self.ensemble.borrow().role(server)
+    }
+
+    pub(super) fn last_zxid(&self, server: Server) -> Zxid {
+        self.ensemble.borrow().last_zxid(server)
+    }
+
+    pub(super) fn metrics(&self, server: Server) -> Metrics {
+        let mut metrics = self.ensemble.borrow().metrics(server);
+        self.members[server].count(&mut metrics);
+        metrics
+    }
+
+    /// A new connection's number.
+    pub(super) fn admit(&self, server: Server, line: &Rc<Line>) -> Conn {
+        let conn = self.next_conn.replace(self.next_conn.get() + 1);
+        self.members[server].lines.borrow_mut().insert(conn, line.clone());
+        conn
+    }
+
+    /// A connection has ended.
+    pub(super) fn forget(&self, server: Server, conn: Conn) {
+        self.members[server].lines.borrow_mut().remove(&conn);
+        if self.members[server].gate() != Gate::Down {
+            self.drive(|ensemble, now| ensemble.disconnected(now, server, conn));
+        }
+    }
+
+    pub(super) fn connect(&self, server: Server, conn: Conn, ask: Connect) {
+        self.drive(|ensemble, now| ensemble.connect(now, server, conn, ask));
+    }
+
+    /// A request of a connection that has a session.
+    pub(super) fn request(&self, server: Server, conn: Conn, line: &Line, xid: i32, ask: Ask) {
+        let refusal = |code, zxid, fate| {
+            let frame = write_reply(xid, zxid, &Err(code), &Shape::Plain);
+            Due::Ready { frame, fate }
+        };
+        let due = match ask {
+            Ask::Request(request, shape) => {
+                // It is due before the model is asked, which may answer at once.
+                self.owe(server, line, Due::Answer(shape));
+                self.drive(|ensemble, now| ensemble.request(now, server, conn, xid, request));
+                return;
+            }
+            Ask::Ping => {
+                self.drive(|ensemble, now| ensemble.ping(now, server, conn));
+                Due::Ping
+            }
+            Ask::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
+                Some(request) => return self.request(server, conn, line, xid, Ask::Request(request, Shape::Timeless)),
+                None => refusal(Code::AuthFailed, 0, Fate::Close),
+            },
+            Ask::Refused(code) => refusal(code, self.last_zxid(server), Fate::Open),
+            Ask::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), Fate::Open),
+            Ask::Unknown => refusal(Code::Unimplemented, -1, Fate::Close),
+        };
+        self.owe(server, line, due);
+    }
+
+    /// Advances the model whenever something is due, and has followers hand over what they have heard of sessions.
+    pub(super) async fn keep_time(self: Rc<Self>) {
+        let half_tick = Duration::from_micros(self.options.tick_ms * 500);
+        let mut touches = tokio::time::interval(half_tick);
+        touches.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let due = self.ensemble.borrow().due();
+            let at = due.map_or_else(|| Instant::now() + IDLE, |due| self.started + Duration::from_micros(due));
+            tokio::select! {
+                () = sleep_until(at) => {
+                    self.drive(|ensemble, now| ensemble.advance(now));
+                    self.catch_up();
+                }
+                _ = touches.tick() => self.drive(|ensemble, now| {
+                    (0..ensemble.servers()).for_each(|server| ensemble.hand_over_touches(now, server));
+                }),
+                () = self.due.notified() => {}
+            }
+        }
+    }
+
+    fn now(&self) -> Micros {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(Micros::MAX)
+    }
+
+    fn owe(&self, server: Server, line: &Line, due: Due) {
+        line.owe(due, || self.last_zxid(server), ping);
+    }
+
+    fn carry_out(&self, output: Output, now: Micros) {
+        match output {
+            Output::Connected { server, conn, answer } => self.with_line(server, conn, |line| {
+                line.session.set(answer.session);
+                line.timeout_ms.set(answer.timeout_ms);
+                line.send(&write_connected(&answer, line.asked.get().unwrap_or(true)));
+            }),
+            Output::Reply { server, conn, xid, zxid, result } => self.with_line(server, conn, |line| {
+                let shape = line.next_answer();
+                line.send(&write_reply(xid, zxid, &result, &shape));
+                self.members[server].sent.set(self.members[server].sent.get() + 1);
+                line.pay(|| self.last_zxid(server), ping);
+            }),
+            Output::Event { server, conn, event } => {
+                self.with_line(server, conn, |line| line.send(&write_event(&event)));
+            }
+            Output::Close { server, conn } => self.with_line(server, conn, |line| line.end(Fate::Close)),
+            Output::Role { server, role } => {
+                let took_ms = self.members[server].has_become(role, now);
+                self.logs.has_become(now, server, role, (self.last_zxid(server), took_ms));
+            }
+            // Settled before they come here, or not asked for.
+            Output::Forward { .. } | Output::Committed { .. } | Output::Changed { .. } => {}
+        }
+    }
+
+    fn with_line(&self, server: Server, conn: Conn, act: impl FnOnce(&Line)) {
+        if let Some(line) = self.members[server].line(conn) {
+            act(&line);
+        }
+    }
+}
+
+fn ping(zxid: Zxid) -> Vec<u8> {
+    write_reply(op_code::XID_PING, zxid, &Ok(Response::Done), &Shape::Plain)
+}

@@ -1,0 +1,70 @@
+//! Servers of the model behind ZooKeeper's wire protocol: each listens on a port of its own, all of them live in one process
+//! and on one thread. What one commits, the others apply at once.
+
+mod connection;
+mod control;
+mod core;
+mod line;
+mod listener;
+mod log;
+mod member;
+mod words;
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use hustings_workloads::model::Options;
+
+use self::core::Core;
+use super::super::utc;
+
+/// What the servers say that they are: the version whose behaviour they have.
+pub const VERSION: &str = "3.8.0";
+
+/// Running servers, numbered from 1. They end when this is dropped.
+#[derive(Debug)]
+pub struct Servers {
+    core: Rc<Core>,
+    clock: tokio::task::JoinHandle<()>,
+}
+
+impl Servers {
+    /// Starts one server on each of these addresses; port 0 takes any free one. The wall clock is read once, whatever
+    /// `options` say of it, and their number of servers is that of the addresses.
+    ///
+    /// Must be called within a `LocalSet` on a current-thread runtime.
+    ///
+    /// # Errors
+    /// An address cannot be bound.
+    ///
+    /// # Panics
+    /// As the model does, for no servers or more than 254.
+    pub fn start(options: Options, addresses: &[SocketAddr]) -> io::Result<Self> {
+        let options = Options { servers: addresses.len(), epoch_ms: utc::unix_ms(), ..options };
+        let sockets: io::Result<Vec<_>> = addresses.iter().map(|address| listener::bind(*address)).collect();
+        let sockets = sockets?;
+        let bound: io::Result<Vec<_>> = sockets.iter().map(tokio::net::TcpListener::local_addr).collect();
+        let core = Core::new(options, &bound?);
+        for (server, socket) in sockets.into_iter().enumerate() {
+            core.run(server, socket);
+        }
+        let clock = tokio::task::spawn_local(core.clone().keep_time());
+        Ok(Self { core, clock })
+    }
+
+    /// Client addresses of servers 1 to n.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.core.members.iter().map(|member| member.address).collect()
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.clock.abort();
+        for member in &self.core.members {
+            member.gate.send_replace(member::Gate::Down);
+        }
+    }
+}

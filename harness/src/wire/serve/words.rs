@@ -1,0 +1,119 @@
+//! Four-letter words, answered in the format of the version that the servers say they are.
+
+use std::fmt::Write as _;
+
+use hustings_workloads::model::{Role, Server};
+
+use super::VERSION;
+use super::core::Core;
+
+const IDLE: &str = "This ZooKeeper instance is not currently serving requests\n";
+
+/// The answer to the word that a connection begins with; None if it is none.
+pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<String> {
+    let role = core.role(server);
+    let serves = !matches!(role, Role::Down | Role::Looking);
+    let text = match &word {
+        b"ruok" => return Some("imok".to_owned()),
+        b"isro" if serves => "rw".to_owned(),
+        b"isro" => "null".to_owned(),
+        b"envi" if serves => format!("Environment:\nzookeeper.version={}\nhost.name=127.0.0.1\n", version()),
+        b"conf" if serves => conf(core, server),
+        b"srvr" if serves => srvr(core, server, ""),
+        b"stat" if serves => srvr(core, server, &format!("Clients:\n{}\n", clients(core, server, false))),
+        b"cons" if serves => clients(core, server, true) + "\n",
+        b"mntr" if serves => mntr(core, server),
+        b"envi" | b"conf" | b"srvr" | b"stat" | b"cons" | b"mntr" => IDLE.to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn version() -> String {
+    format!("{VERSION}-hustings, built on {}", env!("CARGO_PKG_VERSION"))
+}
+
+fn mode(role: Role) -> &'static str {
+    match role {
+        Role::Leading => "leader",
+        Role::Following => "follower",
+        Role::Standalone => "standalone",
+        Role::Down | Role::Looking => "looking",
+    }
+}
+
+fn srvr(core: &Core, server: Server, clients: &str) -> String {
+    let (role, metrics) = (core.role(server), core.metrics(server));
+    let count = |name: &str| metrics.get(name).copied().unwrap_or_default();
+    let mut text = format!(
+        "Zookeeper version: {}\n{clients}Latency min/avg/max: 0/0.0/0\nReceived: {}\nSent: {}\nConnections: {}\nOutstanding: {}\n\
+         Zxid: 0x{:x}\nMode: {}\nNode count: {}\n",
+        version(),
+        count("packets_received"),
+        count("packets_sent"),
+        count("num_alive_connections"),
+        count("outstanding_requests"),
+        core.last_zxid(server),
+        mode(role),
+        count("znode_count"),
+    );
+    if role == Role::Leading {
+        text.push_str("Proposal sizes last/min/max: -1/-1/-1\n");
+    }
+    text
+}
+
+fn clients(core: &Core, server: Server, in_full: bool) -> String {
+    let mut text = String::new();
+    for line in core.members[server].lines.borrow().values() {
+        let _ = write!(
+            text,
+            " /{}[1](queued={},recved={},sent={}",
+            line.peer,
+            line.unanswered(),
+            line.received.get(),
+            line.sent.get()
+        );
+        if in_full && line.timeout_ms.get() > 0 {
+            let _ = write!(text, ",sid=0x{:x},to={}", line.session.get(), line.timeout_ms.get());
+        }
+        text.push_str(")\n");
+    }
+    text
+}
+
+fn conf(core: &Core, server: Server) -> String {
+    let options = &core.options;
+    let alone = core.members.len() == 1;
+    let mut text = format!(
+        "clientPort={}\nsecureClientPort=-1\ntickTime={}\nmaxClientCnxns=0\nminSessionTimeout={}\nmaxSessionTimeout={}\n\
+         clientPortListenBacklog=-1\nserverId={}\n",
+        core.members[server].address.port(),
+        options.tick_ms,
+        options.timeout_min_ms,
+        options.timeout_max_ms,
+        if alone { 0 } else { server + 1 },
+    );
+    if !alone {
+        let _ = write!(text, "syncLimit={}\nelectionAlg=3\npeerType=0\nmembership: \n", options.sync_limit);
+        for (id, member) in (1..).zip(&core.members) {
+            // Servers speak to each other within their process.
+            let _ = writeln!(text, "server.{id}=127.0.0.1:0:0:participant;{}", member.address);
+        }
+        text.push_str("version=0\n");
+    }
+    text
+}
+
+fn mntr(core: &Core, server: Server) -> String {
+    let role = core.role(server);
+    let mut text = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), mode(role));
+    if role == Role::Leading {
+        let followers = (0..core.members.len()).filter(|other| core.role(*other) == Role::Following).count();
+        let _ = writeln!(text, "zk_synced_followers\t{followers}");
+    }
+    for (name, value) in core.metrics(server) {
+        let _ = writeln!(text, "zk_{name}\t{value}");
+    }
+    text
+}

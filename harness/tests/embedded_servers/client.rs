@@ -1,0 +1,72 @@
+//! A client that sends what it is told, and nothing by itself.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hustings::wire::client::{Told, code, read_response, read_told, write_request};
+use hustings::wire::connect::{read_connected, write_connect};
+use hustings::wire::stream::read_frame;
+use hustings_workloads::model::{Acl, Code, Connect, Connected, Kind, Life, Request, Response};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+pub(crate) struct Raw {
+    pub(crate) stream: TcpStream,
+    pub(crate) granted: Connected,
+    xid: i32,
+}
+
+impl Raw {
+    pub(crate) async fn open(server: SocketAddr, timeout_ms: i32) -> io::Result<Self> {
+        Self::with(server, &Connect { timeout_ms, ..Connect::default() }).await
+    }
+
+    /// Goes on with a session.
+    pub(crate) async fn with(server: SocketAddr, ask: &Connect) -> io::Result<Self> {
+        let mut stream = TcpStream::connect(server).await?;
+        stream.write_all(&write_connect(ask)).await?;
+        let answer = timeout(SOON, read_frame(&mut stream)).await??;
+        Ok(Self { stream, granted: read_connected(&answer).map_err(io::Error::other)?, xid: 0 })
+    }
+
+    pub(crate) fn again(&self) -> Connect {
+        let Connected { session, password, timeout_ms } = self.granted.clone();
+        Connect { session, password, timeout_ms, ..Connect::default() }
+    }
+
+    pub(crate) async fn send(&mut self, request: &Request) -> io::Result<()> {
+        self.xid += 1;
+        self.stream.write_all(&write_request(self.xid, request)).await
+    }
+
+    /// The answer to a request; what watches tell meanwhile is passed over.
+    pub(crate) async fn ask(&mut self, request: &Request) -> io::Result<Result<Response, Code>> {
+        self.send(request).await?;
+        loop {
+            let message = timeout(SOON, read_frame(&mut self.stream)).await??;
+            if let Told::Reply { xid, error, body, .. } = read_told(&message).map_err(io::Error::other)? {
+                assert_eq!(xid, self.xid, "answers come in order");
+                return match error {
+                    0 => Ok(Ok(read_response(request, body).map_err(io::Error::other)?)),
+                    error => Ok(Err(code(error).expect("a known error"))),
+                };
+            }
+        }
+    }
+
+    /// Creates a znode.
+    pub(crate) async fn create(&mut self, path: &str, data: &[u8], life: Life) -> io::Result<Result<Response, Code>> {
+        let kind = Kind { life, sequential: false };
+        let (path, data) = (path.to_owned(), data.to_owned());
+        self.ask(&Request::Create { path, data, acl: Acl::open(), kind, with_stat: false }).await
+    }
+
+    pub(crate) async fn exists(&mut self, path: &str) -> bool {
+        let asked = self.ask(&Request::Exists { path: path.to_owned(), watch: false }).await;
+        asked.expect("an answer").is_ok()
+    }
+}

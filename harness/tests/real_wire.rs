@@ -1,0 +1,366 @@
+//! A real server and an embedded one, asked the same over the wire, answer the same.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hustings::ensemble::Ensemble as _;
+use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
+use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::wire::auth::digest;
+use hustings::wire::client::{Told, code, read_response, read_told, write_ping, write_request};
+use hustings::wire::connect::{read_connected, write_connect};
+use hustings::wire::op_code;
+use hustings::wire::stream::read_frame;
+use hustings::workdir::WorkDir;
+use hustings_workloads::model::{
+    Acl, Code, Connect, Connected, Event, Kind, Life, Read, Request, Response, Stat, Step, WatcherType, Watches, Zxid,
+};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Nothing else comes from a server then.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// What comes from a server, with everything taken out that no two servers have in common.
+#[derive(Clone, Debug, PartialEq)]
+enum Heard {
+    Answer { xid: i32, since: Zxid, result: Result<Response, i32> },
+    Told(Event),
+    Ended,
+}
+
+#[test]
+fn embedded_and_real_servers_answer_alike() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let root = tempfile::tempdir().expect("a temp dir");
+        let work = WorkDir::create_in(root.path(), "wire").expect("a folder");
+        let exe = PathBuf::from(env!("CARGO_BIN_EXE_hustings"));
+        let options = LocalOptions { servers: 1, tick_ms: 1_000, ..LocalOptions::new(exe.clone()) };
+        let real = LocalEnsemble::start(options, &work).await.expect("a real server");
+        let options = EmbeddedOptions { servers: 1, tick_ms: 1_000, ..EmbeddedOptions::new(exe) };
+        let embedded = EmbeddedEnsemble::start(options, &work).await.expect("an embedded server");
+
+        let mut differences = Vec::new();
+        let both = futures::future::join(transcript(real.servers()[0]), transcript(embedded.servers()[0]));
+        let (wanted, found) = both.await;
+        for ((asked, wanted), (_, found)) in wanted.iter().zip(&found) {
+            if wanted != found {
+                differences.push(format!("{asked}\n    real:     {wanted:?}\n    embedded: {found:?}"));
+            }
+        }
+        println!("{} requests compared", wanted.len());
+        assert_eq!(wanted.len(), found.len());
+        assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
+        real.stop().await.expect("stopped");
+        embedded.stop().await.expect("stopped");
+    });
+}
+
+/// What a server says to each of the requests.
+async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
+    let (mut stream, granted) = open(server, &Connect { timeout_ms: 10_000, ..Connect::default() }).await;
+    let Connected { session, password, timeout_ms } = granted;
+    let again = Connect { session, password, timeout_ms, ..Connect::default() };
+    let mut base = None;
+    let mut all = Vec::new();
+    let requests = requests().into_iter().chain([frame(4_711), frame(op_code::EXISTS), Request::CloseSession.into()]);
+    for (xid, asked) in (1..).zip(requests) {
+        let bytes = match &asked {
+            Ask::Request(request) => write_request(xid, request),
+            Ask::Ping => write_ping(),
+            Ask::Bytes(bytes) => bytes.clone(),
+        };
+        stream.write_all(&bytes).await.expect("sent");
+        let mut heard = Vec::new();
+        loop {
+            let message = match timeout(QUIET, read_frame(&mut stream)).await {
+                Err(_) => break,
+                Ok(Ok(message)) => message,
+                Ok(Err(_)) => {
+                    heard.push(Heard::Ended);
+                    break;
+                }
+            };
+            heard.push(match read_told(&message).expect("a message") {
+                Told::Event(event) => Heard::Told(event),
+                Told::Reply { xid, zxid, error, body } => {
+                    let base = *base.get_or_insert(zxid);
+                    let result = match (&asked, error) {
+                        (Ask::Request(request), 0) => {
+                            Ok(normal(read_response(request, body).expect("a body"), base, session))
+                        }
+                        (_, 0) => Ok(Response::Done),
+                        (_, error) => Err(error),
+                    };
+                    Heard::Answer { xid, since: zxid - base, result }
+                }
+            });
+        }
+        if heard.contains(&Heard::Ended) && !matches!(asked, Ask::Request(Request::CloseSession)) {
+            stream = open(server, &again).await.0;
+        }
+        all.push((format!("{asked:?}"), heard));
+    }
+    all
+}
+
+async fn open(server: SocketAddr, ask: &Connect) -> (TcpStream, Connected) {
+    let mut stream = TcpStream::connect(server).await.expect("connected");
+    stream.write_all(&write_connect(ask)).await.expect("sent");
+    let answer = read_frame(&mut stream).await.expect("an answer");
+    (stream, read_connected(&answer).expect("an answer"))
+}
+
+#[derive(Debug)]
+enum Ask {
+    Request(Request),
+    Ping,
+    Bytes(Vec<u8>),
+}
+
+impl From<Request> for Ask {
+    fn from(request: Request) -> Self {
+        Self::Request(request)
+    }
+}
+
+/// A request of this operation without anything that it needs.
+fn frame(op: i32) -> Ask {
+    Ask::Bytes([&8_u32.to_be_bytes()[..], &77_i32.to_be_bytes(), &op.to_be_bytes()].concat())
+}
+
+fn normal(response: Response, base: Zxid, session: i64) -> Response {
+    let stat = |stat: Stat| Stat {
+        czxid: since(stat.czxid, base),
+        mzxid: since(stat.mzxid, base),
+        pzxid: since(stat.pzxid, base),
+        ctime: 0,
+        mtime: i64::from(stat.mtime == stat.ctime),
+        ephemeral_owner: if stat.ephemeral_owner == session { 1 } else { stat.ephemeral_owner },
+        ..stat
+    };
+    match response {
+        Response::Created { path, stat: with } => Response::Created { path, stat: with.map(stat) },
+        Response::Stat(with) => Response::Stat(stat(with)),
+        Response::Data { data, stat: with } => Response::Data { data, stat: stat(with) },
+        Response::Acl { acl, stat: with } => Response::Acl { acl, stat: stat(with) },
+        Response::Children { names, stat: with } => Response::Children { names: sorted(names), stat: with.map(stat) },
+        Response::Paths(paths) => Response::Paths(sorted(paths)),
+        Response::Multi(steps) => Response::Multi(steps.into_iter().map(|step| normal(step, base, session)).collect()),
+        Response::MultiRead(reads) => Response::MultiRead(
+            reads.into_iter().map(|read| read.map(|response| normal(response, base, session))).collect(),
+        ),
+        other => other,
+    }
+}
+
+/// The root is as old as the server.
+fn since(zxid: Zxid, base: Zxid) -> Zxid {
+    if zxid == 0 { Zxid::MIN } else { zxid - base }
+}
+
+/// Servers list children in no order.
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
+}
+
+fn create(path: &str, life: Life, sequential: bool, with_stat: bool) -> Ask {
+    let kind = Kind { life, sequential };
+    Request::Create { path: path.into(), data: b"data".to_vec(), acl: Acl::open(), kind, with_stat }.into()
+}
+
+fn requests() -> Vec<Ask> {
+    let mut all = trees();
+    all.extend(watches());
+    all.extend(transactions());
+    all.extend(access());
+    all
+}
+
+fn path(path: &str) -> String {
+    path.to_owned()
+}
+
+fn trees() -> Vec<Ask> {
+    let exists = |of: &str| Request::Exists { path: path(of), watch: false }.into();
+    let delete = |of: &str, version| Request::Delete { path: path(of), version }.into();
+    let set = |of: &str, data: &[u8], version| Request::SetData { path: path(of), data: data.to_vec(), version }.into();
+    let children = |of: &str, with_stat| Request::GetChildren { path: path(of), watch: false, with_stat }.into();
+    vec![
+        exists("/"),
+        create("/a", Life::Persistent, false, false),
+        create("/a", Life::Persistent, false, true),
+        create("/a/b", Life::Ephemeral, false, true),
+        create("/a/b/c", Life::Persistent, false, false),
+        create("/none/c", Life::Persistent, false, false),
+        create("/a/s-", Life::Persistent, true, true),
+        create("/a/s-", Life::Ephemeral, true, false),
+        create("/a/", Life::Persistent, true, false),
+        create("/a/", Life::Persistent, false, false),
+        create("relative", Life::Persistent, false, false),
+        create("/a//b", Life::Persistent, false, false),
+        create("/a/../b", Life::Persistent, false, false),
+        create("/a/\u{0}", Life::Persistent, false, false),
+        create("/", Life::Persistent, false, false),
+        create("/container", Life::Container, false, true),
+        create("/container/x", Life::Persistent, false, false),
+        exists("/container"),
+        exists("/a"),
+        exists("/a/b"),
+        exists("/none"),
+        Ask::Ping,
+        Request::GetData { path: path("/a"), watch: false }.into(),
+        Request::GetData { path: path("/none"), watch: false }.into(),
+        set("/a", b"longer data", 0),
+        set("/a", b"x", 0),
+        set("/a", b"", -1),
+        set("/none", b"", -1),
+        exists("/a"),
+        children("/a", false),
+        children("/a", true),
+        children("/none", false),
+        children("/a/b", true),
+        delete("/a", -1),
+        delete("/none", -1),
+        delete("/a/b", 3),
+        delete("/a/b", 0),
+        delete("/", -1),
+        exists("/a"),
+        Request::CountAllChildren { path: path("/a") }.into(),
+        Request::CountAllChildren { path: path("/none") }.into(),
+        Request::GetEphemerals { prefix: path("/a") }.into(),
+        Request::GetEphemerals { prefix: path("/none") }.into(),
+        Request::Sync { path: path("/a") }.into(),
+    ]
+}
+
+fn watches() -> Vec<Ask> {
+    let set = |of: &str| Ask::from(Request::SetData { path: path(of), data: vec![], version: -1 });
+    let delete = |of: &str| Ask::from(Request::Delete { path: path(of), version: -1 });
+    let remove =
+        |of_path: &str, of, only_check| Ask::from(Request::RemoveWatches { path: path(of_path), of, only_check });
+    let old = Watches {
+        since: 0,
+        data: vec![path("/w")],
+        exist: vec![path("/w/later")],
+        child: vec![path("/w"), path("/gone")],
+        persistent: vec![],
+        persistent_recursive: vec![],
+    };
+    vec![
+        create("/w", Life::Persistent, false, false),
+        Request::Exists { path: path("/w"), watch: true }.into(),
+        Request::GetData { path: path("/w"), watch: true }.into(),
+        Request::GetChildren { path: path("/w"), watch: true, with_stat: false }.into(),
+        Request::Exists { path: path("/w/new"), watch: true }.into(),
+        remove("/w", WatcherType::Data, true),
+        remove("/w", WatcherType::Children, true),
+        remove("/none", WatcherType::Any, true),
+        create("/w/new", Life::Persistent, false, false),
+        set("/w"),
+        set("/w"),
+        Request::Exists { path: path("/w/new"), watch: true }.into(),
+        Request::GetChildren { path: path("/w/new"), watch: true, with_stat: true }.into(),
+        delete("/w/new"),
+        Request::GetData { path: path("/w"), watch: true }.into(),
+        remove("/w", WatcherType::Data, false),
+        remove("/w", WatcherType::Data, false),
+        set("/w"),
+        Request::AddWatch { path: path("/w"), recursive: true }.into(),
+        create("/w/deep", Life::Persistent, false, false),
+        create("/w/deep/er", Life::Persistent, false, false),
+        set("/w/deep/er"),
+        delete("/w/deep/er"),
+        delete("/w/deep"),
+        remove("/w", WatcherType::Any, false),
+        Request::AddWatch { path: path("/w"), recursive: false }.into(),
+        create("/w/deep", Life::Persistent, false, false),
+        set("/w"),
+        delete("/w/deep"),
+        remove("/w", WatcherType::Any, false),
+        Request::SetWatches(Box::new(old)).into(),
+        create("/w/later", Life::Persistent, false, false),
+        delete("/w/later"),
+        delete("/w"),
+    ]
+}
+
+fn transactions() -> Vec<Ask> {
+    let step = |path: &str, life, with_stat| Step::Create {
+        path: path.to_owned(),
+        data: b"t".to_vec(),
+        acl: Acl::open(),
+        kind: Kind { life, sequential: false },
+        with_stat,
+    };
+    let check = |of: &str, version| Step::Check { path: path(of), version };
+    vec![
+        Request::Multi(vec![
+            step("/t", Life::Persistent, false),
+            step("/t/u", Life::Ephemeral, true),
+            Step::SetData { path: path("/t"), data: vec![1, 2], version: 0 },
+            check("/t", 1),
+            Step::Delete { path: path("/t/u"), version: -1 },
+        ])
+        .into(),
+        Request::Multi(vec![
+            step("/t/v", Life::Persistent, false),
+            check("/t", 9),
+            step("/t/w", Life::Persistent, false),
+        ])
+        .into(),
+        Request::Multi(vec![check("/none", -1)]).into(),
+        Request::Multi(vec![]).into(),
+        Request::Multi(vec![step("/t/container", Life::Container, true), step("/t/plain", Life::Persistent, true)])
+            .into(),
+        Request::Multi(vec![step("/t", Life::Persistent, false)]).into(),
+        Request::MultiRead(vec![
+            Read::Data { path: path("/t") },
+            Read::Children { path: path("/a") },
+            Read::Data { path: path("/none") },
+        ])
+        .into(),
+        Request::Exists { path: path("/t"), watch: false }.into(),
+    ]
+}
+
+fn access() -> Vec<Ask> {
+    let of_ada = |perms| vec![Acl { perms, scheme: "digest".into(), id: digest("ada:secret") }];
+    let create_with = |path: &str, acl| {
+        let (path, data) = (path.to_owned(), vec![]);
+        Ask::from(Request::Create { path, data, acl, kind: Kind::default(), with_stat: false })
+    };
+    let read = || Ask::from(Request::GetData { path: path("/private"), watch: false });
+    let wrong = |scheme: &str, id: &str| vec![Acl { perms: 31, scheme: scheme.into(), id: id.into() }];
+    vec![
+        create_with("/nobody", vec![]),
+        create_with("/nobody", wrong("nonsense", "x")),
+        create_with("/nobody", wrong("auth", "")),
+        create_with("/private", of_ada(Acl::ALL)),
+        read(),
+        Request::GetAcl { path: path("/private") }.into(),
+        Request::SetAcl { path: path("/private"), acl: Acl::open(), version: -1 }.into(),
+        Request::AddAuth { scheme: "digest".into(), id: "ada:secret".into() }.into(),
+        read(),
+        Request::GetAcl { path: path("/private") }.into(),
+        Request::SetAcl { path: path("/private"), acl: of_ada(Acl::READ | Acl::ADMIN), version: 5 }.into(),
+        Request::SetAcl { path: path("/private"), acl: of_ada(Acl::READ | Acl::ADMIN), version: 0 }.into(),
+        Request::SetData { path: path("/private"), data: vec![], version: -1 }.into(),
+        create_with("/private/x", Acl::open()),
+        create_with("/mine", wrong("auth", "")),
+        Request::GetAcl { path: path("/mine") }.into(),
+        Request::SetAcl { path: path("/none"), acl: Acl::open(), version: -1 }.into(),
+        Request::AddAuth { scheme: "nonsense".into(), id: "x".into() }.into(),
+    ]
+}
+
+#[test]
+fn every_error_has_its_number() {
+    for number in -200..1 {
+        assert!(code(number).is_none_or(|code: Code| code.number() == number));
+    }
+}

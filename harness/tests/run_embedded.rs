@@ -1,0 +1,90 @@
+//! Runs on embedded servers: every fault takes effect there, and whoever reads the results is told what they are of.
+
+mod run_support;
+
+use std::collections::BTreeSet;
+
+use hustings_reports::record::{FaultKind, Record};
+use hustings_reports::verdict::Verdict;
+use run_support::scenario::{LENIENT, calm, scenario};
+use run_support::{Bench, check};
+
+const FAULTS: &str = r#"
+[faults.crash]
+kind = "crash"
+for_t = 1.5
+
+[faults.expire]
+kind = "expire"
+
+[faults.partition]
+kind = "partition"
+for_t = 1.5
+
+[faults.server-kill]
+kind = "server-kill"
+target = "ensemble-leader"
+for_ms = 2000
+
+[faults.server-pause]
+kind = "server-pause"
+target = "ensemble-leader"
+for_ms = 2500
+
+[faults.server-partition]
+kind = "server-partition"
+target = "ensemble-leader"
+for_ms = 2500
+
+[faults.server-restart-all]
+kind = "server-restart-all"
+"#;
+
+const CAVEAT: &str = "embedded ensemble: ";
+
+#[test]
+fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
+    let bench = Bench::new();
+    let text = scenario("", FAULTS).replace("tick_ms = 100\n", "tick_ms = 100\nsync_limit = 10\n") + LENIENT;
+    let file = bench.file("scenario.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "a busy machine may leave doubts, and nothing more: {}", ran.err);
+    let summary = ran.summary();
+    for cell in &summary.cells {
+        assert!(!cell.receipts.is_empty() && cell.receipts.iter().all(|r| r.verified), "{:?}", cell.receipts);
+        for name in ["receipts", "liveness", "record", "enrolment"] {
+            let found = check(cell, name);
+            assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
+        }
+        assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+    }
+    use FaultKind as F;
+    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.receipts).map(|r| r.kind).collect();
+    let wanted =
+        [F::Crash, F::Expire, F::Partition, F::ServerKill, F::ServerPause, F::ServerPartition, F::ServerRestartAll];
+    assert_eq!(kinds, BTreeSet::from(wanted));
+    assert!(ran.err.contains(CAVEAT), "{}", ran.err);
+}
+
+#[test]
+fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let mut command = bench.command(&["run", &file, "--out", "record", "--json"]);
+    command.env("PATH", "/nonexistent").env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
+    command.env_remove("JAVA_HOME").env_remove("ZOOKEEPER_HOME");
+    let ran = bench.start(command).end();
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    let manifest = &record.manifest;
+    assert!(manifest.ensemble.starts_with("embedded: "), "{}", manifest.ensemble);
+    for why in ["no Java found", "/nonexistent/docker.sock"] {
+        assert!(manifest.ensemble.contains(why), "{}", manifest.ensemble);
+    }
+    let first = manifest.warnings.first().expect("a warning");
+    assert!(first.starts_with(CAVEAT) && first.contains("ci/setup.sh"), "{first}");
+    let report = std::fs::read_to_string(bench.path("record").join("report.html")).expect("a report");
+    assert!(report.contains(CAVEAT), "the report says so");
+}

@@ -1,0 +1,57 @@
+//! Every known bug of elections is caught on its own schedule by the report's checkers, and the sound recipe shows nothing on
+//! the same one.
+
+use std::collections::BTreeSet;
+
+use hustings::simulate::{Trial, try_course};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::{Case, RecipeKind, cases};
+use hustings_workloads::simulation::script::Caught;
+use hustings_workloads::simulation::{Course, Simulation, Timing};
+
+/// The schedules do not hang on one of them.
+const SEEDS: std::ops::Range<u64> = 1..9;
+
+fn run(case: &Case, recipe: RecipeKind, bugs: Bugs, seed: u64) -> Trial {
+    let cell = case.cell(recipe).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let what = Course::Scheduled(case.schedule.to_vec());
+    let trial = try_course(&Simulation { cell, seed, timing: Timing::default(), bugs, what });
+    trial.unwrap_or_else(|error| panic!("{}: {error}", case.name))
+}
+
+fn all() -> impl Iterator<Item = (&'static Case, u64)> {
+    cases().iter().flat_map(|case| SEEDS.map(move |seed| (case, seed)))
+}
+
+#[test]
+fn every_bug_is_caught_with_what_it_must_be_caught_with() {
+    let mut wrong = Vec::new();
+    for (case, seed) in all() {
+        let trial = run(case, case.recipe, case.bugs, seed);
+        let wanted: BTreeSet<Caught> = case.caught.iter().copied().collect();
+        if !wanted.is_subset(&trial.caught) || !trial.enrolled {
+            wrong.push(format!(
+                "{} (seed {seed}): {:?} instead of {wanted:?}: {:#?}",
+                case.name, trial.caught, trial.summary.checks
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_sound_recipe_shows_nothing_on_the_same_schedule() {
+    let mut wrong = Vec::new();
+    for (case, seed) in all() {
+        // What no recipe can help is not there on servers without the bug.
+        let (recipe, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
+        let trial = run(case, recipe, bugs, seed);
+        if !trial.caught.is_empty() || !trial.enrolled {
+            wrong.push(format!(
+                "{} with {recipe} (seed {seed}): {:?}: {:#?}",
+                case.name, trial.caught, trial.summary.checks
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

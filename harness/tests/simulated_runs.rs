@@ -1,0 +1,124 @@
+//! `hustings simulate` as a user meets it: records that are the same every time, searches that find, and mutants.
+
+mod run_support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use run_support::Bench;
+
+/// Every file below a folder, by its path there.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("below it").display().to_string();
+                found.insert(name, std::fs::read(path).expect("readable"));
+            }
+        }
+    }
+    found
+}
+
+const SMALL: [&str; 4] = ["--set", "election.groups=3", "--set", "matrix.recipe=[\"naive\",\"lock-race\"]"];
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+    let bench = Bench::new();
+    let simulate = |out: &str, seed: &str| {
+        let ran =
+            bench.run(&[&["simulate", "quick", "--out", out, "--seed", seed, "--quiet"][..], &SMALL[..]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        files(&bench.path(out))
+    };
+    let (one, again, other) = (simulate("one", "7"), simulate("again", "7"), simulate("other", "8"));
+    assert!(one.len() > 10 && one.contains_key("report.html"), "{:?}", one.keys());
+    assert_eq!(one.keys().collect::<Vec<_>>(), again.keys().collect::<Vec<_>>());
+    for (name, content) in &one {
+        assert!(again[name] == *content, "{name} differs");
+    }
+    assert!(other.values().ne(one.values()));
+}
+
+#[test]
+fn the_quick_scenario_passes_and_wakes_as_many_as_its_recipes_promise() {
+    let bench = Bench::new();
+    let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary = ran.summary();
+    assert_eq!(summary.cells.len(), 12);
+    for cell in &summary.cells {
+        let others = if cell.info.recipe == "predecessor-watch" { 1 } else { 4 };
+        assert_eq!(cell.fan_out.woken, Some((others, others, others)), "{}", cell.info.name);
+        assert!(cell.handovers.completed > 0, "{}", cell.info.name);
+    }
+    let warned = summary.manifest.warnings.iter().any(|warning| warning.starts_with("simulated"));
+    assert!(warned, "nobody takes it for a measurement: {:?}", summary.manifest.warnings);
+}
+
+#[test]
+fn random_schedules_show_nothing_of_a_sound_recipe() {
+    let bench = Bench::new();
+    let one_fault = ["--set", "matrix.fault=[\"crash\"]"];
+    let ran = bench.run(&[&["simulate", "quick", "--seeds", "0..150"][..], &one_fault[..]].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(ran.err.matches("150 seeds").count(), 3, "once for each recipe: {}", ran.err);
+}
+
+#[test]
+fn a_search_finds_a_broken_recipe_and_tells_how_to_see_it_again() {
+    let bench = Bench::new();
+    let broken = ["--set", "allow_broken=true", "--set", "matrix.recipe=[\"broken:ignores-session-loss\"]"];
+    let one_fault = ["--set", "matrix.fault=[\"crash\"]"];
+    let command = [&["simulate", "quick", "--seeds", "0..2000"][..], &broken[..], &one_fault[..]].concat();
+    let ran = bench.run(&command);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let again = ran.out.lines().find_map(|line| line.trim().strip_prefix("again: hustings ")).expect("a command");
+    let mut words: Vec<String> = again.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect();
+    words.extend(["--out".to_owned(), "again".to_owned()]);
+    let again = bench.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(again.code, 1, "{}{}", again.out, again.err);
+}
+
+#[test]
+fn a_mutant_that_is_caught_leaves_a_pass_and_one_that_is_not_leaves_doubt() {
+    let bench = Bench::new();
+    let with = |fault: &str| {
+        let set = format!("self_test={{recipe=\"broken:ignores-session-loss\",fault=\"{fault}\"}}");
+        bench.run(&[&["simulate", "quick", "--out", fault, "--json", "--set", &set][..], &SMALL[..]].concat())
+    };
+    let caught = with("partition");
+    assert_eq!(caught.code, 0, "{}", caught.err);
+    let summary = caught.summary();
+    let mutant = summary.cells.iter().find(|cell| cell.info.mutant).expect("its cell");
+    assert!(mutant.unsafe_as_expected, "{:?}", mutant.checks);
+    // It gives the lead back as everybody else does.
+    let missed = with("resign");
+    assert_eq!(missed.code, 3, "{}", missed.err);
+    assert!(missed.summary().notes.iter().any(|note| note.starts_with("self-test")));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_before_anything_is_written() {
+    let bench = Bench::new();
+    let refused = [
+        (vec!["simulate", "quick", "--seeds", "5..5"], "there is no seed"),
+        (vec!["simulate", "quick", "--seeds", "five"], "0..1000"),
+        (vec!["simulate", "quick", "--steps", "1"], "--schedule"),
+        (vec!["simulate", "quick", "--schedule", "1", "--cell", "nowhere"], "there is no cell"),
+        (vec!["simulate", "quick", "--timing", "nowhere.toml"], "nowhere.toml"),
+        (vec!["simulate", "nowhere"], "nowhere"),
+        (vec!["simulate", "quick", "--set", "self_test={recipe=\"naive\"}"], "is not broken"),
+    ];
+    for (args, told) in refused {
+        let ran = bench.run(&args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
+    }
+    assert!(!bench.path("runs").exists());
+}

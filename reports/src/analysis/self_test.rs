@@ -1,0 +1,49 @@
+//! Self-tests: cells with a recipe that is broken on purpose, among the others. What is wrong with it must be seen; where it is
+//! not, these faults and checkers would not have seen it in a sound recipe either, and nothing else in the record is a pass.
+
+use crate::summary::{CellSummary, CheckResult};
+use crate::verdict::Verdict;
+
+/// Name of the line that it adds to a cell's checks.
+const NAME: &str = "self-test";
+
+/// Turns the verdict of a mutant's cell around: a failure is what it is there for.
+pub(super) fn judge(cell: &mut CellSummary) {
+    if !cell.info.mutant {
+        return;
+    }
+    let by: Vec<&str> =
+        cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str()).collect();
+    let caught = !by.is_empty();
+    let recipe = &cell.info.recipe;
+    let headline = match caught {
+        true => format!("{recipe} was caught, by {}", by.join(", ")),
+        false => format!("{recipe} was not caught under this fault"),
+    };
+    let verdict = if caught { Verdict::Pass } else { Verdict::Inconclusive };
+    cell.checks.insert(
+        0,
+        CheckResult {
+            name: NAME.to_owned(),
+            verdict,
+            headline,
+            details: vec!["the lines below judge a recipe that is broken on purpose".to_owned()],
+            unsafe_as_expected: caught,
+        },
+    );
+    (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);
+}
+
+/// What the self-tests say of the whole record: nothing where there are none, or where each mutant was caught in one cell at
+/// least; else what is to be doubted.
+pub(super) fn doubts(cells: &[CellSummary]) -> Option<String> {
+    let mutants: Vec<&CellSummary> = cells.iter().filter(|cell| cell.info.mutant).collect();
+    let missed = !mutants.is_empty() && mutants.iter().all(|cell| !cell.unsafe_as_expected);
+    missed.then(|| {
+        format!(
+            "self-test: {} was not caught in any of its {} cells: a bug like it would not have been seen in this run",
+            mutants[0].info.recipe,
+            mutants.len()
+        )
+    })
+}

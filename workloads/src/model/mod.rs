@@ -1,0 +1,33 @@
+//! ZooKeeper without I/O and without a clock: what servers do with requests, sessions, watches and each other's loss. Whoever
+//! drives it gives it the time, carries its messages, and decides how long everything takes.
+
+mod acl;
+mod apply;
+mod clients;
+mod credentials;
+mod election;
+mod ensemble;
+mod io;
+mod lead;
+mod life;
+mod log;
+mod metrics;
+mod op;
+mod orders;
+mod path;
+mod prep;
+mod reads;
+mod server;
+mod sessions;
+mod settle;
+pub(crate) mod table;
+mod time;
+mod tree;
+mod txn;
+mod watches;
+
+pub use ensemble::{Ensemble, Znode};
+pub use io::*;
+pub use op::*;
+pub use path::validate;
+pub use settle::settle;

@@ -1,0 +1,221 @@
+//! What the leader finds of a request before it becomes a transaction: whether it can be, and what exactly it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::acl::{self, Proven};
+use super::life;
+use super::op::{ANY_VERSION, Acl, Code, Kind, SessionId, Step};
+use super::path;
+use super::tree::{Node, Tree, shared};
+use super::txn::{Change, Create};
+
+/// Looks at requests of one session against the leader's tree.
+pub(super) struct Prep<'a> {
+    tree: &'a Tree,
+    session: SessionId,
+    proven: &'a Proven,
+    /// What earlier steps of the same transaction have made of znodes; `None` where they deleted them.
+    changed: BTreeMap<Arc<str>, Option<Seen>>,
+    /// Whether there may be later steps.
+    keeps: bool,
+}
+
+/// What is looked at of a znode.
+#[derive(Clone)]
+struct Seen {
+    version: i32,
+    aversion: i32,
+    creates: i32,
+    children: u32,
+    owner: i64,
+    acl: Arc<[Acl]>,
+}
+
+impl From<&Node> for Seen {
+    fn from(node: &Node) -> Self {
+        let Node { version, aversion, creates, children, owner, ref acl, .. } = *node;
+        Self { version, aversion, creates, children, owner, acl: acl.clone() }
+    }
+}
+
+impl<'a> Prep<'a> {
+    pub(super) fn new(tree: &'a Tree, session: SessionId, proven: &'a Proven) -> Self {
+        Self { tree, session, proven, changed: BTreeMap::new(), keeps: false }
+    }
+
+    /// All or nothing: each step is looked at as if the earlier ones had happened.
+    pub(super) fn multi(mut self, steps: &[Step]) -> Change {
+        self.keeps = true;
+        let mut changes = Vec::with_capacity(steps.len());
+        for (at, step) in steps.iter().enumerate() {
+            match self.step(step) {
+                Ok(change) => changes.push(change),
+                Err(code) => {
+                    let mut codes = vec![Code::RuntimeInconsistency; steps.len()];
+                    codes[..at].fill(Code::Ok);
+                    codes[at] = code;
+                    return Change::MultiFailed(codes);
+                }
+            }
+        }
+        Change::Multi(changes)
+    }
+
+    fn step(&mut self, step: &Step) -> Result<Change, Code> {
+        match step {
+            Step::Create { path, data, acl, kind, with_stat } => self.create(path, data, acl, *kind, *with_stat),
+            Step::Delete { path, version } => self.delete(path, *version),
+            Step::SetData { path, data, version } => self.set_data(path, data, *version),
+            Step::Check { path, version } => self.check(path, *version),
+        }
+    }
+
+    pub(super) fn create(
+        &mut self,
+        path: &str,
+        data: &[u8],
+        asked: &[Acl],
+        kind: Kind,
+        with_stat: bool,
+    ) -> Result<Change, Code> {
+        let owner = life::owner(kind.life, self.session)?;
+        // The path need not be valid for its parent to be missing.
+        let above = match path.rfind('/') {
+            Some(0) => "/",
+            Some(at) => &path[..at],
+            None => return Err(Code::BadArguments),
+        };
+        if path.contains('\0') {
+            return Err(Code::BadArguments);
+        }
+        let acl = acl::fix_up(asked, self.proven)?;
+        let mut parent = self.seen(above)?;
+        acl::check(&parent.acl, Acl::CREATE, self.proven)?;
+        let path: Arc<str> =
+            if kind.sequential { format!("{path}{:010}", parent.creates).into() } else { Arc::from(path) };
+        path::validate(&path)?;
+        if self.seen(&path).is_ok() {
+            return Err(Code::NodeExists);
+        }
+        if life::is_session(parent.owner) {
+            return Err(Code::NoChildrenForEphemerals);
+        }
+        parent.creates = parent.creates.wrapping_add(1);
+        parent.children += 1;
+        let parent_creates = parent.creates;
+        if self.keeps {
+            let made = Seen { version: 0, aversion: 0, creates: 0, children: 0, owner, acl: acl.clone() };
+            self.changed.insert(above.into(), Some(parent));
+            self.changed.insert(path.clone(), Some(made));
+        }
+        Ok(Change::Create(Create { path, data: shared(data), acl, owner, parent_creates, with_stat }))
+    }
+
+    pub(super) fn delete(&mut self, path: &str, version: i32) -> Result<Change, Code> {
+        if path.contains('\0') || path::SPECIAL.contains(&path) {
+            return Err(Code::BadArguments);
+        }
+        let above = path::parent(path).ok_or(Code::BadArguments)?;
+        let mut parent = self.seen(above)?;
+        acl::check(&parent.acl, Acl::DELETE, self.proven)?;
+        let node = self.seen(path)?;
+        next_version(node.version, version)?;
+        if node.children > 0 {
+            return Err(Code::NotEmpty);
+        }
+        if self.keeps {
+            parent.children -= 1;
+            self.changed.insert(above.into(), Some(parent));
+            self.changed.insert(path.into(), None);
+        }
+        Ok(Change::Delete { path: self.known(path) })
+    }
+
+    pub(super) fn set_data(&mut self, path: &str, data: &[u8], version: i32) -> Result<Change, Code> {
+        path::validate(path)?;
+        let mut node = self.seen(path)?;
+        acl::check(&node.acl, Acl::WRITE, self.proven)?;
+        let version = next_version(node.version, version)?;
+        if self.keeps {
+            node.version = version;
+            self.changed.insert(path.into(), Some(node));
+        }
+        Ok(Change::SetData { path: self.known(path), data: shared(data), version })
+    }
+
+    pub(super) fn set_acl(&self, path: &str, asked: &[Acl], version: i32) -> Result<Change, Code> {
+        path::validate(path)?;
+        let acl = acl::fix_up(asked, self.proven)?;
+        let node = self.seen(path)?;
+        acl::check(&node.acl, Acl::ADMIN, self.proven)?;
+        let version = next_version(node.aversion, version)?;
+        Ok(Change::SetAcl { path: self.known(path), acl, version })
+    }
+
+    fn check(&self, path: &str, version: i32) -> Result<Change, Code> {
+        path::validate(path)?;
+        let node = self.seen(path)?;
+        acl::check(&node.acl, Acl::READ, self.proven)?;
+        next_version(node.version, version)?;
+        Ok(Change::Check)
+    }
+
+    /// What there is at this path for the next step.
+    fn seen(&self, path: &str) -> Result<Seen, Code> {
+        match self.changed.get(path) {
+            Some(changed) => changed.clone().ok_or(Code::NoNode),
+            None => self.tree.get(path).map(Seen::from).ok_or(Code::NoNode),
+        }
+    }
+
+    /// The path as the tree shares it.
+    fn known(&self, path: &str) -> Arc<str> {
+        self.tree.get(path).map_or_else(|| path.into(), |node| node.path.clone())
+    }
+}
+
+/// A container or a znode with a TTL that is due, as the leader itself deletes it.
+///
+/// # Errors
+/// When it must stay after all.
+pub(super) fn reap(tree: &Tree, path: &str) -> Result<Change, Code> {
+    let node = tree.get(path).ok_or(Code::NoNode)?;
+    if node.children > 0 {
+        return Err(Code::NotEmpty);
+    }
+    Ok(Change::Delete { path: node.path.clone() })
+}
+
+fn next_version(version: i32, expected: i32) -> Result<i32, Code> {
+    if expected != ANY_VERSION && expected != version { Err(Code::BadVersion) } else { Ok(version.wrapping_add(1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::apply::apply;
+    use super::super::op::Life;
+    use super::super::txn::Txn;
+    use super::*;
+
+    #[test]
+    fn the_sequence_wraps_into_negative_numbers() {
+        let mut tree = Tree::new();
+        let root = tree.find("/").unwrap();
+        tree.node_mut(root).creates = i32::MAX - 1;
+        let kind = Kind { life: Life::Ephemeral, sequential: true };
+        let mut triggers = Vec::new();
+        let mut made = |zxid| {
+            let change = Prep::new(&tree, 1, &Proven::new()).create("/n_", b"", &Acl::open(), kind, false).unwrap();
+            let path = match &change {
+                Change::Create(create) => create.path.to_string(),
+                other => panic!("{other:?}"),
+            };
+            let txn = Txn { zxid, time_ms: 0, origin: None, change };
+            apply(&mut tree, &txn, false, &mut triggers).unwrap();
+            path
+        };
+        let wanted = ["/n_2147483646", "/n_2147483647", "/n_-2147483648", "/n_-2147483647"];
+        assert_eq!([1, 2, 3, 4].map(&mut made), wanted);
+    }
+}

@@ -1,0 +1,62 @@
+//! The predecessor is watched with an exists, and when it has gone already the watch stays at the server, for a znode that will
+//! never come back. With every change in the queue they grow more.
+
+use super::case::{Case, at, sent_after};
+use crate::booth::Booth;
+use crate::coordination::Session;
+use crate::recipes::RecipeKind;
+use crate::recipes::candidate::{Answer, Armed, Candidate, Flow};
+use crate::recipes::recipe::Recipe;
+use crate::simulation::script::{Caught, Request, Step, What};
+
+/// How often the predecessor goes between list and watch.
+const ROUNDS: usize = 10;
+const ROUND_MS: u64 = 1_200;
+const STEPS: usize = 6;
+
+pub(super) const CASE: Case = Case {
+    wrong: "a watch on a predecessor that has gone already is never given back",
+    seen_in: "Curator and kazoo",
+    schedule: &SCHEDULE,
+    caught: &[Caught::Watches],
+    ..Case::of("exists-on-vanished", RecipeKind::ExistsOnVanished, RecipeKind::PredecessorWatch)
+};
+
+/// In each round the two followers stand anew, and the first one's znode goes while the other is about to watch it.
+const SCHEDULE: [Step; STEPS * ROUNDS] = {
+    let mut steps = [at(0, What::Disconnect(0)); STEPS * ROUNDS];
+    let mut i = 0;
+    while i < ROUNDS {
+        let (begin, middle) = ((1 + i as u64) * ROUND_MS, (1 + i as u64) * ROUND_MS + ROUND_MS / 2);
+        steps[STEPS * i] = at(begin, What::DeleteNode(1));
+        steps[STEPS * i + 1] = at(begin + 20, What::Disconnect(1));
+        steps[STEPS * i + 2] = at(middle, What::DeleteNode(2));
+        steps[STEPS * i + 3] = at(middle + 20, What::Disconnect(2));
+        steps[STEPS * i + 4] = sent_after(middle, 2, Request::Exists, "-n_", What::DelayRequest(50));
+        steps[STEPS * i + 5] = sent_after(middle, 2, Request::Exists, "-n_", What::DeleteNode(1));
+        i += 1;
+    }
+    steps
+};
+
+pub(in crate::recipes) struct ExistsOnVanished;
+
+impl Recipe for ExistsOnVanished {
+    async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
+        let session = candidate.session;
+        let path = format!("{}/{name}", candidate.election.path);
+        match candidate.ask(session.exists_and_watch(&path)).await? {
+            Answer::Ok((Some(_), watch)) => {
+                candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
+                Ok(true)
+            }
+            Answer::Ok((None, watch)) => {
+                candidate.left_armed.push(watch);
+                candidate.rearm(None);
+                Ok(false)
+            }
+            Answer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
+            Answer::Lost => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A session that ends during a create is taken for a connection that was lost: it is waited for, and never comes back, while its
+//! host takes the candidate for one that is about to stand.
+
+use super::case::{Case, at, sent_after};
+use crate::booth::Booth;
+use crate::coordination::{CreateMode, Created, OpError, Session, SessionState, States};
+use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::recipe::Recipe;
+use crate::recipes::{RecipeKind, names};
+use crate::simulation::script::{Caught, Request, Way, What};
+
+pub(super) const CASE: Case = Case {
+    wrong: "a session that ends during a create is waited for, for ever",
+    seen_in: "recipes that know one kind of loss",
+    // It stands anew, and its session ends before its create gets through.
+    schedule: &[
+        at(1_000, What::Resign(0)),
+        sent_after(1_000, 0, Request::Create, "-n_", What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 }),
+    ],
+    caught: &[Caught::Leaderless],
+    candidates: 1,
+    ..Case::of("forgets-session-end", RecipeKind::ForgetsSessionEnd, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct ForgetsSessionEnd;
+
+impl Recipe for ForgetsSessionEnd {
+    async fn create<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Answer<Created>> {
+        let prefix = names::prefix(&candidate.election.path, &candidate.guid);
+        let data = candidate.identity();
+        let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;
+        if let Err(OpError::Unknown | OpError::Ended(_)) = created {
+            while candidate.states.now() != SessionState::Connected {
+                candidate.states.changed().await;
+            }
+            return Ok(Answer::Lost);
+        }
+        candidate.ask(std::future::ready(created)).await
+    }
+}

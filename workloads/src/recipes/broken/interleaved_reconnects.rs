@@ -1,0 +1,53 @@
+//! Each reconnect has a handler, and they know nothing of each other. The first one finds itself at the head of the queue and
+//! hands the lead on; before that arrives the second one gives the znode up for a new one.
+
+use std::pin::pin;
+
+use futures::{FutureExt, select_biased};
+
+use super::case::{Case, at};
+use crate::booth::{Booth, Departure};
+use crate::coordination::{Session, SessionState, States};
+use crate::recipes::candidate::{Candidate, Flow, Own};
+use crate::recipes::lead::grant;
+use crate::recipes::recipe::Recipe;
+use crate::recipes::{RecipeKind, leave, queue};
+use crate::simulation::script::{Caught, What};
+
+/// How long a handler's decision is on its way, as a part of T.
+const DECISION_PER_T: u64 = 4;
+
+pub(super) const CASE: Case = Case {
+    wrong: "two handlers of reconnects interleave, and one deletes the znode that the other leads on",
+    seen_in: "CURATOR-620 and CURATOR-653",
+    schedule: &[at(1_000, What::Disconnect(0)), at(1_200, What::Disconnect(0))],
+    caught: &[Caught::Overlap, Caught::StaleWrite],
+    ..Case::of("interleaved-reconnects", RecipeKind::InterleavedReconnects, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct InterleavedReconnects;
+
+impl Recipe for InterleavedReconnects {
+    async fn take_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
+        let Own::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
+        let booth = candidate.booth;
+        let arrives = booth.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;
+        let mut decision = pin!(booth.sleep_until(arrives).fuse());
+        loop {
+            let state = select_biased! {
+                () = decision => break,
+                state = candidate.states.changed().fuse() => state,
+            };
+            match state {
+                SessionState::Ended(end) => return Err(Departure::SessionEnded(end)),
+                SessionState::Connected => {
+                    leave::delete_own::<Self, S, B>(candidate, false).await?;
+                    queue::enrol::<Self, S, B>(candidate).await?;
+                }
+                SessionState::Disconnected => {}
+            }
+        }
+        grant::<Self, S, B>(candidate, &decided_on);
+        Ok(true)
+    }
+}

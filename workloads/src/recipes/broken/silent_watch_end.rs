@@ -1,0 +1,36 @@
+//! A leader that hears of its end by the watch on its own znode alone: anything but the deletion ends that watch, and from then
+//! on it hears of nothing any more.
+
+use super::case::{Case, at};
+use crate::booth::{Booth, RevokeReason};
+use crate::coordination::{Session, Watch, WatchEvent};
+use crate::recipes::RecipeKind;
+use crate::recipes::candidate::{Candidate, Flow, Own};
+use crate::recipes::recipe::Recipe;
+use crate::simulation::script::{Caught, Way, What};
+
+pub(super) const CASE: Case = Case {
+    wrong: "the watch on the own znode ends with the session, and the leader takes no notice",
+    seen_in: "go-leaderelection",
+    schedule: &[at(1_000, What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 })],
+    caught: &[Caught::Overlap, Caught::StaleWrite],
+    ..Case::of("silent-watch-end", RecipeKind::SilentWatchEnd, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct SilentWatchEnd;
+
+impl Recipe for SilentWatchEnd {
+    async fn hold_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+        let (Own::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
+            return Ok(());
+        };
+        let event = watch.fired().await;
+        candidate.notified(node.name(), event);
+        if event != WatchEvent::Deleted {
+            // Only an order ends this.
+            std::future::pending::<()>().await;
+        }
+        candidate.revoke(RevokeReason::Deposed);
+        candidate.deposed(&node).await
+    }
+}

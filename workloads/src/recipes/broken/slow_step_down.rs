@@ -1,0 +1,31 @@
+//! What is to be done before a leader has stepped down takes longer than its session lives: meanwhile another one leads, in the
+//! same process if it comes to that.
+
+use super::case::{Case, at};
+use crate::booth::{Booth, RevokeReason};
+use crate::coordination::Session;
+use crate::recipes::RecipeKind;
+use crate::recipes::candidate::Candidate;
+use crate::recipes::recipe::Recipe;
+use crate::simulation::script::{Caught, Way, What};
+
+/// How long it takes, in halves of T.
+const TAKES_HALF_T: u64 = 3;
+
+pub(super) const CASE: Case = Case {
+    wrong: "stepping down takes longer than T, and the next one leads before it is done",
+    seen_in: "Druid #17546",
+    schedule: &[at(1_000, What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 })],
+    caught: &[Caught::Overlap, Caught::StaleWrite],
+    ..Case::of("slow-step-down", RecipeKind::SlowStepDown, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct SlowStepDown;
+
+impl Recipe for SlowStepDown {
+    async fn step_down<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) {
+        let takes_ns = TAKES_HALF_T * candidate.session.timeout_ms() * 1_000_000 / 2;
+        candidate.booth.sleep_until(candidate.booth.now() + takes_ns).await;
+        candidate.revoke(RevokeReason::SteppedDown);
+    }
+}

@@ -1,0 +1,109 @@
+//! Random schedules: faults, lost and late messages, lagging servers, and service times, all from one seed, within what
+//! ZooKeeper and a network may do. And the way back: the least of a schedule that still does what it did.
+
+use rand::RngExt as _;
+use rand::seq::IndexedRandom as _;
+use rand_chacha::ChaCha8Rng;
+
+use super::script::{Request, Step, Way, What, When};
+use super::timing::Timing;
+use crate::scenario::Cell;
+use crate::seed;
+
+/// Steps of a schedule, at most.
+const STEPS_MAX: usize = 6;
+/// Faults strike within so many session timeouts.
+const WINDOW_T: u64 = 4;
+
+const KINDS: [Request; 7] =
+    [Request::Create, Request::Children, Request::Exists, Request::Get, Request::Delete, Request::Set, Request::Any];
+
+/// A schedule and service times for a cell.
+#[must_use]
+pub fn chaos(cell: &Cell, seed: u64) -> (Vec<Step>, Timing) {
+    // Not by the cell's name: every recipe meets the same schedules.
+    let mut rng = seed::rng(seed, "", "chaos");
+    let count = rng.random_range(1..=STEPS_MAX);
+    let steps = (0..count).map(|_| step(cell, &mut rng)).collect();
+    (steps, timing(&mut rng))
+}
+
+fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
+    let t_ms = cell.timeout_granted_ms();
+    let cands = u32::try_from(cell.candidates()).unwrap_or(u32::MAX).max(1);
+    let someone = |rng: &mut ChaCha8Rng| rng.random_range(0..cands);
+    let (cand, other) = (someone(rng), someone(rng));
+    match rng.random_range(0..10) {
+        0..=5 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), what: fault(other, t_ms, rng) },
+        6..=8 => {
+            let from_start = rng.random_bool(0.3);
+            let after_ms = (!from_start).then(|| rng.random_range(0..WINDOW_T * t_ms));
+            let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
+            let when = When::Sent { cand, kind, part: "", nth: rng.random_range(1..=3), after_ms };
+            let what = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
+            Step { when, what }
+        }
+        _ => {
+            let when = When::Leads { cand, nth: rng.random_range(1..=2) };
+            Step { when, what: fault(cand, t_ms, rng) }
+        }
+    }
+}
+
+fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> What {
+    match rng.random_range(0..4) {
+        0 => What::LoseReply,
+        1 => What::LoseRequest,
+        2 => What::DelayRequest(rng.random_range(1..t_ms)),
+        _ => What::DelayReply(rng.random_range(1..t_ms)),
+    }
+}
+
+fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> What {
+    // From a hiccup to longer than anybody waits.
+    let for_ms = rng.random_range(t_ms / 20..t_ms * 5 / 2);
+    match rng.random_range(0..16) {
+        0..=2 => What::Disconnect(cand),
+        3..=5 => What::Partition { cand, way: Way::Both, for_ms },
+        6 => What::Partition { cand, way: Way::Up, for_ms },
+        7 => What::Partition { cand, way: Way::Down, for_ms },
+        8..=9 => What::Pause { cand, for_ms },
+        10..=11 => What::Crash { cand, for_ms: Some(for_ms) },
+        12..=13 => What::Resign(cand),
+        14 => What::Expire(cand),
+        _ => What::Lag { cand, by_ms: rng.random_range(1..t_ms / 2) },
+    }
+}
+
+fn timing(rng: &mut ChaCha8Rng) -> Timing {
+    let mut up_to = |most: u64| rng.random_range(1..=most);
+    Timing {
+        link_us: up_to(2_000),
+        link_jitter_us: up_to(3_000),
+        between_servers_us: up_to(2_000),
+        commit_us: up_to(5_000),
+        apply_us: up_to(500),
+        notify_us: up_to(500),
+        client_us: up_to(500),
+        ..Timing::default()
+    }
+}
+
+/// The least of a schedule that still fails: steps are left out as long as that changes nothing about it.
+#[must_use]
+pub fn smallest<T: Clone>(steps: &[T], mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
+    let mut kept = steps.to_vec();
+    let mut place = 0;
+    while place < kept.len() {
+        let mut fewer = kept.clone();
+        fewer.remove(place);
+        if fails(&fewer) {
+            kept = fewer;
+            // What could not be spared before may be now.
+            place = 0;
+        } else {
+            place += 1;
+        }
+    }
+    kept
+}

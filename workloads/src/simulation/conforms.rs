@@ -1,0 +1,175 @@
+//! Simulated sessions on the model show what every implementation of [`Session`] has to show.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+use futures::executor::LocalPool;
+
+use super::client::Owner;
+use super::script;
+use super::session::SimSession;
+use super::timing::Timing;
+use super::witness::{By, Saw, Witness};
+use super::world::{Due, NOWHERE, World, sleep_until};
+use crate::conformance::{Arm, Way, check_all};
+use crate::coordination::Session as _;
+use crate::model::{Bugs, Micros, Options};
+use crate::seed;
+
+/// As on the real servers that conform.
+const TICK_MS: u64 = 300;
+const TIMEOUT_MS: u64 = 6_000;
+const CLOSE_MAX_US: Micros = 10_000_000;
+
+/// Each linked session is on a host of its own.
+const HOSTS: u16 = 1_000;
+
+struct Deaf;
+
+impl Witness for Deaf {
+    fn saw(&self, _: Micros, _: By, _: Saw<'_>) {}
+}
+
+struct Simulated {
+    world: Rc<World>,
+    next_host: Cell<u16>,
+    next_number: Cell<u64>,
+}
+
+impl Simulated {
+    fn host_of(&self, session: &SimSession) -> u16 {
+        self.world.clients.borrow()[session.client() as usize].host
+    }
+}
+
+impl Arm for Simulated {
+    type Session = SimSession;
+
+    async fn connect(&self) -> SimSession {
+        let host = self.next_host.replace(self.next_host.get() + 1);
+        self.world.hosts.borrow_mut()[usize::from(host)].alive = true;
+        let owner = Owner { host, cand: None, told: false };
+        SimSession::connect(&self.world, owner, TIMEOUT_MS).await.expect("a session")
+    }
+
+    async fn cut(&self, session: &SimSession) {
+        self.world.reset_host(self.host_of(session));
+    }
+
+    async fn hold(&self, session: &SimSession, way: Way) {
+        let way = match way {
+            Way::Both => script::Way::Both,
+            Way::Up => script::Way::Up,
+            Way::Down => script::Way::Down,
+        };
+        self.world.hold(self.host_of(session), way);
+    }
+
+    async fn release(&self, session: &SimSession) {
+        self.world.release(self.host_of(session));
+    }
+
+    async fn take_over(&self, session: &SimSession) -> SimSession {
+        self.take_over_at(session, 0).await
+    }
+
+    fn servers(&self) -> usize {
+        self.world.servers.borrow().len()
+    }
+
+    async fn take_over_at(&self, session: &SimSession, server: usize) -> SimSession {
+        let client = self.world.take_over(session.client(), server);
+        SimSession::of(&self.world, client).await.expect("taken over")
+    }
+
+    async fn expire(&self, session: &SimSession) {
+        let (tell, told) = oneshot::channel();
+        self.world.end_session(session.id(), Some(session.client()), move |_, done| {
+            tell.send(done).expect("somebody waits for it");
+        });
+        assert_eq!(told.await, Ok(true), "the session is ended");
+    }
+
+    async fn close(&self, session: SimSession) -> bool {
+        session.close(CLOSE_MAX_US).await
+    }
+
+    async fn watch_count(&self) -> u64 {
+        let ensemble = self.world.ensemble.borrow();
+        (0..ensemble.servers()).map(|server| ensemble.metrics(server)["watch_count"] as u64).sum()
+    }
+
+    async fn sleep(&self, ms: u64) {
+        sleep_until(&self.world, NOWHERE, self.world.now() + ms * 1_000).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.world.now() / 1_000
+    }
+
+    fn fresh(&self) -> u64 {
+        self.next_number.set(self.next_number.get() + 1);
+        self.next_number.get()
+    }
+}
+
+/// What failed, on an ensemble of so many servers.
+fn failures(servers: usize, seed: u64, bugs: Bugs) -> Vec<(&'static str, String)> {
+    let options = Options {
+        servers,
+        tick_ms: TICK_MS,
+        timeout_min_ms: 2 * TICK_MS,
+        timeout_max_ms: 20 * TICK_MS,
+        bugs,
+        seed,
+        ..Options::default()
+    };
+    let mut pool = LocalPool::new();
+    let rng = seed::rng(seed, "conformance", "simulation");
+    let world = World::new(options, Timing::default(), HOSTS, rng, Rc::new(Deaf), pool.spawner());
+    (0..servers).for_each(|server| world.start_server(server));
+    world.plan(world.tick_us / 2, Due::HandOver);
+    let arm = Simulated { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
+    let (tell, mut told) = oneshot::channel();
+    world.spawn(async move {
+        let failures = check_all(&arm).await;
+        tell.send(failures).expect("somebody waits for it");
+    });
+    let failures = loop {
+        pool.run_until_stalled();
+        if let Some(failures) = told.try_recv().expect("the checks end") {
+            break failures;
+        }
+        assert!(world.step(), "nothing happens any more");
+    };
+    drop(pool);
+    world.end();
+    failures
+}
+
+#[test]
+fn a_simulated_session_conforms() {
+    for (servers, seed) in [(1, 0), (3, 1), (3, 2), (5, 3)] {
+        let failures = failures(servers, seed, Bugs::default());
+        let told: Vec<String> = failures.iter().map(|(check, why)| format!("{check}: {why}")).collect();
+        assert!(told.is_empty(), "{servers} servers: {} checks failed:\n{}", told.len(), told.join("\n"));
+    }
+}
+
+#[test]
+fn known_bugs_of_servers_do_not_conform() {
+    let caught = |bugs| failures(3, 1, bugs).into_iter().map(|(check, _)| check).collect::<Vec<_>>();
+    let forgets = caught(Bugs { forget_missed_events: true, ..Bugs::default() });
+    assert_eq!(
+        forgets,
+        [
+            "watches::what_happened_meanwhile_is_told_after_a_reconnect",
+            "watches::many_watches_are_set_again_at_once",
+            "watches::one_deleted_and_made_again_meanwhile_has_changed",
+        ]
+    );
+    let keeps = caught(Bugs { keep_ephemerals: true, ..Bugs::default() });
+    assert!(keeps.contains(&"sessions::a_close_is_answered_and_takes_the_ephemerals"), "{keeps:?}");
+    assert!(keeps.contains(&"sessions::a_long_silence_ends_the_session"), "{keeps:?}");
+}

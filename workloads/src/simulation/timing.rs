@@ -1,0 +1,59 @@
+//! How long everything takes: the service times of servers, network and clients. Everything that is served waits for what came
+//! before it, so that herds and bursts cost what they cost by themselves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Micros;
+
+/// Service times, each in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timing {
+    /// One way from a host to a server, at least.
+    pub link_us: Micros,
+    /// And up to so much more, evenly distributed; messages of one connection stay in order.
+    pub link_jitter_us: Micros,
+    /// One way between servers.
+    pub between_servers_us: Micros,
+    /// A server's time for a new connection's first request.
+    pub connect_us: Micros,
+    /// A server's time for a ping.
+    pub ping_us: Micros,
+    /// A server's time for a read.
+    pub read_us: Micros,
+    /// A server's time to take a write in or pass it on.
+    pub write_us: Micros,
+    /// The leader's time to order a write.
+    pub order_us: Micros,
+    /// From the order of a write to its commit: the quorum's logs.
+    pub commit_us: Micros,
+    /// A follower's time to apply a committed write.
+    pub apply_us: Micros,
+    /// A server's time for each notification, one after the other.
+    pub notify_us: Micros,
+    /// A host's time for each message that it gets.
+    pub client_us: Micros,
+    /// One way from a host to the resource.
+    pub resource_us: Micros,
+}
+
+impl Default for Timing {
+    /// About what three servers on one machine take.
+    fn default() -> Self {
+        Self {
+            link_us: 60,
+            link_jitter_us: 40,
+            between_servers_us: 60,
+            connect_us: 100,
+            ping_us: 10,
+            read_us: 30,
+            write_us: 40,
+            order_us: 40,
+            commit_us: 300,
+            apply_us: 20,
+            notify_us: 10,
+            client_us: 20,
+            resource_us: 60,
+        }
+    }
+}

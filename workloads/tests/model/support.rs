@@ -1,0 +1,238 @@
+//! An ensemble with clients that send what they are told and keep what they hear.
+
+use std::collections::BTreeMap;
+
+use hustings_workloads::model::{
+    Acl, Code, Conn, Connect, Connected, Ensemble, Event, EventKind, Kind, Life, Micros, Options, Output, Request,
+    Response, Role, Server, SessionId, Ticket, Zxid, settle,
+};
+
+pub(crate) const MS: Micros = 1_000;
+
+/// What a connection has heard, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Heard {
+    Connected(Connected),
+    Reply(i32, Zxid, Result<Response, Code>),
+    Event(EventKind, String),
+    Close,
+}
+
+/// A driver that delivers nothing by itself, unless [`settle`](Self::settle) is called.
+pub(crate) struct Bench {
+    pub(crate) ensemble: Ensemble,
+    pub(crate) now: Micros,
+    next_conn: Conn,
+    next_xid: i32,
+    pub(crate) heard: BTreeMap<Conn, Vec<Heard>>,
+    pub(crate) roles: Vec<(Server, Role)>,
+    /// Tickets that wait for `order`.
+    pub(crate) tickets: Vec<(Server, Ticket)>,
+    pub(crate) committed: Vec<Zxid>,
+}
+
+/// A client's side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Client {
+    pub(crate) server: Server,
+    pub(crate) conn: Conn,
+    pub(crate) session: SessionId,
+    pub(crate) password: [u8; 16],
+}
+
+pub(crate) fn options(servers: usize) -> Options {
+    Options { servers, tick_ms: 100, timeout_min_ms: 200, timeout_max_ms: 2_000, seed: 7, ..Options::default() }
+}
+
+impl Bench {
+    /// All servers serve, the last one leads.
+    pub(crate) fn new(options: Options) -> Self {
+        let servers = options.servers;
+        let mut bench = Self::down(options);
+        (0..servers).for_each(|server| bench.ensemble.start(0, server));
+        bench.run_to(400 * MS);
+        bench.roles.clear();
+        bench
+    }
+
+    pub(crate) fn down(options: Options) -> Self {
+        Self {
+            ensemble: Ensemble::new(options),
+            now: 0,
+            next_conn: 0,
+            next_xid: 0,
+            heard: BTreeMap::new(),
+            roles: Vec::new(),
+            tickets: Vec::new(),
+            committed: Vec::new(),
+        }
+    }
+
+    /// Takes what comes out, and carries nothing.
+    pub(crate) fn collect(&mut self) {
+        while let Some(output) = self.ensemble.pop() {
+            match output {
+                Output::Forward { server, ticket, .. } => self.tickets.push((server, ticket)),
+                Output::Committed { zxid } => self.committed.push(zxid),
+                other => note(&mut self.heard, &mut self.roles, other),
+            }
+        }
+    }
+
+    /// Carries everything everywhere.
+    pub(crate) fn settle(&mut self) {
+        for (server, ticket) in std::mem::take(&mut self.tickets) {
+            if let Some(zxid) = self.ensemble.order(self.now, ticket) {
+                self.ensemble.apply(self.now, server, zxid);
+            }
+        }
+        let Self { ensemble, heard, roles, now, .. } = self;
+        settle(ensemble, *now, |output| note(heard, roles, output));
+        if let Some(zxid) = std::mem::take(&mut self.committed).last() {
+            (0..self.ensemble.servers()).for_each(|server| self.ensemble.apply(self.now, server, *zxid));
+            self.settle();
+        }
+    }
+
+    /// Lets time pass, stopping wherever something is due, and carries everything.
+    pub(crate) fn run_to(&mut self, until: Micros) {
+        while let Some(due) = self.ensemble.due().filter(|due| *due <= until) {
+            assert!(due >= self.now, "due at {due}, and it is {}", self.now);
+            self.now = due;
+            self.ensemble.advance(due);
+            self.settle();
+            assert!(self.ensemble.due().is_none_or(|next| next > due), "nothing is due twice");
+        }
+        self.now = self.now.max(until);
+    }
+
+    pub(crate) fn leader(&self) -> Server {
+        self.ensemble.leader().expect("somebody leads")
+    }
+
+    pub(crate) fn follower(&self) -> Server {
+        (0..self.ensemble.servers()).find(|s| self.ensemble.role(*s) == Role::Following).expect("somebody follows")
+    }
+
+    pub(crate) fn ask(&mut self, server: Server, ask: Connect) -> Conn {
+        self.next_conn += 1;
+        self.heard.insert(self.next_conn, Vec::new());
+        self.ensemble.connect(self.now, server, self.next_conn, ask);
+        self.next_conn
+    }
+
+    /// A new session.
+    pub(crate) fn connect(&mut self, server: Server, timeout_ms: i32) -> Client {
+        let conn = self.ask(server, Connect { timeout_ms, ..Connect::default() });
+        self.settle();
+        self.connected(server, conn)
+    }
+
+    /// The same session over another connection.
+    pub(crate) fn reconnect(&mut self, client: Client, server: Server) -> Client {
+        let Client { session, password, .. } = client;
+        let conn = self.ask(server, Connect { session, password, timeout_ms: 1_000, ..Connect::default() });
+        self.settle();
+        self.connected(server, conn)
+    }
+
+    fn connected(&mut self, server: Server, conn: Conn) -> Client {
+        let heard = self.take(conn);
+        let [Heard::Connected(answer)] = heard.as_slice() else { panic!("{heard:?}") };
+        Client { server, conn, session: answer.session, password: answer.password }
+    }
+
+    pub(crate) fn send(&mut self, client: Client, request: Request) -> i32 {
+        self.next_xid += 1;
+        self.ensemble.request(self.now, client.server, client.conn, self.next_xid, request);
+        self.next_xid
+    }
+
+    pub(crate) fn ping(&mut self, client: Client) {
+        self.ensemble.ping(self.now, client.server, client.conn);
+    }
+
+    /// Everything that the connection has heard since the last time.
+    pub(crate) fn take(&mut self, conn: Conn) -> Vec<Heard> {
+        self.heard.get_mut(&conn).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Events that the connection has heard; it must have heard nothing else.
+    pub(crate) fn events(&mut self, client: Client) -> Vec<(EventKind, String)> {
+        let event = |heard| match heard {
+            Heard::Event(kind, path) => (kind, path),
+            other => panic!("an event, and not {other:?}"),
+        };
+        self.take(client.conn).into_iter().map(event).collect()
+    }
+
+    /// Sends, carries everything, and gives the answer.
+    pub(crate) fn call(&mut self, client: Client, request: Request) -> Result<Response, Code> {
+        let xid = self.send(client, request);
+        self.settle();
+        let heard = self.heard.get_mut(&client.conn).expect("it is connected");
+        let at = heard.iter().position(|heard| matches!(heard, Heard::Reply(of, ..) if *of == xid));
+        let Some(at) = at else { panic!("no answer in {heard:?}") };
+        let Heard::Reply(_, _, result) = heard.remove(at) else { unreachable!() };
+        result
+    }
+
+    pub(crate) fn create(&mut self, client: Client, path: &str) -> Result<Response, Code> {
+        self.call(client, create(path, Life::Persistent))
+    }
+
+    pub(crate) fn metric(&self, server: Server, name: &str) -> u64 {
+        self.ensemble.metrics(server)[name] as u64
+    }
+
+    pub(crate) fn exists(&self, server: Server, path: &str) -> bool {
+        self.ensemble.znodes(server).any(|znode| znode.path == path)
+    }
+}
+
+fn note(heard: &mut BTreeMap<Conn, Vec<Heard>>, roles: &mut Vec<(Server, Role)>, output: Output) {
+    let mut add = |conn, what| heard.entry(conn).or_default().push(what);
+    match output {
+        Output::Connected { conn, answer, .. } => add(conn, Heard::Connected(answer)),
+        Output::Reply { conn, xid, zxid, result, .. } => add(conn, Heard::Reply(xid, zxid, result)),
+        Output::Event { conn, event: Event { kind, path, .. }, .. } => add(conn, Heard::Event(kind, path)),
+        Output::Close { conn, .. } => add(conn, Heard::Close),
+        Output::Role { server, role } => roles.push((server, role)),
+        Output::Forward { .. } | Output::Committed { .. } => panic!("these are carried"),
+        Output::Changed { .. } => panic!("nobody asked for it"),
+    }
+}
+
+pub(crate) fn create(path: &str, life: Life) -> Request {
+    let kind = Kind { life, sequential: false };
+    Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
+}
+
+pub(crate) fn sequential(path: &str) -> Request {
+    let kind = Kind { life: Life::Ephemeral, sequential: true };
+    Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
+}
+
+pub(crate) fn delete(path: &str) -> Request {
+    Request::Delete { path: path.into(), version: -1 }
+}
+
+pub(crate) fn set(path: &str, data: &str) -> Request {
+    Request::SetData { path: path.into(), data: data.into(), version: -1 }
+}
+
+pub(crate) fn get(path: &str, watch: bool) -> Request {
+    Request::GetData { path: path.into(), watch }
+}
+
+pub(crate) fn exists(path: &str, watch: bool) -> Request {
+    Request::Exists { path: path.into(), watch }
+}
+
+pub(crate) fn children(path: &str, watch: bool) -> Request {
+    Request::GetChildren { path: path.into(), watch, with_stat: false }
+}
+
+pub(crate) fn made(path: &str) -> Result<Response, Code> {
+    Ok(Response::Created { path: path.into(), stat: None })
+}
