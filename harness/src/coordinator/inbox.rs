@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::clock;
 use crate::coordinator::hosts::Inbound;
 use crate::coordinator::stage::Stage;
+use crate::host::said;
 use crate::protocol::{FromHost, ToHost};
 
 /// Serves all hosts of a cell until the last sender is gone.
@@ -72,18 +73,7 @@ fn take(stage: &Rc<Stage>, host: u16, life: u32, message: FromHost) {
 fn write(stage: &Stage, host: u16, cand: u32, token: Token) {
     let Some(group) = stage.leaders.borrow().group_of(cand) else { return };
     let taken = stage.resource.borrow_mut().write(group as usize, cand, token);
-    stage.journal.push(&Event::Write {
-        t: clock::now(),
-        seq: taken.seq,
-        group,
-        cand,
-        host,
-        czxid: token.czxid,
-        session: token.session,
-        unfenced_stale: taken.unfenced_stale,
-        fenced_rejected: taken.fenced_rejected,
-        fenced_stale: taken.fenced_stale,
-    });
+    stage.journal.push(&said::written(clock::now(), group, (cand, host), token, taken));
 }
 
 /// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.

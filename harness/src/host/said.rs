@@ -1,8 +1,9 @@
 //! What candidates say, in the words of the record.
 
 use hustings_reports::record::{Event, LeaveHow, Nanos, NotifiedKind, Reason, SessionChange};
-use hustings_workloads::booth::{Departure, Report, RevokeReason};
+use hustings_workloads::booth::{Departure, Report, RevokeReason, Token};
 use hustings_workloads::coordination::{SessionEnd, SessionState, WatchEvent};
+use hustings_workloads::resource::Taken;
 
 /// A report of a candidate. `requests`: sent since it joined or was last notified.
 pub(crate) fn report(t: Nanos, cand: u32, session: i64, requests: u32, report: &Report<'_>) -> Event {
@@ -33,6 +34,22 @@ pub(crate) fn left(t: Nanos, cand: u32, session: i64, departure: &Departure) -> 
         Departure::Failed(why) => (LeaveHow::Failed(why.clone()), None),
     };
     Event::Left { t, cand, session, how, delete }
+}
+
+/// A write of the leader's, a candidate on its host, and what the resource's ledgers made of it.
+pub(crate) fn written(t: Nanos, group: u32, (cand, host): (u32, u16), token: Token, taken: Taken) -> Event {
+    Event::Write {
+        t,
+        seq: taken.seq,
+        group,
+        cand,
+        host,
+        czxid: token.czxid,
+        session: token.session,
+        unfenced_stale: taken.unfenced_stale,
+        fenced_rejected: taken.fenced_rejected,
+        fenced_stale: taken.fenced_stale,
+    }
 }
 
 /// A state of a session.

@@ -227,18 +227,7 @@ impl Witness for Recorder {
                 evidence,
                 touches: touches.into_iter().map(|(session, at)| Touch { session, last_up: ns(at) }).collect(),
             },
-            Saw::Write { group, cand, host, token, taken } => Event::Write {
-                t,
-                seq: taken.seq,
-                group,
-                cand,
-                host,
-                czxid: token.czxid,
-                session: token.session,
-                unfenced_stale: taken.unfenced_stale,
-                fenced_rejected: taken.fenced_rejected,
-                fenced_stale: taken.fenced_stale,
-            },
+            Saw::Write { group, cand, host, token, taken } => said::written(t, group, (cand, host), token, taken),
             Saw::Fence { group, by, old, how, done } => {
                 Event::Fence { t, group, by, old_czxid: old.czxid, old_session: old.session, how: how.to_owned(), done }
             }

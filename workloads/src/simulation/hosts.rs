@@ -10,7 +10,7 @@ use super::seat::Seat;
 use super::stage::Stage;
 use super::witness::{By, Saw};
 use super::world::Due;
-use crate::booth::{Predecessor, Token};
+use crate::booth::Predecessor;
 use crate::model::Micros;
 
 /// A supervisor starts a fenced host again after this.
@@ -94,7 +94,7 @@ impl Stage {
     }
 
     /// Fences a former leader off by killing its host, if it still leads there; a supervisor starts it again.
-    pub(super) fn fell(self: &Rc<Self>, old: &Predecessor, _: Token) {
+    pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
         let leads = self.seat(old.candidate).is_some_and(|seat| seat.host == old.host && !seat.dead.get());
         if leads && self.kill_host(old.host) {
             let (stage, host) = (self.clone(), old.host);

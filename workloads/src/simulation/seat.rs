@@ -177,7 +177,7 @@ impl Booth for Held {
         }
     }
 
-    async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String> {
+    async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
         let (seat, world) = (&self.0, &self.0.stage.world);
         sleep_until(world, seat.host, world.now() + world.timing.resource_us).await;
         let (how, done) = match seat.stage.cell.fencing {
@@ -189,7 +189,7 @@ impl Booth for Held {
             // A host cannot outlive its own fencing.
             FencingMethod::Kill if old.host == seat.host => ("none", false),
             FencingMethod::Kill => {
-                seat.stage.fell(old, new);
+                seat.stage.fell(old);
                 ("kill", false)
             }
         };

@@ -79,25 +79,25 @@ impl World {
             client.watches = Watches::default();
             client.conn.take()
         });
-        if let Some(conn) = conn {
-            let open = std::mem::replace(&mut self.lines.borrow_mut()[conn as usize].client_open, false);
-            if open {
-                self.send_up(id, conn, Up::Closed, 0);
-            }
+        self.hang_up(id, conn);
+    }
+
+    /// Closes this end of the connection, if there is one that is open.
+    fn hang_up(&self, id: ClientId, conn: Option<Conn>) {
+        let Some(conn) = conn else { return };
+        let open = std::mem::replace(&mut self.lines.borrow_mut()[conn as usize].client_open, false);
+        if open {
+            self.send_up(id, conn, Up::Closed, 0);
         }
     }
+
     pub(in crate::simulation) fn ended(self: &Rc<Self>, id: ClientId, end: SessionEnd) {
         let (pending, waiting, watches, conn) = self.with(id, |client| {
             client.next_era();
             let asked = (std::mem::take(&mut client.pending), std::mem::take(&mut client.waiting));
             (asked.0, asked.1, std::mem::take(&mut client.watches), client.conn.take())
         });
-        if let Some(conn) = conn {
-            let open = std::mem::replace(&mut self.lines.borrow_mut()[conn as usize].client_open, false);
-            if open {
-                self.send_up(id, conn, Up::Closed, 0);
-            }
-        }
+        self.hang_up(id, conn);
         self.change(id, SessionState::Ended(end));
         let error = || Err(OpError::Ended(end));
         pending.into_iter().for_each(|(_, slot)| answer(&slot, error()));
@@ -112,12 +112,7 @@ impl World {
             client.ready = false;
             client.conn.take()
         });
-        if let Some(conn) = conn {
-            let open = std::mem::replace(&mut self.lines.borrow_mut()[conn as usize].client_open, false);
-            if open {
-                self.send_up(id, conn, Up::Closed, 0);
-            }
-        }
+        self.hang_up(id, conn);
         let pending = self.with(id, |client| std::mem::take(&mut client.pending));
         let served = self.with(id, |client| client.state == SessionState::Connected);
         if !served {
