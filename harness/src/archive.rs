@@ -8,6 +8,10 @@ use anyhow::Context as _;
 use hustings_reports::record::{CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SegmentEntry, seal_segment};
 use rustix::fs::Access;
 
+const SCENARIO_FILE: &str = "scenario.toml";
+/// Between the scenario as it was given and, in comments, with everything resolved.
+const RESOLVED: &str = "# ---- resolved, with --set and --seed";
+
 /// A record being written.
 pub struct Archive {
     folder: PathBuf,
@@ -48,9 +52,8 @@ impl Archive {
         let what = || format!("the record's folder {}", folder.display());
         Self::check(folder)?;
         std::fs::create_dir_all(folder.join("events")).with_context(what)?;
-        let scenario =
-            format!("{scenario_verbatim}\n# ---- resolved, with --set and --seed\n{}", commented(scenario_resolved));
-        std::fs::write(folder.join("scenario.toml"), scenario).with_context(what)?;
+        let scenario = format!("{scenario_verbatim}\n{RESOLVED}\n{}", commented(scenario_resolved));
+        std::fs::write(folder.join(SCENARIO_FILE), scenario).with_context(what)?;
         let archive = Self { folder: folder.to_owned(), manifest };
         save(folder, &archive.manifest)?;
         Ok(archive)
@@ -115,6 +118,19 @@ impl Archive {
         replace(&path, content.as_bytes()).with_context(|| path.display().to_string())?;
         Ok(path)
     }
+}
+
+/// The scenario of the record in this folder, with everything resolved, as TOML.
+///
+/// # Errors
+/// When it cannot be read, or holds no resolved scenario.
+pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
+    let path = folder.join(SCENARIO_FILE);
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let resolved =
+        text.split_once(RESOLVED).with_context(|| format!("{}: no resolved scenario in it", path.display()))?;
+    let lines = resolved.1.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! The harness: all input and output. It makes happen what the workloads say, and writes down what did.
 
 pub mod archive;
+pub mod calibrate;
 pub mod capacity;
 pub mod child;
 pub mod clock;

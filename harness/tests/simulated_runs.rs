@@ -27,12 +27,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 const SMALL: [&str; 4] = ["--set", "election.groups=3", "--set", "matrix.recipe=[\"naive\",\"lock-race\"]"];
 
-#[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+/// Simulates a scenario twice with one seed and once with another.
+fn assert_the_same_again(scenario: &str, sets: &[&str]) {
     let bench = Bench::new();
     let simulate = |out: &str, seed: &str| {
-        let ran =
-            bench.run(&[&["simulate", "quick", "--out", out, "--seed", seed, "--quiet"][..], &SMALL[..]].concat());
+        let command = ["simulate", scenario, "--out", out, "--seed", seed, "--quiet"];
+        let ran = bench.run(&[&command[..], sets].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
         files(&bench.path(out))
     };
@@ -43,6 +43,16 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
         assert!(again[name] == *content, "{name} differs");
     }
     assert!(other.values().ne(one.values()));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+    assert_the_same_again("quick", &SMALL);
+}
+
+#[test]
+fn so_it_does_where_servers_are_watched_and_probes_write() {
+    assert_the_same_again("quorum-loss", &["--set", "election.groups=5", "--set", "matrix.fault=[\"kill\",\"pause\"]"]);
 }
 
 #[test]
@@ -121,4 +131,31 @@ fn what_cannot_be_simulated_is_refused_before_anything_is_written() {
         assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
     }
     assert!(!bench.path("runs").exists());
+}
+
+#[test]
+fn a_host_that_is_killed_for_good_is_not_waited_for() {
+    let bench = Bench::new();
+    let ran = bench.run(&["simulate", "million", "--set", "election.groups=30", "--out", "out", "--json", "-q"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let (recorded, groups) = (&summary["recorded_ns"], &summary["cells"][0]["leaderless"]["groups_at_end"]);
+    // 94 s of measuring; a drain that waits in vain would take 120 s more.
+    assert!(recorded.as_u64().is_some_and(|ns| ns < 130_000_000_000), "{recorded}");
+    assert_eq!(groups, 0);
+}
+
+#[test]
+fn every_known_bug_is_told_with_the_schedule_that_shows_it() {
+    let bench = Bench::new();
+    let ran = bench.run(&["simulate", "--known", "--seeds", "0..100"]);
+    // A hundred random schedules are too few for some.
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert!(
+        lines.len() > 25 && lines[..lines.len() - 1].iter().all(|l| l.contains("caught on its schedule")),
+        "{lines:#?}"
+    );
+    assert!(lines.iter().any(|l| l.contains("by seed 0,")) && lines.iter().any(|l| l.contains("by NONE of 100")));
+    assert_eq!(bench.run(&["simulate", "--known"]).code, 0);
 }

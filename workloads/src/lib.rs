@@ -10,3 +10,4 @@ pub mod resource;
 pub mod scenario;
 pub mod seed;
 pub mod simulation;
+pub mod write_gaps;

@@ -1,5 +1,6 @@
 //! Plans: when faults strike and whom.
 
+use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
 use hustings_workloads::scenario::{Cell, FaultKind, Scenario, placement};
 use proptest::prelude::*;
@@ -169,4 +170,22 @@ proptest! {
             prop_assert_eq!(pair[0].id + 1, pair[1].id);
         }
     }
+}
+
+#[test]
+fn faults_on_single_candidates_are_one_each_and_those_on_hosts_stay_whole() {
+    let placed = vec![(0, 0), (0, 1), (1, 1), (1, 0)];
+    let mut leaders = Leaders::new(2, placed);
+    let token = |session| Some(hustings_workloads::booth::Token { czxid: 1, session });
+    leaders.believe(1, token(1));
+    leaders.believe(2, token(2));
+    let hit = Hit { hosts: vec![1], cands: vec![1, 2], groups: vec![0, 1], servers: Vec::new() };
+    let one = |cand, group| Hit { hosts: vec![1], cands: vec![cand], groups: vec![group], servers: Vec::new() };
+    let per_candidate = cell(&[]);
+    let split = |cell: &Cell, kind| hit.clone().split(cell, kind, &leaders);
+    assert_eq!(split(&per_candidate, FaultKind::Resign), [one(1, 0), one(2, 1)]);
+    assert_eq!(split(&per_candidate, FaultKind::Expire), [one(1, 0), one(2, 1)]);
+    assert_eq!(split(&per_candidate, FaultKind::Crash), std::slice::from_ref(&hit));
+    let per_host = cell(&["election.sessions=per-host"]);
+    assert_eq!(split(&per_host, FaultKind::Expire), std::slice::from_ref(&hit));
 }

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 
 mod borrowed;
+mod calibrate;
 mod clean;
 mod doctor;
 mod embedded;
@@ -37,6 +38,7 @@ struct Cli {
 enum Command {
     Run(Box<run::RunArgs>),
     Simulate(Box<simulate::SimulateArgs>),
+    Calibrate(calibrate::CalibrateArgs),
     List(list::ListArgs),
     Check(report::CheckArgs),
     Report(report::ReportArgs),
@@ -88,6 +90,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
             Ok(if in_order { Exit::Pass } else { Exit::Infrastructure })
         }
         Command::Simulate(args) => simulate::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => Ok(list::run(&args)),
         Command::Check(args) => report::check(&args),
         Command::Report(args) => report::report(&args),

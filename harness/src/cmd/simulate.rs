@@ -1,10 +1,12 @@
 //! `hustings simulate`: a scenario in virtual time, or a search for a schedule that breaks it.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario};
 use hustings_workloads::simulation::{Course, Timing};
 
@@ -15,7 +17,7 @@ use crate::cmd::run::text;
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
-use crate::simulate::{Found, Search, SimulateOptions, of_seed, run as simulate, search, shrink};
+use crate::simulate::{EXCUSED, Found, Search, SimulateOptions, hunt, of_seed, run as simulate, search, shrink};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -33,6 +35,7 @@ const DEFAULT_SEED: u64 = 1;
                                                    until one shows what must not be; prints the least schedule that does
   hustings simulate quick --schedule 4711 --steps 0,3
                                                    one of those schedules again, to a record and a report
+  hustings simulate --known --seeds 0..10000       every known bug, on its own schedule and on random ones until one shows it
 
 Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure")]
 pub(super) struct SimulateArgs {
@@ -49,8 +52,12 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,
     /// Go on after the first seed that shows something
-    #[arg(long, requires = "seeds")]
+    #[arg(long, requires = "seeds", conflicts_with = "known")]
     all: bool,
+    /// No scenario: every known bug of elections, on the schedule that must show it, and with --seeds on random ones until it
+    /// shows what its sound counterpart does not
+    #[arg(long, conflicts_with_all = ["set", "seed", "schedule", "timing", "out", "json"])]
+    known: bool,
     /// Run the random schedule of this seed, to a record
     #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
     schedule: Option<u64>,
@@ -82,6 +89,9 @@ fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
 
 /// Simulates. The result is the exit code of the verdict.
 pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
+    if args.known {
+        return known_bugs(args);
+    }
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     match &args.seeds {
@@ -90,15 +100,16 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn timing(args: &SimulateArgs) -> Result<Timing, Failure> {
-    let Some(path) = &args.timing else { return Ok(Timing::default()) };
+/// The service times in this file, or else those that are assumed.
+pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
+    let Some(path) = path else { return Ok(Timing::default()) };
     let read = std::fs::read_to_string(path).with_context(|| path.display().to_string());
     let parsed = read.and_then(|text| toml::from_str(&text).with_context(|| path.display().to_string()));
     parsed.map_err(Failure::usage)
 }
 
 fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> Result<Exit, Failure> {
-    let mut timing = timing(args)?;
+    let mut timing = timing(args.timing.as_deref())?;
     let mut seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     let mut course = None;
     if let Some(schedule) = args.schedule {
@@ -169,6 +180,8 @@ fn for_search(mut cell: Cell) -> Cell {
     cell.phases.warm_up_ms = 0;
     // Long enough for the sessions of processes that died and came back to expire.
     cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
+    // Random schedules leave the servers alone.
+    cell.watch_ms = None;
     // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
     cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
     cell
@@ -188,31 +201,69 @@ fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u
             continue;
         }
         tried.push(own.clone());
-        let found = search_one(args, &own, seeds.clone())?;
-        if let Some(found) = found {
+        for (first, count) in by_kind(search_one(args, &own, seeds.clone())?) {
             exit = Exit::Fail;
-            let (steps, schedule) = shrink(&own, Bugs::default(), &found).map_err(Failure::infrastructure)?;
-            let what: Vec<String> = found.caught.iter().map(|caught| format!("{caught:?}")).collect();
-            println!("{}: seed {} shows {}", cell.name, found.seed, what.join(", "));
-            schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
-            let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
-            println!(
-                "  again: hustings simulate {}{sets} --cell {} --schedule {} --steps {}",
-                args.scenario,
-                cell.name,
-                found.seed,
-                list(&steps)
-            );
+            tell_found(args, &cell.name, &own, &first, count)?;
         }
     }
     Ok(exit)
 }
 
-fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> Result<Option<Found>, Failure> {
+/// The first seed that shows each kind of trouble, and how many do.
+fn by_kind(found: Vec<Found>) -> Vec<(Found, usize)> {
+    let mut kinds: Vec<(Found, usize)> = Vec::new();
+    for found in found {
+        match kinds.iter_mut().find(|(first, _)| first.caught == found.caught) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((found, 1)),
+        }
+    }
+    kinds
+}
+
+/// Prints the least schedule that shows it, and how to see it again.
+fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, count: usize) -> Result<(), Failure> {
+    let (steps, schedule) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
+    let what: Vec<String> = found.caught.iter().map(|caught| format!("{caught:?}")).collect();
+    let like_it = if count > 1 { format!(", the first of {count}") } else { String::new() };
+    println!("{name}: seed {} shows {}{like_it}", found.seed, what.join(", "));
+    schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
+    let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
+    println!(
+        "  again: hustings simulate {}{sets} --cell {name} --schedule {} --steps {}",
+        args.scenario,
+        found.seed,
+        list(&steps)
+    );
+    Ok(())
+}
+
+/// Whether every known bug is caught: exit code 1 if not.
+fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
+    let (mut missed, began) = (0, clock::now());
+    for case in cases() {
+        let began = clock::now();
+        let hunted = hunt(case, args.seeds.clone()).map_err(Failure::infrastructure)?;
+        missed += u32::from(!hunted.is_caught());
+        println!("{:<28} {hunted}; {:.1} s", case.name, (clock::now() - began) as f64 / 1e9);
+    }
+    let seconds = (clock::now() - began) as f64 / 1e9;
+    println!("{} known bugs, {missed} not caught; {seconds:.0} s", cases().len());
+    Ok(if missed == 0 { Exit::Pass } else { Exit::Fail })
+}
+
+fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> Result<Vec<Found>, Failure> {
     let total = seeds.end - seeds.start;
     let progress = Progress::new(total, std::io::stderr().is_terminal(), args.quiet);
     let began = clock::now();
-    let wanted = Search { cell: cell.clone(), seeds, bugs: Bugs::default(), first_only: !args.all };
+    let wanted = Search {
+        cell: cell.clone(),
+        seeds,
+        bugs: Bugs::default(),
+        excused: BTreeSet::from(EXCUSED),
+        against: None,
+        first_only: !args.all,
+    };
     let searched = search(&wanted, |done| {
         if done % 100 == 0 {
             progress.now(&format!("{} {}: {done} of {total} seeds", cell.recipe, cell.step_down));
@@ -233,5 +284,5 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
         searched.apart,
         searched.not_enrolled,
     );
-    Ok(searched.found.into_iter().next())
+    Ok(searched.found)
 }

@@ -19,6 +19,6 @@ mod ways;
 mod write_probe;
 
 pub use run::{Outcome, RunError, RunOptions, default_folder, run};
-pub(crate) use schedule::recorded;
+pub(crate) use schedule::struck;
 pub use stage::Stage;
 pub(crate) use stage::writer_name;

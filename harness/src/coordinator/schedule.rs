@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hustings_reports::record::{Event, FaultKind as Recorded, ReceiptStage};
 use hustings_workloads::plan::{Hit, LeaderView, Plan, PlannedFault, resolve};
-use hustings_workloads::scenario::{FaultKind, SessionUse};
+use hustings_workloads::scenario::FaultKind;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -32,7 +32,8 @@ async fn carry_out(stage: &Rc<Stage>, plan: &Plan, seed: u64) {
             servers_are_back(stage).await;
         }
         let hit = aim(stage, seed, planned);
-        for hit in split(stage, planned.kind, hit) {
+        let hits = hit.split(&stage.cell, planned.kind, &stage.leaders.borrow());
+        for hit in hits {
             mark(stage, planned.kind, &hit);
             running.spawn_local(one(stage.clone(), planned.clone(), hit, intended, end));
         }
@@ -65,48 +66,9 @@ fn unmark(stage: &Stage, kind: FaultKind, hit: &Hit) {
     }
 }
 
-/// Faults on single candidates are one fault each, with a receipt each. Candidates that share a session expire together.
-fn split(stage: &Stage, kind: FaultKind, hit: Hit) -> Vec<Hit> {
-    let leaders = stage.leaders.borrow();
-    match kind {
-        FaultKind::Expire if stage.cell.sessions == SessionUse::PerHost => {
-            let led = leaders.of_groups();
-            let of_host = |&host: &u16| {
-                let on_host = |cand: &u32| leaders.host_of(*cand) == Some(host);
-                let cands: Vec<u32> = hit.cands.iter().copied().filter(on_host).collect();
-                let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
-                let groups = hit.groups.iter().copied().filter(led_there).collect();
-                Hit { hosts: vec![host], cands, groups, servers: Vec::new() }
-            };
-            hit.hosts.iter().map(of_host).collect()
-        }
-        FaultKind::Resign | FaultKind::Expire => {
-            let one = |&cand: &u32| {
-                let group = leaders.group_of(cand);
-                let groups = group.filter(|group| hit.groups.contains(group)).into_iter().collect();
-                let hosts = leaders.host_of(cand).into_iter().collect();
-                Hit { hosts, cands: vec![cand], groups, servers: Vec::new() }
-            };
-            hit.cands.iter().map(one).collect()
-        }
-        _ => vec![hit],
-    }
-}
-
 async fn one(stage: Rc<Stage>, planned: PlannedFault, hit: Hit, intended: u64, end: u64) {
     let id = stage.next_fault();
-    stage.journal.push(&Event::Fault {
-        id,
-        kind: recorded(planned.kind),
-        t: clock::now(),
-        intended,
-        for_ms: planned.for_ms,
-        hosts: hit.hosts.clone(),
-        cands: hit.cands.clone(),
-        groups: hit.groups.clone(),
-        servers: hit.servers.clone(),
-        detail: format!("{:?}", planned.target),
-    });
+    stage.journal.push(&struck(id, clock::now(), intended, &planned, &hit));
     let injury = faults::inject(&stage, id, &planned, &hit).await;
     let heal_at = match (planned.kind, planned.for_ms) {
         // A server stays away until the measuring ends; the next cell needs it again.
@@ -156,8 +118,24 @@ fn aim(stage: &Stage, seed: u64, planned: &PlannedFault) -> Hit {
     resolve(&stage.cell, seed, planned, view)
 }
 
+/// A fault that strikes at `t`, as the record has it.
+pub(crate) fn struck(id: u32, t: u64, intended: u64, planned: &PlannedFault, hit: &Hit) -> Event {
+    Event::Fault {
+        id,
+        kind: recorded(planned.kind),
+        t,
+        intended,
+        for_ms: planned.for_ms,
+        hosts: hit.hosts.clone(),
+        cands: hit.cands.clone(),
+        groups: hit.groups.clone(),
+        servers: hit.servers.clone(),
+        detail: format!("{:?}", planned.target),
+    }
+}
+
 /// The same kind in the words of the record.
-pub(crate) fn recorded(kind: FaultKind) -> Recorded {
+pub(super) fn recorded(kind: FaultKind) -> Recorded {
     match kind {
         FaultKind::None => Recorded::None,
         FaultKind::Resign => Recorded::Resign,

@@ -1,12 +1,11 @@
-//! Writes through every server, again and again, in cells with faults on servers: for how long is no write acknowledged? What
-//! the servers say of themselves flatters, because followers of a leader that is gone silent do not know it yet.
+//! Writes through every server, again and again, in cells with faults on servers: for how long is no write acknowledged?
 
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
 
 use hustings_reports::record::Event;
+use hustings_workloads::write_gaps::{EVERY, PATIENCE, TIMEOUT, WriteGaps};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use zookeeper_client as zk;
@@ -14,15 +13,6 @@ use zookeeper_client as zk;
 use crate::clock;
 use crate::coordinator::set_up::connect_string;
 use crate::journal::Journal;
-
-/// From an acknowledgement to the next write of the same probe.
-const EVERY: Duration = Duration::from_millis(25);
-/// Shorter gaps between acknowledgements are nothing but a busy machine.
-const GAP_MIN: Duration = Duration::from_millis(200);
-/// A connection that is not there, or a write that is not answered, by then is tried anew.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Of the probes' sessions; clamped by the servers if need be.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All probes of a cell. Dropped, they end.
 pub(super) struct WriteProbe {
@@ -33,8 +23,7 @@ pub(super) struct WriteProbe {
 struct Shared {
     journal: Journal,
     path: String,
-    last: Cell<u64>,
-    acknowledged: Cell<u64>,
+    gaps: Cell<WriteGaps>,
 }
 
 impl WriteProbe {
@@ -42,8 +31,7 @@ impl WriteProbe {
     pub(super) fn begin(servers: &[SocketAddr], path: &str, journal: Journal) -> Self {
         let t = clock::now();
         journal.push(&Event::WriteProbe { t, every_ns: EVERY.as_nanos() as u64 });
-        let (last, acknowledged) = (Cell::new(t), Cell::new(0));
-        let shared = Rc::new(Shared { journal, path: path.to_owned(), last, acknowledged });
+        let shared = Rc::new(Shared { journal, path: path.to_owned(), gaps: Cell::new(WriteGaps::begin(t)) });
         let mut tasks = JoinSet::new();
         for &server in servers {
             tasks.spawn_local(shared.clone().write_forever(connect_string(&[server], "")));
@@ -84,23 +72,21 @@ impl Shared {
     }
 
     fn acknowledge(&self) {
-        let now = clock::now();
-        self.acknowledged.set(self.acknowledged.get() + 1);
-        self.note_gap(now, false);
-        self.last.set(now);
+        let mut gaps = self.gaps.get();
+        self.note(gaps.acknowledge(clock::now()), false);
+        self.gaps.set(gaps);
     }
 
-    fn note_gap(&self, to: u64, ended: bool) {
-        let from = self.last.get();
-        if to.saturating_sub(from) >= GAP_MIN.as_nanos() as u64 {
+    fn note(&self, gap: Option<(u64, u64)>, ended: bool) {
+        if let Some((from, to)) = gap {
             self.journal.push(&Event::WriteGap { from, to, ended });
         }
     }
 
     fn end(&self) {
-        let t = clock::now();
-        self.note_gap(t, true);
-        self.journal.push(&Event::WriteProbed { t, acknowledged: self.acknowledged.get() });
+        let (t, gaps) = (clock::now(), self.gaps.get());
+        self.note(gaps.gap(t), true);
+        self.journal.push(&Event::WriteProbed { t, acknowledged: gaps.acknowledged() });
     }
 }
 
@@ -110,7 +96,7 @@ mod tests {
 
     use hustings_reports::record::{Event, read_segment};
 
-    use super::Shared;
+    use super::{Shared, WriteGaps};
     use crate::clock;
     use crate::journal::{Journal, Owner};
 
@@ -121,12 +107,13 @@ mod tests {
         let journal =
             Journal::create(&path, &Owner { cell: 0, writer: "coordinator", host: None, life: 0 }).expect("a journal");
         let long_ago = |ns: u64| clock::now() - ns;
-        let (last, acknowledged) = (Cell::new(long_ago(1_000_000)), Cell::new(0));
-        let shared = Shared { journal: journal.clone(), path: "/x".to_owned(), last, acknowledged };
+        let gaps = Cell::new(WriteGaps::begin(long_ago(700_000_000)));
+        let shared = Shared { journal: journal.clone(), path: "/x".to_owned(), gaps };
         shared.acknowledge();
-        shared.last.set(long_ago(700_000_000));
         shared.acknowledge();
-        shared.last.set(long_ago(900_000_000));
+        let mut gaps = shared.gaps.get();
+        gaps.acknowledge(long_ago(900_000_000));
+        shared.gaps.set(gaps);
         shared.end();
         journal.end().expect("written");
 
@@ -139,6 +126,6 @@ mod tests {
             })
             .collect();
         assert_eq!(gaps, [(7, false), (9, true)]);
-        assert!(events.iter().any(|e| matches!(e, Event::WriteProbed { acknowledged: 2, .. })));
+        assert!(events.iter().any(|e| matches!(e, Event::WriteProbed { acknowledged: 3, .. })));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_reports::record::Event;
 use hustings_workloads::booth::{Booth as _, Departure};
 use hustings_workloads::coordination::Session as _;
-use hustings_workloads::recipes::{Election, TermCounter, stand};
+use hustings_workloads::recipes::{Career, Election, stand};
 
 use crate::clock;
 use crate::host::said;
@@ -29,23 +29,23 @@ pub(super) enum End {
 
 /// Runs a candidate until its host stops or its election is deleted.
 pub(super) async fn live(seat: Rc<Seat>, sessions: Rc<Sessions>, election: Rc<Election>) -> End {
-    let terms = TermCounter::default();
+    let career = Career::default();
     let mut ended = 0;
     loop {
         let Some(session) = sessions.obtain(ended).await else { return End::Closed };
         ended = session.id();
         seat.session.replace(Some(ZkSessionRef::of(&session)));
         seat.shared.journal.push(&Event::Incarnation { t: clock::now(), cand: seat.cand, session: session.id() });
-        if let Some(end) = one_session(&seat, session, &election, &terms).await {
+        if let Some(end) = one_session(&seat, session, &election, &career).await {
             return end;
         }
     }
 }
 
 /// Stands under one session until it ends (None), or until the candidate is done for good.
-async fn one_session(seat: &Rc<Seat>, session: ZkSession, election: &Election, terms: &TermCounter) -> Option<End> {
+async fn one_session(seat: &Rc<Seat>, session: ZkSession, election: &Election, career: &Career) -> Option<End> {
     loop {
-        let departure = Box::pin(stand(&session, &**seat, election, terms)).await;
+        let departure = Box::pin(stand(&session, &**seat, election, career)).await;
         seat.stands(false);
         leave(seat, &departure);
         let pause = match departure {

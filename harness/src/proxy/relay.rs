@@ -27,6 +27,8 @@ use super::toxic::{Kind, Stream, Toxic};
 /// Closed connections that are remembered: as many as a host may have on one link, several times over.
 const RECENT_MAX: usize = 8192;
 const TOXICS_MAX: usize = 64;
+/// A name server may take as long as it likes; who asks for a proxy does not wait for that.
+const LOOK_UP_MAX: Duration = Duration::from_secs(1);
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -267,8 +269,11 @@ async fn open(listen: &str) -> io::Result<(TcpListener, SocketAddr)> {
         port if port.starts_with(':') => format!("127.0.0.1{port}"),
         other => other.to_owned(),
     };
-    let address = tokio::net::lookup_host(full)
-        .await?
+    let looked_up = tokio::time::timeout(LOOK_UP_MAX, tokio::net::lookup_host(&full)).await;
+    let too_long =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("no answer to the look-up of {full}: give an address"));
+    let address = looked_up
+        .map_err(|_| too_long())??
         .next()
         .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"))?;
     let listener = super::listen(address)?;

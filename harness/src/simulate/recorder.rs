@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hustings_reports::record::{
-    CellInfo, CellRecord, Event, Nanos, PhaseName, ReceiptStage, SCHEMA, SegmentRecord, SegmentWriter, ServerState,
-    Touch,
+    CellInfo, CellRecord, Event, Nanos, PhaseName, ReceiptStage, SCHEMA, SegmentRecord, SegmentWriter, ServerLine,
+    ServerState, Touch,
 };
 use hustings_workloads::booth::{Departure, Report};
-use hustings_workloads::model::{Micros, Role};
+use hustings_workloads::model::{Micros, Role, Said};
 use hustings_workloads::simulation::{By, Phase, Saw, Witness};
 
-use crate::coordinator::{recorded, writer_name};
+use crate::coordinator::{struck, writer_name};
+use crate::ensemble::look::serves;
 use crate::host::said;
 
 /// Simulated time begins this long after its clock's zero, as no real clock shows zero either.
@@ -206,23 +207,12 @@ impl Witness for Recorder {
                 said::report(t, cand, session, requests, &shifted(report))
             }
             Saw::Left { cand, session, departure } => said::left(t, cand, session, &shifted_departure(departure)),
-            Saw::Fault { planned, intended, hit } => Event::Fault {
-                id: planned.id,
-                kind: recorded(planned.kind),
-                t,
-                intended: ns(intended),
-                for_ms: planned.for_ms,
-                hosts: hit.hosts.clone(),
-                cands: hit.cands.clone(),
-                groups: hit.groups.clone(),
-                servers: hit.servers.clone(),
-                detail: format!("{:?}", planned.target),
-            },
-            Saw::Receipt { id, healed, from, verified, evidence, touches } => Event::Receipt {
+            Saw::Fault { planned, intended, hit } => struck(planned.id, t, ns(intended), planned, hit),
+            Saw::Receipt { id, healed, from, to, verified, evidence, touches } => Event::Receipt {
                 id,
                 stage: if healed { ReceiptStage::Healed } else { ReceiptStage::Injected },
                 from: ns(from),
-                to: t,
+                to: ns(to),
                 verified,
                 evidence,
                 touches: touches.into_iter().map(|(session, at)| Touch { session, last_up: ns(at) }).collect(),
@@ -239,10 +229,19 @@ impl Witness for Recorder {
                 Event::Owner { from: t, to: t, group, session, node, czxid }
             }
             Saw::Servers { at, metrics } => Event::Servers { t, at: at.to_owned(), metrics },
+            // Nobody asks: every change is known at once, and nothing is missed between two looks.
+            Saw::ServerWatch => Event::ServerWatch { t, every_ns: 0 },
             Saw::Server { server, role, zxid } => {
-                let zxid = matches!(role, Role::Leading | Role::Following | Role::Standalone).then_some(zxid);
-                Event::ServerState { from: t, to: t, server, state: state_of(role), zxid }
+                let state = state_of(role);
+                Event::ServerState { from: t, to: t, server, state, zxid: serves(state).then_some(zxid) }
             }
+            Saw::ServerSaid { server, said } => Event::ServerLog { t, server, line: line_of(said) },
+            Saw::ServerWatched { server, states } => {
+                Event::ServerWatched { t, server, looks: states, longest_gap_ns: 0 }
+            }
+            Saw::WriteProbe { every_us } => Event::WriteProbe { t, every_ns: every_us * 1_000 },
+            Saw::WriteGap { from, to, ended } => Event::WriteGap { from: BEGIN_NS + from, to: BEGIN_NS + to, ended },
+            Saw::WriteProbed { acknowledged } => Event::WriteProbed { t, acknowledged },
             Saw::Floor { deleted, notified, listed } => {
                 let shift = |at: Nanos| BEGIN_NS + at;
                 Event::Floor { deleted: shift(deleted), notified: shift(notified), listed: shift(listed) }
@@ -288,12 +287,24 @@ fn name_of(phase: Phase) -> PhaseName {
     }
 }
 
-fn state_of(role: Role) -> ServerState {
+fn state_of(role: Option<Role>) -> ServerState {
     match role {
-        Role::Down => ServerState::Down,
-        Role::Looking => ServerState::NotServing,
-        Role::Following => ServerState::Following,
-        Role::Leading => ServerState::Leading,
-        Role::Standalone => ServerState::Standalone,
+        None => ServerState::Silent,
+        Some(Role::Down) => ServerState::Down,
+        Some(Role::Looking) => ServerState::NotServing,
+        Some(Role::Following) => ServerState::Following,
+        Some(Role::Leading) => ServerState::Leading,
+        Some(Role::Standalone) => ServerState::Standalone,
+    }
+}
+
+fn line_of(said: Said) -> ServerLine {
+    match said {
+        Said::Looking => ServerLine::Looking,
+        Said::Vote { from, round, epoch, zxid } => {
+            ServerLine::Vote { from: from as u32 + 1, round: round.cast_signed(), epoch, zxid }
+        }
+        Said::Elected { leading, took_ms } => ServerLine::Elected { leading, took_ms },
+        Said::Serving { leading } => ServerLine::Serving { leading },
     }
 }

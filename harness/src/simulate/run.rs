@@ -61,6 +61,7 @@ fn one(options: &SimulateOptions, cell: Cell, archive: &Rc<RefCell<Archive>>) ->
     let simulation =
         Simulation { cell, seed: options.seed, timing: options.timing.clone(), bugs: Bugs::default(), what };
     let ran = simulate(&simulation, recorder.clone());
+    anyhow::ensure!(ran.in_order, "the simulation did not come to its end");
     let events = recorder.events();
     let recorder = Rc::into_inner(recorder).context("the simulation has not ended")?;
     recorder.end(ran.end)?;

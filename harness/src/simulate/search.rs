@@ -14,7 +14,7 @@ use hustings_workloads::simulation::{Course, Simulation, chaos, smallest};
 use super::trial::{Trial, try_course};
 
 /// What random faults on top of each other may bring about in a sound recipe.
-const EXCUSED: [Caught; 2] = [Caught::FanOut, Caught::Unplanned];
+pub const EXCUSED: [Caught; 2] = [Caught::FanOut, Caught::Unplanned];
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -22,6 +22,10 @@ pub struct Search {
     pub cell: Cell,
     pub seeds: Range<u64>,
     pub bugs: Bugs,
+    /// What is not looked for: see [`EXCUSED`].
+    pub excused: BTreeSet<Caught>,
+    /// Nor is what this cell on these servers shows on the same schedule.
+    pub against: Option<(Cell, Bugs)>,
     /// End at the first seed that shows something.
     pub first_only: bool,
 }
@@ -77,8 +81,8 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
                     if seed >= search.seeds.end {
                         break;
                     }
-                    match try_course(&of_seed(&search.cell, search.bugs, seed, None)) {
-                        Ok(trial) => own.count(seed, trial),
+                    match search.of(seed) {
+                        Ok((trial, caught)) => own.count(seed, &trial, caught),
                         Err(error) => {
                             failure = Some(error.context(format!("seed {seed}")));
                             stop.store(true, Ordering::Relaxed);
@@ -104,14 +108,26 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
     Ok(searched)
 }
 
+impl Search {
+    /// Simulates one seed. Gives what it shows besides what is excused.
+    fn of(&self, seed: u64) -> anyhow::Result<(Trial, BTreeSet<Caught>)> {
+        let trial = try_course(&of_seed(&self.cell, self.bugs, seed, None))?;
+        let mut caught: BTreeSet<Caught> = trial.caught.difference(&self.excused).copied().collect();
+        if let Some((cell, bugs)) = self.against.as_ref().filter(|_| !caught.is_empty()) {
+            let other = try_course(&of_seed(cell, *bugs, seed, None))?.caught;
+            caught.retain(|shown| !other.contains(shown));
+        }
+        Ok((trial, caught))
+    }
+}
+
 impl Searched {
-    fn count(&mut self, seed: u64, trial: Trial) {
+    fn count(&mut self, seed: u64, trial: &Trial, caught: BTreeSet<Caught>) {
         self.seeds += 1;
         self.handovers += trial.handovers;
         self.events += trial.events;
         self.apart += trial.apart;
         self.not_enrolled += u64::from(!trial.enrolled);
-        let caught: BTreeSet<Caught> = trial.caught.into_iter().filter(|caught| !EXCUSED.contains(caught)).collect();
         if !caught.is_empty() {
             self.found.push(Found { seed, caught });
         }

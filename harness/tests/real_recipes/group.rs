@@ -8,7 +8,7 @@ use hustings::session::{ZkSession, take_over_and_close};
 use hustings_workloads::booth::{Departure, Order};
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _};
 use hustings_workloads::recipes::election::{Lead, leader};
-use hustings_workloads::recipes::{Election, RecipeKind, StepDown, TermCounter, names, stand};
+use hustings_workloads::recipes::{Career, Election, RecipeKind, StepDown, names, stand};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_secs(30);
 
 struct Candidate {
     session: Rc<ZkSession>,
-    terms: TermCounter,
+    terms: Career,
     orders: mpsc::Sender<Order>,
     departure: Rc<RefCell<Option<Departure>>>,
     task: JoinHandle<()>,
@@ -77,7 +77,7 @@ impl<'a> Group<'a> {
 
     pub(crate) fn enter_for(&self, session: Rc<ZkSession>, election: Election) -> u32 {
         let number = self.candidates.borrow().len() as u32;
-        let candidate = self.start(number, session, election, TermCounter::new());
+        let candidate = self.start(number, session, election, Career::new());
         self.candidates.borrow_mut().push(candidate);
         number
     }
@@ -96,7 +96,7 @@ impl<'a> Group<'a> {
         self.candidates.borrow_mut().insert(number as usize, again);
     }
 
-    fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: TermCounter) -> Candidate {
+    fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: Career) -> Candidate {
         let (orders, receiver) = mpsc::channel(8);
         let booth = TestBooth { candidate: number, hall: self.hall.clone(), orders: Mutex::new(receiver) };
         let departure = Rc::new(RefCell::new(None));

@@ -37,7 +37,7 @@ const DETAILS_MAX: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     Candidates,
-    /// The ensemble's servers, where they were watched.
+    /// The ensemble's servers, where they were watched, or should have been.
     Servers,
     /// The candidates' sessions, where a fault on a server or anything else disturbed them.
     Sessions,
@@ -50,7 +50,10 @@ impl About {
     pub fn is_in(self, index: &Index<'_>) -> bool {
         match self {
             Self::Candidates => index.has_candidates(),
-            Self::Servers => index.servers.watched(),
+            Self::Servers => {
+                let hit = index.faults.all.iter().any(|fault| fault.kind.hits_servers());
+                index.servers.watched() || hit || index.info.expect.server_leader.is_some()
+            }
             Self::Sessions => index.has_candidates() && sessions::disturbed(index),
             Self::Anything => true,
         }

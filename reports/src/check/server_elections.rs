@@ -17,6 +17,11 @@ const SYNC_LIMIT: u64 = 5;
 
 pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
     let mut finding = Finding::default();
+    if !index.servers.watched() {
+        finding.headline("the servers were not watched".into());
+        finding.inconclusive("nobody watched the servers: whom they elected, and when, is not known".into());
+        return finding;
+    }
     let seen = index.servers.all.values().filter(|s| !s.spells.is_empty()).count();
     if seen < index.info.servers as usize {
         finding.inconclusive(format!("{seen} of {} servers were ever seen in any state", index.info.servers));

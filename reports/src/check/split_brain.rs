@@ -166,7 +166,11 @@ fn is_apart(index: &Index<'_>, (a, b): (usize, usize), pair: &Pair) -> bool {
         let woke = index.faults.stops_of(term.host).iter().any(|stop| term.grant <= stop.0 && stop.1 <= from);
         let of_cand = index.faults.by_cand.get(&term.cand).into_iter().flatten().map(|&place| &index.faults.all[place]);
         let mut forced = of_cand.filter(|fault| fault.kind == FaultKind::Expire);
-        let forced = forced.any(|fault| term.grant <= fault.t && fault.t <= pair.spans.last().map_or(from, |s| s.1));
+        let forced = forced.any(|fault| {
+            let stood = index.candidates.standing(term.cand, fault.t);
+            stood.is_some_and(|stood| stood.session == term.session)
+                && fault.t <= pair.spans.last().map_or(from, |s| s.1)
+        });
         (woke && pair.length <= t / 10) || (forced && pair.length <= t / 2)
     })
 }

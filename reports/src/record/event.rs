@@ -212,7 +212,7 @@ pub enum Event {
         metrics: BTreeMap<u32, ServerMetrics>,
     },
     /// From here on every server is asked for its state (`srvr`), the next time so long after the last answer: the stated
-    /// resolution of all that `ServerState` says.
+    /// resolution of all that `ServerState` says. 0: nobody needs to ask, every change is told.
     ServerWatch {
         t: Nanos,
         every_ns: Nanos,

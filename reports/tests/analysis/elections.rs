@@ -317,3 +317,16 @@ fn what_real_servers_said_of_an_election_agrees() {
     let times: Vec<_> = watch.unavailable.iter().filter_map(|u| u.times).map(|t| (t.told_ns, t.log_ns)).collect();
     assert_eq!(times, [(ms(411), Some(ms(411))), (ms(402), Some(ms(402)))]);
 }
+
+#[test]
+fn faults_on_servers_that_nobody_watched_are_inconclusive_and_so_is_a_leader_that_had_to_be() {
+    let mut hit = Cell::of_servers(3, FaultKind::ServerKill);
+    hit.server_fault(FaultKind::ServerKill, &[3], KILL, KILL + 5_000);
+    assert_eq!(verdict(&hit.summary()), Inconclusive);
+    let mut expected = Cell::of_servers(3, FaultKind::None);
+    expected.info.expect.server_leader = Some(3);
+    assert_eq!(verdict(&expected.summary()), Inconclusive);
+    // Without either there is nothing to say of the servers.
+    let neither = Cell::of_servers(3, FaultKind::None).summary();
+    assert!(neither.checks.iter().all(|check| check.name != NAME), "{:#?}", neither.checks);
+}

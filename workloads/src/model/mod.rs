@@ -1,8 +1,10 @@
 //! ZooKeeper without I/O and without a clock: what servers do with requests, sessions, watches and each other's loss. Whoever
 //! drives it gives it the time, carries its messages, and decides how long everything takes.
 
+mod absences;
 mod acl;
 mod apply;
+mod ballots;
 mod clients;
 mod credentials;
 mod election;
@@ -26,6 +28,8 @@ mod tree;
 mod txn;
 mod watches;
 
+pub use absences::Absences;
+pub use ballots::{Ballots, Said};
 pub use ensemble::{Ensemble, Znode};
 pub use io::*;
 pub use op::*;

@@ -6,6 +6,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::PlannedFault;
+use crate::leaders::Leaders;
 use crate::scenario::{Cell, FaultKind, SessionUse, Target};
 use crate::seed;
 
@@ -35,6 +36,36 @@ pub struct Hit {
     pub groups: Vec<u32>,
     /// Ids of the servers hit.
     pub servers: Vec<u32>,
+}
+
+impl Hit {
+    /// Faults on single candidates are one fault each, with a receipt each. Candidates that share a session expire together.
+    #[must_use]
+    pub fn split(self, cell: &Cell, kind: FaultKind, leaders: &Leaders) -> Vec<Self> {
+        match kind {
+            FaultKind::Expire if cell.sessions == SessionUse::PerHost => {
+                let led = leaders.of_groups();
+                let of_host = |&host: &u16| {
+                    let on_host = |cand: &u32| leaders.host_of(*cand) == Some(host);
+                    let cands: Vec<u32> = self.cands.iter().copied().filter(on_host).collect();
+                    let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
+                    let groups = self.groups.iter().copied().filter(led_there).collect();
+                    Self { hosts: vec![host], cands, groups, servers: Vec::new() }
+                };
+                self.hosts.iter().map(of_host).collect()
+            }
+            FaultKind::Resign | FaultKind::Expire => {
+                let one = |&cand: &u32| {
+                    let group = leaders.group_of(cand);
+                    let groups = group.filter(|group| self.groups.contains(group)).into_iter().collect();
+                    let hosts = leaders.host_of(cand).into_iter().collect();
+                    Self { hosts, cands: vec![cand], groups, servers: Vec::new() }
+                };
+                self.cands.iter().map(one).collect()
+            }
+            _ => vec![self],
+        }
+    }
 }
 
 /// Decides whom a planned fault hits. Fewer than asked for are hit when there are no more leaders, or when more would take

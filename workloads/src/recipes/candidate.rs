@@ -5,7 +5,8 @@ use std::future::Future;
 
 use futures::{FutureExt, select_biased};
 
-use super::{Election, StepDown, TermCounter, names};
+use super::career::Behind;
+use super::{Career, Election, StepDown, names};
 use crate::booth::{Booth, Departure, Report, RevokeReason};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 
@@ -66,7 +67,7 @@ pub(super) struct Candidate<'a, S: Session, B: Booth> {
     pub(super) session: &'a S,
     pub(super) booth: &'a B,
     pub(super) election: &'a Election,
-    pub(super) terms: &'a TermCounter,
+    pub(super) career: &'a Career,
     pub(super) states: S::States,
     pub(super) guid: String,
     pub(super) own: Own,
@@ -88,12 +89,12 @@ pub(super) struct Candidate<'a, S: Session, B: Booth> {
 }
 
 impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
-    pub(super) fn new(session: &'a S, booth: &'a B, election: &'a Election, terms: &'a TermCounter) -> Self {
+    pub(super) fn new(session: &'a S, booth: &'a B, election: &'a Election, career: &'a Career) -> Self {
         Self {
             session,
             booth,
             election,
-            terms,
+            career,
             states: session.states(),
             guid: names::guid(booth.draw(), booth.draw()),
             own: Own::None,
@@ -268,9 +269,20 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
             Departure::ElectionDeleted => RevokeReason::ElectionDeleted,
             _ => RevokeReason::Deposed,
         });
+        if matches!(departure, Departure::Failed(_)) {
+            self.leave_behind();
+        }
         self.rearm(None);
         self.settle();
         departure
+    }
+
+    /// Whoever stands next under this session has to remove what is left of this incarnation.
+    pub(super) fn leave_behind(&self) {
+        if self.own != Own::None {
+            let (session, guid, own) = (self.session.id(), self.guid.clone(), self.own.clone());
+            self.career.leave_behind(Some(Behind { session, guid, own }));
+        }
     }
 
     pub(super) fn ended(&mut self, end: SessionEnd) -> Departure {

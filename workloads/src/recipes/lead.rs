@@ -32,6 +32,8 @@ type Sight<W> = Option<(Stat, Option<W>)>;
 
 async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S::Watch>, OpError> {
     if !arm {
+        // It led by this znode before and was cut off: the server that it has come to may lag behind the end of its session.
+        session.sync(path).await?;
         return Ok(session.exists(path).await?.map(|stat| (stat, None)));
     }
     // A get leaves no watch behind on a znode that is gone.
@@ -91,7 +93,7 @@ fn accept<R: Recipe, S: Session, B: Booth>(
 /// Says that it leads from now on, then believes it.
 pub(super) fn grant<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, node: &Node) {
     let token = R::token(node, candidate.session.id());
-    let term = candidate.terms.next();
+    let term = candidate.career.next_term();
     let at = candidate.booth.now();
     candidate.booth.report(Report::Grant { at, term, token, node: node.name() });
     candidate.term = Some(term);

@@ -5,6 +5,7 @@ use std::pin::pin;
 use futures::future::{Either, select};
 
 use super::candidate::{Answer, Candidate, Flow, Own};
+use super::career::Behind;
 use super::names;
 use super::recipe::{Left, Recipe};
 use crate::booth::Booth;
@@ -27,12 +28,26 @@ pub(super) async fn give_back<R: Recipe, S: Session, B: Booth>(
         Either::Right(_) => None,
     };
     if left.is_none() {
-        candidate
-            .note("left its znode behind: no answer to its deletion in time; only the end of the session removes it");
+        candidate.note(
+            "left its znode behind: no answer to its deletion in time; it goes before the candidate stands again, or with \
+             the session",
+        );
     }
+    candidate.leave_behind();
     candidate.rearm(None);
     candidate.settle();
     left.flatten()
+}
+
+/// Removes what an incarnation before this one left behind under the same session, over lost answers too.
+pub(super) async fn clear_up<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+    let Some(Behind { guid, own, .. }) = candidate.career.behind(candidate.session.id()) else { return Ok(()) };
+    let fresh = std::mem::replace(&mut candidate.guid, guid);
+    candidate.own = own;
+    R::delete_own(candidate, false).await?;
+    (candidate.guid, candidate.own) = (fresh, Own::None);
+    candidate.career.leave_behind(None);
+    Ok(())
 }
 
 async fn withdraw<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, certain: bool) -> Flow<Left> {

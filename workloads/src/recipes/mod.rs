@@ -4,6 +4,7 @@
 mod breadcrumb;
 mod broken;
 mod candidate;
+mod career;
 pub mod election;
 mod lead;
 mod leave;
@@ -17,16 +18,15 @@ mod queue;
 mod recipe;
 mod registry;
 pub mod step_down;
-mod term;
 
 use std::pin::pin;
 
 use futures::future::{Either, select};
 
 pub use self::broken::{Case, cases};
+pub use self::career::Career;
 pub use self::registry::{FanOut, RecipeKind, UnknownRecipe};
 pub use self::step_down::{StepDown, UnknownStepDown};
-pub use self::term::TermCounter;
 
 use self::candidate::Candidate;
 use self::recipe::Recipe;
@@ -51,24 +51,23 @@ pub struct Election {
 /// Stands in `election` under `session` until it is told to go, the session ends, or the election is deleted. This is one
 /// incarnation: for another one, call it again with another session.
 ///
-/// `terms` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number.
+/// `career` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number,
+/// and what one of them left behind under a session is removed before the next one stands under it.
 ///
 /// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
-/// says so, `left` is `None`, and the caller should close the session, which is what removes it.
-pub async fn stand<S: Session, B: Booth>(
-    session: &S,
-    booth: &B,
-    election: &Election,
-    terms: &TermCounter,
-) -> Departure {
-    stand_by_recipe(Box::new(Candidate::new(session, booth, election, terms))).await
+/// says so, `left` is `None`, and whoever does not stand again under the session should close it, which removes it too.
+pub async fn stand<S: Session, B: Booth>(session: &S, booth: &B, election: &Election, career: &Career) -> Departure {
+    stand_by_recipe(Box::new(Candidate::new(session, booth, election, career))).await
 }
 
 /// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
 async fn stand_by<R: Recipe, S: Session, B: Booth>(mut candidate: Box<Candidate<'_, S, B>>) -> Departure {
     let ended = {
         let order = pin!(candidate.booth.order());
-        let run = Box::pin(R::stand(&mut candidate));
+        let run = Box::pin(async {
+            Box::pin(leave::clear_up::<R, S, B>(&mut candidate)).await?;
+            R::stand(&mut candidate).await
+        });
         // The order comes first: once it is given, nothing else of the recipe runs.
         match select(order, run).await {
             Either::Left((order, _)) => Err(order),

@@ -8,20 +8,26 @@ use super::recipe::{Recipe, lead};
 use crate::booth::Booth;
 use crate::coordination::{CreateMode, Created, Refusal, Session};
 
+/// Whoever waits, waits long, and there are many: what comes before is boxed and dropped, so that a waiting candidate holds
+/// no room for it.
 pub(super) async fn stand<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
     loop {
         candidate.connected().await?;
-        enrol::<R, S, B>(candidate).await?;
-        let Some((queue, place)) = list::<R, S, B>(candidate).await? else { continue };
+        Box::pin(enrol::<R, S, B>(candidate)).await?;
+        let Some((mut queue, place)) = Box::pin(list::<R, S, B>(candidate)).await? else { continue };
         if place == 0 {
             candidate.rearm(None);
-            lead::<R, S, B>(candidate).await?;
+            Box::pin(lead::<R, S, B>(candidate)).await?;
             continue;
         }
-        if R::watch(candidate, &queue[R::watched(place)]).await? {
+        let watched = queue.swap_remove(R::watched(place));
+        drop(queue);
+        let armed = Box::pin(R::watch(candidate, &watched)).await?;
+        drop(watched);
+        if armed {
             let wake = R::wait(candidate).await?;
             if R::presumes(wake) {
-                lead::<R, S, B>(candidate).await?;
+                Box::pin(lead::<R, S, B>(candidate)).await?;
             }
         }
     }

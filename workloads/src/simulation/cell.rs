@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures::executor::LocalPool;
-use futures::future::AbortHandle;
+use futures::future::{AbortHandle, join_all};
 use futures::stream::{self, StreamExt as _};
 
 use super::client::Owner;
@@ -18,7 +18,7 @@ use super::timing::Timing;
 use super::traps::Trap;
 use super::witness::{By, Phase, Saw, Witness};
 use super::world::{Due, NOWHERE, World, sleep_until};
-use crate::booth::Order;
+use super::write_probe::WriteProbe;
 use crate::coordination::{CreateMode, OpError, Session as _, Watch as _};
 use crate::leaders::Leaders;
 use crate::model::{Bugs, Micros, Options};
@@ -30,10 +30,10 @@ use crate::seed;
 const ADMIN_TIMEOUT_MS: u64 = 600_000;
 /// Znodes that the coordinator creates at a time.
 const CREATES_AT_ONCE: usize = 64;
-/// Hosts told to stop close their sessions within this.
-const STOP_MAX_US: Micros = 20_000_000;
 /// Nothing is begun or ended this close to a look at the servers' counters.
 const QUIET_US: Micros = 300_000;
+/// No schedule lasts longer.
+const SCHEDULE_MAX_US: Micros = 3_600_000_000;
 const FLOOR_SAMPLES: u32 = 20;
 /// After the last step of a schedule its consequences are waited for as long as this many session timeouts.
 const AFTERMATH_T: u64 = 3;
@@ -64,6 +64,8 @@ pub struct Ran {
     pub events: u64,
     /// The time there when it ended.
     pub end: Micros,
+    /// It came to its end. Otherwise something in it waited for ever, which would be an error of the simulation.
+    pub in_order: bool,
 }
 
 /// Simulates one cell; the witness is told all that happens. The same arguments give the same tale.
@@ -80,13 +82,16 @@ pub fn simulate(simulation: &Simulation, witness: Rc<dyn Witness>) -> Ran {
         coordinator.await;
         finished.set(true);
     });
+    // Far beyond what the phases may take together.
+    let measure_ms = if simulation.what == Course::Planned { plan(cell, *seed).measure_ms } else { 0 };
+    let at_most = SCHEDULE_MAX_US + 10_000 * (cell.phases.enrol_max_ms + measure_ms + cell.phases.drain_max_ms);
     loop {
         pool.run_until_stalled();
-        if done.get() || !world.step() {
+        if done.get() || world.now() > at_most || !world.step() {
             break;
         }
     }
-    let ran = Ran { events: world.happened.get(), end: world.now() };
+    let ran = Ran { events: world.happened.get(), end: world.now(), in_order: done.get() };
     stage.seats.borrow_mut().clear();
     stage.aborts.borrow_mut().clear();
     // Tasks let go of their sessions while the world is still there.
@@ -131,7 +136,6 @@ fn set_stage(simulation: &Simulation, world: &Rc<World>) -> Rc<Stage> {
         hosts: (0..cell.hosts).map(|_| HostStage::new(cell.connect_concurrency)).collect(),
         standing: Cell::new(0),
         living: Cell::new(0),
-        stopping: Cell::new(false),
         watcher: RefCell::default(),
         injured: RefCell::default(),
         injured_servers: RefCell::default(),
@@ -163,6 +167,10 @@ async fn coordinate(stage: Rc<Stage>, simulation: Simulation) {
     if let Err(error) = lay_out(&admin, &simulation.cell).await {
         return note(&world, &format!("the elections could not be created: {error}"));
     }
+    let writes = simulation.cell.watch_ms.map(|_| {
+        world.watch_servers();
+        WriteProbe::begin(&world)
+    });
     phase(&world, Phase::Enrol);
     if let Course::Scheduled(steps) = &simulation.what {
         lay_traps(&stage, steps, false);
@@ -170,7 +178,12 @@ async fn coordinate(stage: Rc<Stage>, simulation: Simulation) {
     if enrol(&stage, &simulation).await {
         measure(&stage, &simulation).await;
     }
-    tear_down(&stage).await;
+    tear_down(&stage);
+    if let Some(writes) = writes {
+        writes.end();
+        world.unwatch_servers();
+    }
+    phase(&world, Phase::End);
     drop(admin);
 }
 
@@ -231,7 +244,10 @@ async fn measure(stage: &Rc<Stage>, simulation: &Simulation) {
     let (world, cell) = (&stage.world, &simulation.cell);
     phase(world, Phase::WarmUp);
     let warm = world.now() + cell.phases.warm_up_ms * 1_000;
-    floor(stage).await;
+    // A schedule may have felled anybody by now.
+    if simulation.what == Course::Planned {
+        floor(stage).await;
+    }
     sleep_until(world, NOWHERE, warm).await;
     servers(world, "begin");
     sleep_until(world, NOWHERE, world.now() + QUIET_US).await;
@@ -241,10 +257,11 @@ async fn measure(stage: &Rc<Stage>, simulation: &Simulation) {
         Course::Planned => {
             let planned = plan(cell, simulation.seed);
             let end = begin + planned.measure_ms * 1_000;
-            for fault in planned.faults {
+            let faults = planned.faults.into_iter().map(|fault| {
                 let at = begin + fault.at_ms * 1_000;
-                world.spawn(stage.clone().carry_out(fault, simulation.seed, at, end));
-            }
+                stage.clone().carry_out(fault, simulation.seed, at, end)
+            });
+            join_all(faults).await;
             end
         }
         Course::Scheduled(steps) => begin + follow(stage, steps) + AFTERMATH_T * cell.timeout_granted_ms() * 1_000,
@@ -354,21 +371,11 @@ async fn one_sample(
     Ok(())
 }
 
-async fn tear_down(stage: &Rc<Stage>) {
+/// Nobody is stopped: a simulated world leaves nothing behind that somebody would have to take away. What stood and led
+/// stands and leads where the record ends.
+fn tear_down(stage: &Stage) {
     let world = &stage.world;
     phase(world, Phase::TearDown);
-    stage.stopping.set(true);
-    for host in 0..stage.cell.hosts {
-        stage.continue_host(host);
-        world.release(host);
-    }
-    let seats = stage.seats.borrow().clone();
-    for seat in seats.iter().filter(|seat| !seat.dead.get()) {
-        let own = seat.clone();
-        world.host_later(seat.host, world.now() + world.timing.resource_us, move |_| own.give(Order::Stop));
-    }
-    drop(seats);
-    within(stage, world.now() + STOP_MAX_US, |stage| stage.living.get() == 0).await;
     for host in 0..stage.cell.hosts {
         let alive = world.hosts.borrow()[usize::from(host)].alive;
         if alive {
@@ -376,5 +383,4 @@ async fn tear_down(stage: &Rc<Stage>) {
             world.saw(By::Host(host), Saw::HostEnded { host, life, killed: false });
         }
     }
-    phase(world, Phase::End);
 }

@@ -5,6 +5,7 @@ use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 
+use super::patterns::{SLOWEST_PER_T, pattern};
 use super::script::{Request, Step, Way, What, When};
 use super::timing::Timing;
 use crate::scenario::Cell;
@@ -24,7 +25,8 @@ pub fn chaos(cell: &Cell, seed: u64) -> (Vec<Step>, Timing) {
     // Not by the cell's name: every recipe meets the same schedules.
     let mut rng = seed::rng(seed, "", "chaos");
     let count = rng.random_range(1..=STEPS_MAX);
-    let steps = (0..count).map(|_| step(cell, &mut rng)).collect();
+    let mut steps: Vec<Step> = (0..count).map(|_| step(cell, &mut rng)).collect();
+    steps.extend(pattern(cell, &mut rng));
     (steps, timing(&mut rng))
 }
 
@@ -33,9 +35,9 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
     let cands = u32::try_from(cell.candidates()).unwrap_or(u32::MAX).max(1);
     let someone = |rng: &mut ChaCha8Rng| rng.random_range(0..cands);
     let (cand, other) = (someone(rng), someone(rng));
-    match rng.random_range(0..10) {
-        0..=5 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), what: fault(other, t_ms, rng) },
-        6..=8 => {
+    match rng.random_range(0..20) {
+        0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), what: fault(other, t_ms, rng) },
+        12..=16 => {
             let from_start = rng.random_bool(0.3);
             let after_ms = (!from_start).then(|| rng.random_range(0..WINDOW_T * t_ms));
             let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
@@ -43,9 +45,15 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             let what = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
             Step { when, what }
         }
-        _ => {
+        17..=18 => {
             let when = When::Leads { cand, nth: rng.random_range(1..=2) };
             Step { when, what: fault(cand, t_ms, rng) }
+        }
+        _ => {
+            // The counter of sequential znodes wraps while they join, or when they stand again.
+            let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
+            let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
+            Step { when: first, what: What::CountFrom(i32::MAX - left) }
         }
     }
 }
@@ -62,7 +70,7 @@ fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> What {
 fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> What {
     // From a hiccup to longer than anybody waits.
     let for_ms = rng.random_range(t_ms / 20..t_ms * 5 / 2);
-    match rng.random_range(0..16) {
+    match rng.random_range(0..18) {
         0..=2 => What::Disconnect(cand),
         3..=5 => What::Partition { cand, way: Way::Both, for_ms },
         6 => What::Partition { cand, way: Way::Up, for_ms },
@@ -71,7 +79,10 @@ fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> What {
         10..=11 => What::Crash { cand, for_ms: Some(for_ms) },
         12..=13 => What::Resign(cand),
         14 => What::Expire(cand),
-        _ => What::Lag { cand, by_ms: rng.random_range(1..t_ms / 2) },
+        // Both last: together they are no more than what a client can get a session over before it gives up.
+        15 => What::Lag { cand, by_ms: rng.random_range(1..t_ms / 8) },
+        16 => What::Slow { cand, by_ms: rng.random_range(1..t_ms / SLOWEST_PER_T) },
+        _ => What::SetClockBack { cand, by_ms: rng.random_range(1..3_600_000) },
     }
 }
 

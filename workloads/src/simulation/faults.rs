@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use futures::future::join_all;
+
 use super::client::AnswerSlot;
 use super::script::{Way, What};
 use super::seat::Seat;
@@ -11,16 +13,23 @@ use super::witness::{By, Saw};
 use super::world::{NOWHERE, World, sleep_until};
 use crate::booth::Order;
 use crate::coordination::SessionState;
-use crate::model::{Micros, Request, Role};
+use crate::model::{Micros, Request};
 use crate::plan::{FaultParams, Hit, LeaderView, PlannedFault, resolve};
 use crate::scenario::{FaultKind, Target};
 
 impl Stage {
-    /// Carries one planned fault out, from its time to its heal.
+    /// Carries one planned fault out, from its time to its heal. Faults on single candidates are one each.
     pub(super) async fn carry_out(self: Rc<Self>, planned: PlannedFault, seed: u64, intended: Micros, end: Micros) {
         sleep_until(&self.world, NOWHERE, intended).await;
-        let hit = self.aim(seed, &planned);
-        self.strike(planned, hit, intended, end).await;
+        if planned.kind == FaultKind::ServerRestartAll {
+            self.servers_are_back().await;
+        }
+        let hits = self.aim(seed, &planned).split(&self.cell, planned.kind, &self.leaders.borrow());
+        let strikes = hits.into_iter().map(|hit| {
+            let one = PlannedFault { id: self.next_fault(), ..planned.clone() };
+            self.clone().strike(one, hit, intended, end)
+        });
+        join_all(strikes).await;
     }
 
     /// Decides whom a fault hits, by who leads now.
@@ -31,18 +40,14 @@ impl Stage {
             let hosts = self.world.hosts.borrow();
             (0..hosts.len() as u16).filter(|h| hosts[usize::from(*h)].alive && !injured.contains(h)).collect()
         };
-        let ensemble = self.world.ensemble.borrow();
-        let serves = |server: &usize| {
-            matches!(ensemble.role(*server), Role::Leading | Role::Following | Role::Standalone)
-                && !injured_servers.contains(&(*server as u32 + 1))
-        };
+        let serves = |server: &usize| self.world.serves(*server) && !injured_servers.contains(&(*server as u32 + 1));
         let servers: Vec<u32> =
             (0..self.cell.servers as usize).filter(serves).map(|server| server as u32 + 1).collect();
         let view = LeaderView {
             leader_of_group: &leaders.of_groups(),
             placement: leaders.placement(),
             alive: &alive,
-            server_leader: ensemble.leader().map(|leader| leader as u32 + 1),
+            server_leader: self.world.ensemble.borrow().leader().map(|leader| leader as u32 + 1),
             servers: &servers,
         };
         resolve(&self.cell, seed, planned, view)
@@ -55,7 +60,10 @@ impl Stage {
             self.injured.borrow_mut().extend(&hit.hosts);
         }
         self.injured_servers.borrow_mut().extend(&hit.servers);
-        let lasts = self.inject(&planned, &hit);
+        let lasts = match planned.kind.hits_servers() {
+            true => self.injure_servers(&planned, &hit).await,
+            false => self.inject(&planned, &hit),
+        };
         if !lasts {
             return;
         }
@@ -65,7 +73,11 @@ impl Stage {
             (_, ms) => world.now() + ms.unwrap_or(0) * 1_000,
         };
         sleep_until(&world, NOWHERE, until).await;
-        self.heal(&planned, &hit).await;
+        if planned.kind.hits_servers() {
+            self.heal_servers(&planned, &hit).await;
+        } else {
+            self.heal(&planned, &hit);
+        }
         self.injured.borrow_mut().retain(|host| !hit.hosts.contains(host));
         self.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
     }
@@ -75,7 +87,6 @@ impl Stage {
         let world = &self.world;
         let id = planned.id;
         match planned.kind {
-            FaultKind::None => return false,
             FaultKind::Resign | FaultKind::Expire => {
                 match hit.cands.first().and_then(|cand| self.seat(*cand)) {
                     None => self.receipt(id, false, "there was no leader to hit".to_owned(), Vec::new()),
@@ -114,38 +125,14 @@ impl Stage {
                 let evidence = format!("{} links are slow", hit.hosts.len());
                 self.receipt(id, !hit.hosts.is_empty(), evidence, Vec::new());
             }
-            FaultKind::ServerKill
-            | FaultKind::ServerPause
-            | FaultKind::ServerPartition
-            | FaultKind::ServerRestartAll => return self.injure_servers(planned, hit),
+            // Those on servers are elsewhere.
+            _ => return false,
         }
         true
     }
 
-    fn injure_servers(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) -> bool {
+    fn heal(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) {
         let world = &self.world;
-        let servers: Vec<usize> = hit.servers.iter().map(|id| *id as usize - 1).collect();
-        let what = match planned.kind {
-            FaultKind::ServerKill | FaultKind::ServerRestartAll => {
-                servers.iter().for_each(|server| world.kill_server(*server));
-                "killed"
-            }
-            FaultKind::ServerPause => {
-                servers.iter().for_each(|server| world.pause_server(*server));
-                "stopped"
-            }
-            _ => {
-                world.part_servers(&servers, true);
-                "parted from the others"
-            }
-        };
-        self.receipt(planned.id, !servers.is_empty(), format!("servers {:?} {what}", hit.servers), Vec::new());
-        true
-    }
-
-    async fn heal(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) {
-        let world = &self.world;
-        let servers: Vec<usize> = hit.servers.iter().map(|id| *id as usize - 1).collect();
         let evidence = match planned.kind {
             FaultKind::Crash => {
                 hit.hosts.iter().for_each(|host| self.restart_host(*host));
@@ -159,19 +146,6 @@ impl Stage {
                 self.slow(&hit.hosts, 0, 0);
                 "the links are as before".to_owned()
             }
-            FaultKind::ServerKill => {
-                servers.iter().for_each(|server| world.start_server(*server));
-                format!("servers {:?} started", hit.servers)
-            }
-            FaultKind::ServerRestartAll => self.start_in_order(planned).await,
-            FaultKind::ServerPause => {
-                servers.iter().for_each(|server| world.resume_server(*server));
-                format!("servers {:?} continued", hit.servers)
-            }
-            FaultKind::ServerPartition => {
-                world.part_servers(&servers, false);
-                format!("servers {:?} joined to the others", hit.servers)
-            }
             _ => {
                 hit.hosts.iter().for_each(|host| world.release(*host));
                 format!("{} links carry everything", hit.hosts.len())
@@ -181,6 +155,7 @@ impl Stage {
             id: planned.id,
             healed: true,
             from: world.now(),
+            to: world.now(),
             verified: true,
             evidence,
             touches: Vec::new(),
@@ -188,22 +163,10 @@ impl Stage {
         world.saw(By::Coordinator, receipt);
     }
 
-    async fn start_in_order(self: &Rc<Self>, planned: &PlannedFault) -> String {
-        let Some(restart) = &planned.restart else { return "nothing to start".to_owned() };
-        for id in &restart.order {
-            let server = *id as usize - 1;
-            if restart.empty {
-                self.world.ensemble.borrow_mut().wipe(server);
-            }
-            self.world.start_server(server);
-            sleep_until(&self.world, NOWHERE, self.world.now() + restart.gap_ms * 1_000).await;
-        }
-        format!("servers {:?} started in this order", restart.order)
-    }
-
     fn receipt(&self, id: u32, verified: bool, evidence: String, touches: Vec<(i64, Micros)>) {
         let from = self.world.now();
-        self.world.saw(By::Coordinator, Saw::Receipt { id, healed: false, from, verified, evidence, touches });
+        self.world
+            .saw(By::Coordinator, Saw::Receipt { id, healed: false, from, to: from, verified, evidence, touches });
     }
 
     /// When bytes of each live session of these hosts last went up.
@@ -243,6 +206,7 @@ impl Stage {
                 id: fault,
                 healed: false,
                 from,
+                to: world.now(),
                 verified: ended,
                 evidence: evidence.to_owned(),
                 touches: Vec::new(),
@@ -345,7 +309,12 @@ impl World {
     pub(super) fn metrics(&self) -> BTreeMap<u32, crate::model::Metrics> {
         let (servers, ensemble) = (self.servers.borrow(), self.ensemble.borrow());
         let running = (0..servers.len()).filter(|server| servers[*server].running);
-        running.map(|server| (server as u32 + 1, ensemble.metrics(server))).collect()
+        let of = |server| {
+            let mut metrics = ensemble.metrics(server);
+            self.server_watch.borrow().count(server, &mut metrics);
+            metrics
+        };
+        running.map(|server| (server as u32 + 1, of(server))).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use futures::future::{AbortHandle, Abortable};
+use futures::future::{AbortHandle, Abortable, FutureExt as _};
 
 use super::life::live;
 use super::seat::Seat;
@@ -27,6 +27,7 @@ impl Stage {
             let leaders = self.leaders.borrow();
             leaders.on_host(host).filter_map(|cand| Some((cand, leaders.group_of(cand)?))).collect()
         };
+        self.living.set(self.living.get() + placed.len() as u64);
         for (cand, group) in placed {
             let seat = Seat::new(self.clone(), cand, group, host);
             self.seats.borrow_mut()[cand as usize] = seat;
@@ -34,16 +35,13 @@ impl Stage {
         }
     }
 
-    /// Lets a candidate stand.
+    /// Lets a candidate stand, unless it does already or its process is dead: with that it stands again.
     pub(super) fn enrol(self: &Rc<Self>, cand: u32) {
-        let Some(seat) = self.seat(cand) else { return };
+        let Some(seat) = self.seat(cand).filter(|seat| !seat.dead.get() && !seat.lives.replace(true)) else { return };
         let (abort, registration) = AbortHandle::new_pair();
         self.aborts.borrow_mut()[cand as usize] = abort;
-        self.living.set(self.living.get() + 1);
-        let life = live(seat);
-        let life = Abortable::new(life, registration);
         // Aborted: its process was killed.
-        self.world.spawn(async move { _ = life.await });
+        self.world.spawn(Abortable::new(live(seat), registration).map(drop));
     }
 
     /// Kills a host's process: its connections are closed, its sessions left to expire. False: it was dead already.
@@ -61,11 +59,11 @@ impl Stage {
         };
         clients.into_iter().for_each(|client| world.die(client));
         let placed: Vec<u32> = self.leaders.borrow().on_host(host).collect();
+        self.living.set(self.living.get() - placed.len() as u64);
         for cand in placed {
             let gone = self.seats.borrow()[cand as usize].clone();
             if !gone.dead.get() {
                 gone.bury();
-                self.living.set(self.living.get() - 1);
             }
             self.aborts.borrow()[cand as usize].abort();
         }
@@ -78,7 +76,7 @@ impl Stage {
 
     /// Starts a dead host's process again; its candidates stand again.
     pub(super) fn restart_host(self: &Rc<Self>, host: u16) {
-        if self.stopping.get() || self.world.hosts.borrow()[usize::from(host)].alive {
+        if self.world.hosts.borrow()[usize::from(host)].alive {
             return;
         }
         let stage = &self.hosts[usize::from(host)];

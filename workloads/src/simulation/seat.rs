@@ -17,6 +17,8 @@ pub(super) struct Seat {
     pub(super) cand: u32,
     pub(super) group: u32,
     pub(super) host: u16,
+    /// Its candidate's life has begun.
+    pub(super) lives: Cell<bool>,
     /// Its process was killed.
     pub(super) dead: Cell<bool>,
     pub(super) client: Cell<Option<ClientId>>,
@@ -45,6 +47,7 @@ impl Seat {
             cand,
             group,
             host,
+            lives: Cell::new(false),
             dead: Cell::new(false),
             client: Cell::new(None),
             session: Cell::new(0),

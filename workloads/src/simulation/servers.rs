@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::witness::{By, Saw};
 use super::world::{Down, Due, NOWHERE, Up, World};
-use crate::model::{Conn, Micros, Output, Role, Server, Ticket, Zxid};
+use crate::model::{Conn, Micros, Output, Server, Ticket, Zxid};
 
 /// What a server has to do.
 pub(super) enum Job {
@@ -93,7 +92,7 @@ impl World {
     fn serve(self: &Rc<Self>, server: Server, job: Job) {
         let now = self.now();
         let cost = self.cost(&job);
-        self.servers.borrow_mut()[server].free_at = now + cost;
+        self.servers.borrow_mut()[server].free_at = self.worked(now, cost);
         match job {
             Job::Up(conn, up) => self.hear(server, conn, up),
             Job::Order(ticket, true) => self.log(ticket),
@@ -165,7 +164,7 @@ impl World {
         if !side.running || side.paused || side.called || side.free_at > self.now() {
             return false;
         }
-        side.free_at = self.now() + self.timing.ping_us;
+        side.free_at = self.worked(self.now(), self.timing.ping_us);
         self.ensemble.borrow_mut().ping(self.now(), server, conn);
         true
     }
@@ -306,13 +305,14 @@ impl World {
                 self.send_down(free_at(server), conn, Down::Connected(Box::new(answer)));
             }
             Output::Reply { server, conn, xid, zxid, result } => {
-                let at = free_at(server);
+                let at = self.worked(free_at(server), self.timing.listing_us(&result));
+                self.servers.borrow_mut()[server].free_at = at;
                 if let Some(at) = self.sprung(conn, xid, at) {
                     self.send_down(at, conn, Down::Reply(xid, zxid, Box::new(result)));
                 }
             }
             Output::Event { server, conn, event } => {
-                let at = free_at(server) + self.timing.notify_us;
+                let at = self.worked(free_at(server), self.timing.notify_us);
                 self.servers.borrow_mut()[server].free_at = at;
                 self.send_down(at, conn, Down::Event(Box::new(event)));
             }
@@ -338,16 +338,6 @@ impl World {
             self.plan(at, due);
         } else {
             self.send_between(server, leader, at + self.timing.between_servers_us, due);
-        }
-    }
-
-    fn role_changed(self: &Rc<Self>, server: Server, role: Role) {
-        if self.watches_servers.get() {
-            let zxid = self.ensemble.borrow().last_zxid(server);
-            self.saw(By::Coordinator, Saw::Server { server: server as u32 + 1, role, zxid });
-        }
-        if matches!(role, Role::Leading | Role::Standalone) {
-            self.quorum_may_be_back();
         }
     }
 
@@ -410,6 +400,7 @@ impl World {
         self.servers.borrow_mut()[server].paused = true;
         self.ensemble.borrow_mut().pause(self.now(), server);
         self.carry_out();
+        self.server_may_have_changed(server);
     }
 
     pub(super) fn resume_server(self: &Rc<Self>, server: Server) {
@@ -422,6 +413,8 @@ impl World {
         }
         self.ensemble.borrow_mut().resume(self.now(), server);
         self.carry_out();
+        // Only now: what it was when it was stopped is over if the others have gone on without it.
+        self.server_may_have_changed(server);
         self.quorum_may_be_back();
     }
 
@@ -438,6 +431,8 @@ impl World {
                     self.parted.borrow_mut().retain(|pair| *pair != (a, b));
                     ensemble.join(self.now(), a, b);
                 }
+                drop(ensemble);
+                self.hearing_changed(a, b, parted);
             }
         }
         self.carry_out();

@@ -105,8 +105,9 @@ impl SimSession {
     fn watch(&self, path: &str, on: On) -> SimWatch {
         let slot = WatchSlot(Rc::new(RefCell::new(Told::default())));
         let (world, client) = (self.handle.world.clone(), self.handle.client);
-        let number = world.clients.borrow_mut()[client as usize].watches.arm(path, on, slot.clone());
-        SimWatch { world, client, path: path.to_owned(), number, slot, fired: None }
+        let path: Rc<str> = path.into();
+        let number = world.clients.borrow_mut()[client as usize].watches.arm(path.clone(), on, slot.clone());
+        SimWatch { world, client, path, number, slot, fired: None }
     }
 }
 
@@ -200,7 +201,7 @@ impl Session for SimSession {
 pub(super) struct SimWatch {
     world: Rc<World>,
     client: ClientId,
-    path: String,
+    path: Rc<str>,
     number: u64,
     slot: WatchSlot,
     fired: Option<WatchEvent>,
@@ -227,7 +228,8 @@ impl Drop for SimWatch {
         let (world, client) = (&self.world, self.client);
         let last = world.clients.borrow_mut()[client as usize].watches.disarm(&self.path, self.number);
         if last && !matches!(world.clients.borrow()[client as usize].state, SessionState::Ended(_)) {
-            let forget = Request::RemoveWatches { path: self.path.clone(), of: WatcherType::Data, only_check: false };
+            let forget =
+                Request::RemoveWatches { path: self.path.to_string(), of: WatcherType::Data, only_check: false };
             world.send_if_ready(client, forget);
         }
     }

@@ -31,9 +31,8 @@ pub(super) struct Stage {
     pub(super) hosts: Vec<HostStage>,
     /// Candidates that stand.
     pub(super) standing: Cell<u64>,
-    /// Candidates whose life goes on.
+    /// Candidates whose process is there.
     pub(super) living: Cell<u64>,
-    pub(super) stopping: Cell<bool>,
     /// The coordinator waits for the numbers above to change.
     pub(super) watcher: RefCell<Option<Waker>>,
     /// Hosts that a fault has hit and not let go of yet, and servers likewise, by id.
@@ -79,10 +78,10 @@ impl Stage {
         .await;
     }
 
-    /// Every candidate stands and every group is led.
+    /// Every candidate that has a process stands, and every group is led.
     pub(super) fn settled(&self) -> bool {
         let leaders = self.leaders.borrow();
-        leaders.led() == leaders.groups() && self.standing.get() >= self.cell.candidates()
+        leaders.led() == leaders.groups() && self.standing.get() >= self.living.get()
     }
 
     pub(super) fn seat(&self, cand: u32) -> Option<Rc<Seat>> {

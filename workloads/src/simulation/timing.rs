@@ -3,12 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Micros;
+use crate::model::{Code, Micros, Response};
 
-/// Service times, each in microseconds.
+/// Service times, each in microseconds unless its name says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
+    /// Processor cores that all servers and hosts share; 0: each has one of its own.
+    pub cores: u64,
     /// One way from a host to a server, at least.
     pub link_us: Micros,
     /// And up to so much more, evenly distributed; messages of one connection stay in order.
@@ -21,6 +23,8 @@ pub struct Timing {
     pub ping_us: Micros,
     /// A server's time for a read.
     pub read_us: Micros,
+    /// For each child in an answer, in nanoseconds: a server's time to list it, and then a host's to take it in.
+    pub child_ns: u64,
     /// A server's time to take a write in or pass it on.
     pub write_us: Micros,
     /// The leader's time to order a write.
@@ -41,12 +45,14 @@ impl Default for Timing {
     /// About what three servers on one machine take.
     fn default() -> Self {
         Self {
+            cores: 0,
             link_us: 60,
             link_jitter_us: 40,
             between_servers_us: 60,
             connect_us: 100,
             ping_us: 10,
             read_us: 30,
+            child_ns: 200,
             write_us: 40,
             order_us: 40,
             commit_us: 300,
@@ -54,6 +60,16 @@ impl Default for Timing {
             notify_us: 10,
             client_us: 20,
             resource_us: 60,
+        }
+    }
+}
+
+impl Timing {
+    /// What an answer takes a server, and then a host, beyond what every answer does.
+    pub(super) fn listing_us(&self, answer: &Result<Response, Code>) -> Micros {
+        match answer {
+            Ok(Response::Children { names, .. }) => names.len() as u64 * self.child_ns / 1_000,
+            _ => 0,
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The one-shot watches of a client, by path, as its process knows them.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::Waker;
 
 use crate::coordination::{SessionEnd, WatchEvent};
-use crate::model::table::Table;
 use crate::model::{Event, EventKind, Watches as Set, Zxid};
 
 /// Where one watch is told.
@@ -45,32 +44,42 @@ pub(super) enum On {
     Nothing,
 }
 
-/// All watches of one client. Mostly one; a session that many candidates share has many.
+/// One watch.
+struct Armed {
+    path: Rc<str>,
+    number: u64,
+    on: On,
+    slot: WatchSlot,
+}
+
+/// All watches of one client, by path and then in the order in which they were armed. Mostly one; a session that many
+/// candidates share has many.
 #[derive(Default)]
 pub(super) struct Watches {
-    by_path: Table<String, Vec<(u64, On, WatchSlot)>>,
+    armed: Vec<Armed>,
     given: u64,
 }
 
 impl Watches {
     /// Arms a watch; its number takes it away again.
-    pub(super) fn arm(&mut self, path: &str, on: On, slot: WatchSlot) -> u64 {
+    pub(super) fn arm(&mut self, path: Rc<str>, on: On, slot: WatchSlot) -> u64 {
         self.given += 1;
-        let same = self.by_path.entry(path.to_owned()).or_insert_with(|| Vec::with_capacity(1));
-        same.push((self.given, on, slot));
+        let place = self.of(&path).end;
+        // Most clients never have a second one.
+        if self.armed.is_empty() {
+            self.armed.reserve_exact(1);
+        }
+        self.armed.insert(place, Armed { path, number: self.given, on, slot });
         self.given
     }
 
     /// Takes a watch away. True: it was the last one on its path, so that the server may forget it.
     pub(super) fn disarm(&mut self, path: &str, number: u64) -> bool {
-        let Some(watches) = self.by_path.get_mut(path) else { return false };
-        let before = watches.len();
-        watches.retain(|(given, _, _)| *given != number);
-        let last = watches.is_empty() && before > 0;
-        if watches.is_empty() {
-            self.by_path.remove(path);
-        }
-        last
+        let same = self.of(path);
+        let Some(place) = same.clone().find(|&place| self.armed[place].number == number) else { return false };
+        self.armed.remove(place);
+        self.spare();
+        same.len() == 1
     }
 
     /// Those that an event fires; they are armed no more.
@@ -78,23 +87,25 @@ impl Watches {
         if event.kind == EventKind::ChildrenChanged {
             return Vec::new();
         }
-        let fired = self.by_path.remove(&event.path).unwrap_or_default();
-        fired.into_iter().map(|(_, _, slot)| slot).collect()
+        let same = self.of(&event.path);
+        let fired = self.armed.drain(same).map(|armed| armed.slot).collect();
+        self.spare();
+        fired
     }
 
     /// What a new connection has to ask for; None without a watch.
     pub(super) fn to_set(&self, since: Zxid) -> Option<Set> {
-        if self.by_path.is_empty() {
+        if self.armed.is_empty() {
             return None;
         }
         let mut set = Set { since, ..Set::default() };
-        let by_path: BTreeMap<_, _> = self.by_path.iter().collect();
-        for (path, watches) in by_path {
-            if watches.iter().any(|(_, on, _)| *on == On::Znode) {
-                set.data.push(path.clone());
+        for same in self.armed.chunk_by(|a, b| a.path == b.path) {
+            let path = &same[0].path;
+            if same.iter().any(|armed| armed.on == On::Znode) {
+                set.data.push(path.to_string());
             }
-            if watches.iter().any(|(_, on, _)| *on == On::Nothing) {
-                set.exist.push(path.clone());
+            if same.iter().any(|armed| armed.on == On::Nothing) {
+                set.exist.push(path.to_string());
             }
         }
         Some(set)
@@ -102,9 +113,20 @@ impl Watches {
 
     /// The session is over: all are told.
     pub(super) fn end(self, end: SessionEnd) {
-        let by_path: BTreeMap<_, _> = self.by_path.into_iter().collect();
-        for (_, _, slot) in by_path.into_values().flatten() {
-            slot.put(WatchEvent::Ended(end));
+        self.armed.into_iter().for_each(|armed| armed.slot.put(WatchEvent::Ended(end)));
+    }
+
+    /// The places of the watches on a path.
+    fn of(&self, path: &str) -> Range<usize> {
+        let from = self.armed.partition_point(|armed| *armed.path < *path);
+        let count = self.armed[from..].iter().take_while(|armed| *armed.path == *path).count();
+        from..from + count
+    }
+
+    /// Gives the room back that nothing is in.
+    fn spare(&mut self) {
+        if self.armed.is_empty() {
+            self.armed = Vec::new();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::booth::{Departure, Nanos, Report, Token};
 use crate::coordination::SessionState;
-use crate::model::{Metrics, Micros, Role, Zxid};
+use crate::model::{Metrics, Micros, Role, Said, Zxid};
 use crate::plan::{Hit, PlannedFault};
 use crate::resource::Taken;
 
@@ -83,11 +83,13 @@ pub enum Saw<'a> {
         intended: Micros,
         hit: &'a Hit,
     },
-    /// What was seen of a fault's effect or end. `touches`: for sessions left to expire, when bytes of theirs last went up.
+    /// What was seen of a fault's effect or end, which came between `from` and `to`. `touches`: for sessions left to expire,
+    /// when bytes of theirs last went up.
     Receipt {
         id: u32,
         healed: bool,
         from: Micros,
+        to: Micros,
         verified: bool,
         evidence: String,
         touches: Vec<(i64, Micros)>,
@@ -116,11 +118,37 @@ pub enum Saw<'a> {
         at: &'static str,
         metrics: BTreeMap<u32, Metrics>,
     },
-    /// The server's id, its role, and what it has applied.
+    /// From here on every change of a server's state is told.
+    ServerWatch,
+    /// The server's id, its role, and what it has applied. No role: it takes connections and answers nothing.
     Server {
         server: u32,
-        role: Role,
+        role: Option<Role>,
         zxid: Zxid,
+    },
+    /// A server's log has a new line.
+    ServerSaid {
+        server: u32,
+        said: Said,
+    },
+    /// So many states of a server were told; there are no more.
+    ServerWatched {
+        server: u32,
+        states: u64,
+    },
+    /// Probes write through every server, one write after the other, so long after the last was acknowledged.
+    WriteProbe {
+        every_us: Micros,
+    },
+    /// No write of the probes was acknowledged meanwhile; `ended`: nor was one before the probes ended.
+    WriteGap {
+        from: Nanos,
+        to: Nanos,
+        ended: bool,
+    },
+    /// The probes have ended.
+    WriteProbed {
+        acknowledged: u64,
     },
     /// One sample of the floor.
     Floor {

@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::agenda::Agenda;
 use super::client::{Client, ClientTimer};
 use super::link::Link;
+use super::server_watch::ServerWatch;
 use super::servers::{Job, ServerSide};
 use super::stage::Stage;
 use super::timing::Timing;
@@ -100,6 +101,8 @@ pub(super) struct World {
     agenda: RefCell<Agenda<Due>>,
     pub(super) happened: Cell<u64>,
     pub(super) rng: RefCell<ChaCha8Rng>,
+    /// When each of the shared cores has done what it owes.
+    cores_free_at: RefCell<Vec<Micros>>,
     pub(super) timing: Timing,
     pub(super) tick_us: Micros,
     pub(super) ensemble: RefCell<Ensemble>,
@@ -117,8 +120,7 @@ pub(super) struct World {
     pub(super) hosts: RefCell<Vec<HostSide>>,
     pub(super) traps: RefCell<Traps>,
     pub(super) witness: Rc<dyn Witness>,
-    /// Every change of a server's role is told.
-    pub(super) watches_servers: Cell<bool>,
+    pub(super) server_watch: RefCell<ServerWatch>,
     stage: RefCell<Weak<Stage>>,
     spawner: futures::executor::LocalSpawner,
 }
@@ -138,6 +140,7 @@ impl World {
             agenda: RefCell::new(Agenda::new()),
             happened: Cell::new(0),
             rng: RefCell::new(rng),
+            cores_free_at: RefCell::new(vec![0; timing.cores as usize]),
             timing,
             tick_us,
             ensemble: RefCell::new(Ensemble::new(options)),
@@ -152,7 +155,7 @@ impl World {
             hosts: RefCell::new((0..hosts).map(|_| HostSide::default()).collect()),
             traps: RefCell::default(),
             witness,
-            watches_servers: Cell::new(false),
+            server_watch: RefCell::new(ServerWatch::new(servers)),
             stage: RefCell::default(),
             spawner,
         })
@@ -201,6 +204,16 @@ impl World {
 
     pub(super) fn saw(&self, by: By, what: Saw<'_>) {
         self.witness.saw(self.now.get(), by, what);
+    }
+
+    /// When a server or a host that is free at `free_at` has done so much work. Where they share cores nobody is done before
+    /// these have caught up: what they owe is spread evenly, and a core never waits while there is work.
+    pub(super) fn worked(&self, free_at: Micros, cost: Micros) -> Micros {
+        let alone = free_at.max(self.now()) + cost;
+        let mut cores = self.cores_free_at.borrow_mut();
+        let Some(core) = cores.iter_mut().min().filter(|_| cost > 0) else { return alone };
+        *core = (*core).max(self.now()) + cost;
+        alone.max(*core)
     }
 
     /// A number below `below` (0 for 0).
@@ -279,21 +292,34 @@ impl World {
                 side.link.hold_down(Due::Down(conn, down));
                 return;
             }
-            let at = side.free_at.max(self.now());
-            side.free_at = at + self.timing.client_us;
-            at
+            let listing_us = match &down {
+                Down::Reply(_, _, answer) => self.timing.listing_us(answer),
+                _ => 0,
+            };
+            side.free_at = self.worked(side.free_at, self.timing.client_us + listing_us);
+            // Nobody looks at when exactly a ping's answer was taken, and most messages of a large world are those.
+            if matches!(down, Down::Pong) && side.alive && !side.paused {
+                drop(hosts);
+                return self.taken(conn, down);
+            }
+            side.free_at
         };
-        self.plan(at + self.timing.client_us, Due::Taken(conn, down));
+        self.plan(at, Due::Taken(conn, down));
     }
 }
 
 /// Waits until the world's clock shows `at`.
 pub(super) async fn sleep_until(world: &World, host: u16, at: Micros) {
+    let mut called: Option<Waker> = None;
     std::future::poll_fn(|cx| {
         if world.now() >= at {
             return std::task::Poll::Ready(());
         }
-        world.plan(at, Due::Wake(host, cx.waker().clone()));
+        // Once is enough, however often whoever waits for other things as well looks at it.
+        if !called.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            world.plan(at, Due::Wake(host, cx.waker().clone()));
+            called = Some(cx.waker().clone());
+        }
         std::task::Poll::Pending
     })
     .await;

@@ -8,7 +8,7 @@ use futures::executor::LocalPool;
 use futures::future::{AbortHandle, abortable};
 use futures::task::LocalSpawnExt;
 use hustings_workloads::booth::{Departure, Order};
-use hustings_workloads::recipes::{Election, RecipeKind, StepDown, TermCounter, stand};
+use hustings_workloads::recipes::{Career, Election, RecipeKind, StepDown, stand};
 
 use super::booth::{Entry, Hall, TestBooth};
 use super::ensemble::Ensemble;
@@ -24,7 +24,7 @@ pub(crate) fn election(recipe: RecipeKind, step_down: StepDown) -> Election {
 struct Contender {
     session: TestSession,
     booth: TestBooth,
-    terms: TermCounter,
+    terms: Career,
     departure: Rc<RefCell<Option<Departure>>>,
     life: AbortHandle,
 }
@@ -83,7 +83,7 @@ impl Bench {
         let index = self.contenders.len();
         let booth = TestBooth { index, hall: self.hall.clone(), orders: Rc::default() };
         let life = AbortHandle::new_pair().0;
-        self.contenders.push(Contender { session, booth, terms: TermCounter::new(), departure: Rc::default(), life });
+        self.contenders.push(Contender { session, booth, terms: Career::new(), departure: Rc::default(), life });
         self.spawn(index, election);
         index
     }

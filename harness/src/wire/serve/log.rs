@@ -1,9 +1,9 @@
 //! What the servers log of their elections, in the words of ZooKeeper's own logs, which reports read.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 
-use hustings_workloads::model::{Micros, Role, Server, Zxid};
+use hustings_workloads::model::{Ballots, Micros, Role, Said, Server, Zxid};
 
 use super::super::super::utc::Epoch;
 
@@ -16,21 +16,13 @@ pub(super) struct Logs {
     /// When the model's time began.
     began: Epoch,
     of: Vec<RefCell<VecDeque<String>>>,
-    /// Servers that look for a leader, with their last zxid.
-    looking: RefCell<BTreeMap<Server, Zxid>>,
-    parted: RefCell<BTreeSet<(Server, Server)>>,
-    round: Cell<u64>,
+    ballots: RefCell<Ballots>,
 }
 
 impl Logs {
     pub(super) fn new(servers: usize) -> Self {
-        Self {
-            began: Epoch::now(),
-            of: (0..servers).map(|_| RefCell::default()).collect(),
-            looking: RefCell::default(),
-            parted: RefCell::default(),
-            round: Cell::new(1),
-        }
+        let of = (0..servers).map(|_| RefCell::default()).collect();
+        Self { began: Epoch::now(), of, ballots: RefCell::default() }
     }
 
     pub(super) fn text(&self, server: Server) -> String {
@@ -39,67 +31,14 @@ impl Logs {
 
     /// From now on the servers hear each other, or do not.
     pub(super) fn part(&self, now: Micros, a: Server, b: Server, parted: bool) {
-        let pair = (a.min(b), a.max(b));
-        let mut all = self.parted.borrow_mut();
-        if parted {
-            all.insert(pair)
-        } else {
-            all.remove(&pair)
-        };
-        drop(all);
-        // Those who look tell each other again.
-        let both = self.looking.borrow().get(&a).copied().zip(self.looking.borrow().get(&b).copied());
-        if let Some((of_a, of_b)) = both.filter(|_| !parted) {
-            self.vote(now, a, b, of_b);
-            self.vote(now, b, a, of_a);
-        }
+        let said = self.ballots.borrow_mut().part(a, b, parted);
+        said.into_iter().for_each(|(server, said)| self.say(now, server, &words(said)));
     }
 
     /// A server has become this; `took_ms`: since it began to look for a leader.
     pub(super) fn has_become(&self, now: Micros, server: Server, role: Role, (zxid, took_ms): (Zxid, u64)) {
-        let (name, state) = match role {
-            Role::Down => {
-                self.looking.borrow_mut().remove(&server);
-                return;
-            }
-            Role::Looking => return self.looks(now, server, zxid),
-            Role::Standalone => return,
-            Role::Following => ("FOLLOWING", "following"),
-            Role::Leading => ("LEADING", "leading"),
-        };
-        self.looking.borrow_mut().remove(&server);
-        if role == Role::Leading {
-            self.round.set(self.round.get() + 1);
-        }
-        self.say(now, server, &format!("{name} - LEADER ELECTION TOOK - {took_ms} MS"));
-        self.say(now, server, &format!("Peer state changed: {state} - broadcast"));
-    }
-
-    fn looks(&self, now: Micros, server: Server, zxid: Zxid) {
-        let others = self.looking.borrow().clone();
-        self.looking.borrow_mut().insert(server, zxid);
-        self.say(now, server, "QuorumPeer - LOOKING");
-        self.vote(now, server, server, zxid);
-        for (other, of_other) in others {
-            let pair = (server.min(other), server.max(other));
-            if other != server && !self.parted.borrow().contains(&pair) {
-                self.vote(now, server, other, of_other);
-                self.vote(now, other, server, zxid);
-            }
-        }
-    }
-
-    /// `server` hears that `from` votes for itself.
-    fn vote(&self, now: Micros, server: Server, from: Server, zxid: Zxid) {
-        let (id, epoch, round) = (from + 1, zxid >> 32, self.round.get());
-        self.say(
-            now,
-            server,
-            &format!(
-                "Notification: my state:LOOKING; n.sid:{id}, n.state:LOOKING, n.leader:{id}, n.round:0x{round:x}, \
-                 n.peerEpoch:0x{epoch:x}, n.zxid:0x{zxid:x}"
-            ),
-        );
+        let said = self.ballots.borrow_mut().has_become(server, role, zxid, took_ms);
+        said.into_iter().for_each(|(server, said)| self.say(now, server, &words(said)));
     }
 
     fn say(&self, now: Micros, server: Server, what: &str) {
@@ -108,6 +47,26 @@ impl Logs {
             lines.pop_front();
         }
         lines.push_back(format!("{} [myid={}] {what}", self.began.plus(now), server + 1));
+    }
+}
+
+fn words(said: Said) -> String {
+    match said {
+        Said::Looking => "QuorumPeer - LOOKING".to_owned(),
+        Said::Vote { from, round, epoch, zxid } => {
+            let id = from + 1;
+            format!(
+                "Notification: my state:LOOKING; n.sid:{id}, n.state:LOOKING, n.leader:{id}, n.round:0x{round:x}, \
+                 n.peerEpoch:0x{epoch:x}, n.zxid:0x{zxid:x}"
+            )
+        }
+        Said::Elected { leading, took_ms } => {
+            let name = if leading { "LEADING" } else { "FOLLOWING" };
+            format!("{name} - LEADER ELECTION TOOK - {took_ms} MS")
+        }
+        Said::Serving { leading } => {
+            format!("Peer state changed: {} - broadcast", if leading { "leading" } else { "following" })
+        }
     }
 }
 

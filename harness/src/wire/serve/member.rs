@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use hustings_workloads::model::{Conn, Metrics, Micros, Role};
+use hustings_workloads::model::{Absences, Conn, Metrics, Micros, Role};
 use tokio::sync::watch;
 
 use super::line::{Fate, Line};
@@ -30,18 +30,6 @@ pub(super) struct Member {
     pub(super) received: Cell<u64>,
     pub(super) sent: Cell<u64>,
     absences: RefCell<Absences>,
-}
-
-/// The times that a server was away looking for a leader, since it was started.
-#[derive(Clone, Copy, Debug, Default)]
-struct Absences {
-    looking_since: Option<Micros>,
-    /// It has served: only then was it away.
-    has_served: bool,
-    elections: u64,
-    election_ms: u64,
-    count: u64,
-    sum_ms: u64,
 }
 
 impl Member {
@@ -72,44 +60,20 @@ impl Member {
 
     /// Gives the milliseconds for which it has looked for a leader, if it has found one.
     pub(super) fn has_become(&self, role: Role, now: Micros) -> u64 {
-        let mut took_ms = 0;
-        let mut absences = self.absences.borrow_mut();
-        match role {
-            Role::Down => *absences = Absences::default(),
-            Role::Looking => absences.looking_since = absences.looking_since.or(Some(now)),
-            Role::Following | Role::Leading | Role::Standalone => {
-                if let Some(since) = absences.looking_since.take() {
-                    let ms = (now - since) / 1_000;
-                    took_ms = ms;
-                    absences.elections += 1;
-                    absences.election_ms += ms;
-                    if absences.has_served {
-                        absences.count += 1;
-                        absences.sum_ms += ms;
-                    }
-                }
-                absences.has_served = true;
-            }
-        }
         if role == Role::Down {
             self.received.set(0);
             self.sent.set(0);
         }
-        took_ms
+        self.absences.borrow_mut().has_become(now, role)
     }
 
     pub(super) fn count(&self, metrics: &mut Metrics) {
-        let absences = self.absences.borrow();
         let counts = [
             ("packets_received", self.received.get()),
             ("packets_sent", self.sent.get()),
             ("num_alive_connections", self.lines.borrow().len() as u64),
-            ("looking_count", absences.elections + u64::from(absences.looking_since.is_some())),
-            ("cnt_election_time", absences.elections),
-            ("sum_election_time", absences.election_ms),
-            ("cnt_unavailable_time", absences.count),
-            ("sum_unavailable_time", absences.sum_ms),
         ];
         metrics.extend(counts.map(|(name, value)| (name.to_owned(), value as f64)));
+        self.absences.borrow().count(metrics);
     }
 }

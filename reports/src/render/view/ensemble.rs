@@ -49,11 +49,17 @@ impl Ensemble {
     /// None where nobody watched the servers.
     pub(super) fn new(cell: &CellSummary) -> Option<Self> {
         let watch = cell.watch.as_ref()?;
-        let every = watch.every_ns.map_or_else(|| "an unknown time".into(), format::duration);
+        let how = match watch.every_ns {
+            Some(0) => "Every state of every server was told as it came, so that times are exact".to_owned(),
+            every => format!(
+                "Every server was asked for its state again {} after its last answer, {} after its last question at most; \
+                 times are brackets between two answers, and refined by the servers' own logs where there are any",
+                every.map_or_else(|| "an unknown time".into(), format::duration),
+                format::duration(watch.longest_gap_ns),
+            ),
+        };
         let about = format!(
-            "Every server was asked for its state again {every} after its last answer, {} after its last question at most; \
-             times are brackets between two answers, and refined by the servers' own logs where there are any. {}.",
-            format::duration(watch.longest_gap_ns),
+            "{how}. {}.",
             match watch.lulls {
                 0 => "The quorum was never out of sight without an election".into(),
                 n => format!(

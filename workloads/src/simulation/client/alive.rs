@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use rand::seq::SliceRandom as _;
-
 use super::super::witness::Saw;
 use super::super::world::{ClientId, Down, Due, Up, World};
 use super::{AnswerSlot, ClientTimer, by};
@@ -25,11 +23,14 @@ impl World {
 
     /// Plans when to look at the clocks again, unless that is planned for an earlier time: there is one such plan a client.
     pub(in crate::simulation) fn plan_keep_alive(&self, id: ClientId) {
+        let now = self.now();
         let due = self.with(id, |client| {
             let tick = client.tick_us();
             let silence = client.last_recv + client.patience_us();
             let idle = client.last_send + 10_000_000.min(3 * tick);
-            let at = if client.ping_out || !client.ready { silence } else { silence.min(idle) };
+            // By the time of the next ping the last one is mostly answered.
+            let in_vain = client.ping_out && idle <= now;
+            let at = if in_vain || !client.ready { silence } else { silence.min(idle) };
             // It looks at the clock once a tick, counted from the connection.
             let at = client.begun + (at.saturating_sub(client.begun)).div_ceil(tick) * tick;
             if client.alarm.is_some_and(|alarm| alarm <= at) {
@@ -124,21 +125,21 @@ impl World {
     }
 
     pub(in crate::simulation) fn pong(self: &Rc<Self>, id: ClientId) {
-        let (first, waiting, servers) = self.with(id, |client| {
+        let (first, waiting, knows) = self.with(id, |client| {
             client.ping_out = false;
             let first = !std::mem::replace(&mut client.ready, true);
-            (first, std::mem::take(&mut client.waiting), client.route.len())
+            (first, std::mem::take(&mut client.waiting), client.knows.clone())
         });
         if first {
-            let mut route: Vec<u8> = (0..servers as u8).collect();
-            route.shuffle(&mut *self.rng.borrow_mut());
+            let route = self.new_route(knows.as_deref());
             self.with(id, |client| (client.route, client.first) = (route, 0));
             waiting.into_iter().for_each(|(request, slot)| self.send(id, request, slot));
             if self.with(id, |client| client.let_go && !client.closes_at_once) {
                 self.send(id, Request::CloseSession, AnswerSlot::default());
             }
-            self.plan_keep_alive(id);
             self.wake_all(id);
         }
+        // A late answer: the next ping is due earlier than the end of its patience, for which it was waiting.
+        self.plan_keep_alive(id);
     }
 }

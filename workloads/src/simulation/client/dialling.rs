@@ -21,9 +21,9 @@ impl World {
 
     /// Plans the next try, or gives up.
     pub(in crate::simulation) fn dial_next(&self, id: ClientId) {
-        let servers = self.servers.borrow().len() as u32;
         let now = self.now();
         let (attempt, give_up_at, era) = self.with(id, |client| (client.attempt, client.give_up_at, client.era));
+        let servers = self.with(id, |client| client.route.len()) as u32;
         let (round, place) = (attempt / servers, Micros::from(attempt % servers));
         let wait = match (round, place) {
             _ if self.with(id, |client| client.closes_at_once) => self.draw(AGAIN_US),

@@ -18,7 +18,7 @@ use super::watches::Watches;
 use super::witness::{By, Saw};
 use super::world::{ClientId, NOWHERE, World};
 use crate::coordination::{OpError, SessionEnd, SessionState};
-use crate::model::{Code, Conn, Micros, Request, Response, Zxid};
+use crate::model::{Code, Conn, Micros, Request, Response, Server, Zxid};
 
 /// Waits between rounds over all servers: so much for each server, doubled every round, and a second at first at most.
 const ROUND_US: Micros = 100_000;
@@ -95,6 +95,9 @@ pub(super) struct Client {
     give_up_at: Micros,
     attempt: u32,
     first: u32,
+    /// The servers that it knows; None: all of them.
+    knows: Option<Rc<[u8]>>,
+    /// Those that it knows, in the order in which it tries them.
     route: Vec<u8>,
     pub(super) last_zxid: Zxid,
     xid: i32,
@@ -133,9 +136,17 @@ impl Client {
 impl World {
     /// A new client, which begins to dial. `let_go` it in the end.
     pub(super) fn open(self: &Rc<Self>, owner: Owner, timeout_ms: u64) -> ClientId {
+        self.open_knowing(owner, timeout_ms, None)
+    }
+
+    /// A new client that knows of these servers alone.
+    pub(super) fn open_at(self: &Rc<Self>, owner: Owner, timeout_ms: u64, servers: &[Server]) -> ClientId {
+        self.open_knowing(owner, timeout_ms, Some(servers.iter().map(|server| *server as u8).collect()))
+    }
+
+    fn open_knowing(self: &Rc<Self>, owner: Owner, timeout_ms: u64, knows: Option<Rc<[u8]>>) -> ClientId {
         let Owner { host, cand, told } = owner;
-        let mut route: Vec<u8> = (0..self.servers.borrow().len() as u8).collect();
-        route.shuffle(&mut *self.rng.borrow_mut());
+        let route = self.new_route(knows.as_deref());
         let now = self.now();
         let client = Client {
             host,
@@ -161,6 +172,7 @@ impl World {
             give_up_at: now,
             attempt: 0,
             first: 0,
+            knows,
             route,
             last_zxid: 0,
             xid: 0,
@@ -179,6 +191,13 @@ impl World {
         }
         self.begin_dialling(id);
         id
+    }
+
+    /// The servers that a client knows, in a new order.
+    fn new_route(&self, knows: Option<&[u8]>) -> Vec<u8> {
+        let mut route = knows.map_or_else(|| (0..self.servers.borrow().len() as u8).collect(), <[u8]>::to_vec);
+        route.shuffle(&mut *self.rng.borrow_mut());
+        route
     }
 
     fn with<T>(&self, id: ClientId, act: impl FnOnce(&mut Client) -> T) -> T {

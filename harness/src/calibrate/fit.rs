@@ -1,0 +1,195 @@
+//! The fit: service times are changed one by one, by factors that get smaller, as long as that brings the simulation closer to
+//! the run (the pattern search of Hooke and Jeeves, 1961, on logarithms).
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hustings_reports::record::Nanos;
+use hustings_workloads::simulation::Timing;
+use serde::Serialize;
+
+use super::target::{Measure, Target};
+
+/// The first factor, and the one at which it ends.
+const FACTOR_FIRST: f64 = 2.0;
+const FACTOR_LAST: f64 = 1.04;
+/// All service times are scaled by each of these to begin with: the nearest valley is not always the deepest.
+const STARTS: [f64; 3] = [1.0, 2.0, 0.5];
+/// Sweeps over all service times, at most.
+const SWEEPS_MAX: usize = 40;
+/// Where the run says nothing about a service time, it stays as it is: this much of its squared distance is added.
+const STAY: f64 = 0.002;
+/// What a simulation that shows nothing of something measured is worth: as if it were ten times too long.
+const NOTHING: f64 = std::f64::consts::LN_10;
+
+/// Service times in the order in which they are changed: first those that everything waits for.
+const SERVICES: [fn(&mut Timing) -> &mut u64; 12] = [
+    |t| &mut t.commit_us,
+    |t| &mut t.link_us,
+    |t| &mut t.notify_us,
+    |t| &mut t.client_us,
+    |t| &mut t.read_us,
+    |t| &mut t.child_ns,
+    |t| &mut t.order_us,
+    |t| &mut t.write_us,
+    |t| &mut t.apply_us,
+    |t| &mut t.between_servers_us,
+    |t| &mut t.link_jitter_us,
+    |t| &mut t.resource_us,
+];
+
+/// One median of one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    pub cell: String,
+    pub measure: Measure,
+    /// As measured, and as simulated with the fitted service times, in nanoseconds.
+    pub real_ns: Nanos,
+    pub simulated_ns: Option<Nanos>,
+    /// Simulated ÷ measured.
+    pub ratio: Option<f64>,
+    /// The fit did not look at it.
+    pub held_out: bool,
+}
+
+/// What a fit came to.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    pub timing: Timing,
+    pub compared: Vec<Compared>,
+    /// Simulations of all cells that it took.
+    pub tried: usize,
+}
+
+/// Fits service times to all targets that are not held out. `tell` hears after every sweep how many timings were tried and how
+/// far off the fit is: the root mean square of ln(simulated ÷ measured).
+///
+/// # Errors
+/// When a simulation fails as such.
+pub fn fit(targets: &[Target], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
+    let fitted: Vec<&Target> = targets.iter().filter(|target| !target.held_out).collect();
+    let numbers = fitted.iter().map(|target| target.real.len()).sum::<usize>().max(1) as f64;
+    let mut tried = 0;
+    let mut best: Option<(Timing, f64)> = None;
+    for scale in STARTS {
+        let scaled = SERVICES.iter().fold(start.clone(), |timing, service| changed(&timing, *service, scale));
+        let tell = |more: usize, off: f64| tell(tried + more, (off / numbers).sqrt());
+        let (timing, off, more) = descend(&fitted, scaled, start, tell)?;
+        tried += more;
+        if best.as_ref().is_none_or(|(_, least)| off < *least) {
+            best = Some((timing, off));
+        }
+    }
+    let best = best.map_or_else(|| start.clone(), |(timing, _)| timing);
+    let all: Vec<&Target> = targets.iter().collect();
+    let simulated = simulate(&all, std::slice::from_ref(&best))?;
+    let compared = targets.iter().zip(simulated).flat_map(|(target, simulated)| compare(target, simulated)).collect();
+    Ok(Fitted { compared, timing: best, tried })
+}
+
+/// Changes the service times from `from` on for as long as that helps; what the run says nothing about is drawn to those of
+/// `home`. Gives them, how far off they are, and how many were tried.
+fn descend(
+    fitted: &[&Target],
+    from: Timing,
+    home: &Timing,
+    tell: impl Fn(usize, f64),
+) -> anyhow::Result<(Timing, f64, usize)> {
+    let away = |timing: &Timing, off: f64| off + STAY * distance(timing, home);
+    let mut off = sum_of_squares(fitted, std::slice::from_ref(&from))?[0];
+    let mut best = from;
+    let (mut tried, mut factor) = (1, FACTOR_FIRST);
+    for _ in 0..SWEEPS_MAX {
+        let mut better = false;
+        for service in SERVICES {
+            let tries = [factor, 1.0 / factor].map(|by| changed(&best, service, by));
+            let offs = sum_of_squares(fitted, &tries)?;
+            tried += tries.len();
+            for (timing, found) in tries.into_iter().zip(offs) {
+                if away(&timing, found) < away(&best, off) {
+                    (best, off, better) = (timing, found, true);
+                }
+            }
+        }
+        tell(tried, off);
+        if !better {
+            factor = factor.sqrt();
+            if factor < FACTOR_LAST {
+                break;
+            }
+        }
+    }
+    Ok((best, off, tried))
+}
+
+fn compare(target: &Target, simulated: Vec<Option<Nanos>>) -> impl Iterator<Item = Compared> {
+    target.real.iter().zip(simulated).map(|(&(measure, real_ns), simulated_ns)| Compared {
+        cell: target.cell.name.clone(),
+        measure,
+        real_ns,
+        simulated_ns,
+        ratio: simulated_ns.map(|simulated| ratio(simulated, real_ns)),
+        held_out: target.held_out,
+    })
+}
+
+fn changed(timing: &Timing, service: fn(&mut Timing) -> &mut u64, by: f64) -> Timing {
+    let mut timing = timing.clone();
+    let us = service(&mut timing);
+    let to = (*us as f64 * by).round() as u64;
+    // A step that rounds to nothing is one unit.
+    let step = if to != *us || by == 1.0 {
+        to
+    } else if by > 1.0 {
+        to + 1
+    } else {
+        to.saturating_sub(1)
+    };
+    *us = step.max(1);
+    timing
+}
+
+/// Sum of ln² of the ratios of two timings.
+fn distance(a: &Timing, b: &Timing) -> f64 {
+    let (mut a, mut b) = (a.clone(), b.clone());
+    SERVICES.iter().map(|service| (*service(&mut a) as f64 / (*service(&mut b)).max(1) as f64).ln().powi(2)).sum()
+}
+
+/// For each timing, the sum of ln²(simulated ÷ measured) over everything that was measured.
+fn sum_of_squares(targets: &[&Target], timings: &[Timing]) -> anyhow::Result<Vec<f64>> {
+    let simulated = simulate(targets, timings)?;
+    Ok(simulated
+        .chunks(targets.len().max(1))
+        .map(|of_timing| {
+            let pairs = targets.iter().zip(of_timing).flat_map(|(target, shown)| target.real.iter().zip(shown));
+            pairs.map(|((_, real), shown)| shown.map_or(NOTHING, |shown| ratio(shown, *real).ln()).powi(2)).sum()
+        })
+        .collect())
+}
+
+fn ratio(simulated: Nanos, real: Nanos) -> f64 {
+    simulated.max(1) as f64 / real.max(1) as f64
+}
+
+/// Every target under every timing, on every core: timing by timing, then target by target.
+fn simulate(targets: &[&Target], timings: &[Timing]) -> anyhow::Result<Vec<Vec<Option<Nanos>>>> {
+    let jobs: Vec<(&Target, &Timing)> =
+        timings.iter().flat_map(|timing| targets.iter().map(move |target| (*target, timing))).collect();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((target, timing)) = jobs.get(place) else { break };
+                    let shown = target.simulated(timing);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((place, shown));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, shown)| shown).collect()
+}

@@ -1,0 +1,7 @@
+//! Service times from a real run: those with which a simulation of the same cells shows what the run showed.
+
+mod fit;
+mod target;
+
+pub use fit::{Compared, Fitted, fit};
+pub use target::{Measure, Target, targets};

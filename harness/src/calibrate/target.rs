@@ -1,0 +1,96 @@
+//! What a real run measured of each cell, and what a simulation of the same cell shows of it.
+
+use anyhow::Context as _;
+use hustings_reports::analysis::summarise_cell;
+use hustings_reports::record::{Nanos, Record};
+use hustings_reports::summary::{CellSummary, Distribution};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::simulation::{Course, Simulation, Timing};
+use serde::Serialize;
+
+use crate::simulate::try_course;
+
+/// Medians of fewer samples than this are no ground to go on.
+const SAMPLES_MIN: u64 = 5;
+/// Of so many cells one is held out of the fit, to see what the fit is worth.
+const HELD_OUT_OF: usize = 3;
+
+/// What is compared, each by its median.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Failover latency.
+    Failover,
+    /// From the first watcher told of a leader's loss to the last.
+    Spread,
+}
+
+impl Measure {
+    const ALL: [Self; 2] = [Self::Failover, Self::Spread];
+
+    /// As people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failover => "failover",
+            Self::Spread => "spread",
+        }
+    }
+
+    fn of(self, summary: &CellSummary) -> Option<&Distribution> {
+        match self {
+            Self::Failover => summary.failover.as_ref(),
+            Self::Spread => summary.fan_out.spread.as_ref(),
+        }
+    }
+
+    /// The median, where there are enough samples.
+    fn median(self, summary: &CellSummary) -> Option<Nanos> {
+        self.of(summary).filter(|measured| measured.n >= SAMPLES_MIN).and_then(|measured| measured.p50)
+    }
+}
+
+/// One cell of a real run.
+pub struct Target {
+    pub cell: Cell,
+    pub seed: u64,
+    /// The medians that were measured, in nanoseconds.
+    pub real: Vec<(Measure, Nanos)>,
+    /// The fit does not look at it.
+    pub held_out: bool,
+}
+
+/// The cells of a record that have something to compare. Every third is held out.
+///
+/// # Errors
+/// When the record's scenario does not parse, or nothing in it was measured often enough.
+pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for cell in scenario.cells() {
+        let Some(recorded) = record.cells.iter().find(|recorded| recorded.info.name == cell.name) else { continue };
+        let summary = summarise_cell(recorded);
+        let medians = Measure::ALL.into_iter().filter_map(|measure| Some((measure, measure.median(&summary)?)));
+        let real: Vec<_> = medians.collect();
+        if !real.is_empty() {
+            let held_out = targets.len() % HELD_OUT_OF == 1;
+            targets.push(Target { cell, seed: record.manifest.seed, real, held_out });
+        }
+    }
+    let some = || format!("the record has no median of {SAMPLES_MIN} or more samples: let faults repeat more often");
+    targets.first().with_context(some)?;
+    Ok(targets)
+}
+
+impl Target {
+    /// What a simulation with these service times shows of what was measured; None where it shows nothing.
+    ///
+    /// # Errors
+    /// When the simulation fails as such.
+    pub fn simulated(&self, timing: &Timing) -> anyhow::Result<Vec<Option<Nanos>>> {
+        let (cell, timing) = (self.cell.clone(), timing.clone());
+        let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), what: Course::Planned };
+        let summary = try_course(&simulation)?.summary;
+        Ok(self.real.iter().map(|(measure, _)| measure.of(&summary).and_then(|measured| measured.p50)).collect())
+    }
+}

@@ -1,0 +1,136 @@
+//! `hustings calibrate`: service times for simulations, from a real run.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use comfy_table::{CellAlignment, Table, presets};
+use hustings_reports::record::Record;
+use hustings_workloads::scenario::Scenario;
+use hustings_workloads::simulation::Timing;
+
+use crate::archive::{replace, resolved_scenario};
+use crate::calibrate::{Compared, Fitted, fit, targets};
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+
+/// Find the service times with which a simulation shows what a real run measured.
+///
+/// Fits them to the medians of failover and fan-out spread of the run's cells, but for every third cell, which is held out and
+/// shows what the fit is worth. The result is a file for `simulate --timing`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  hustings run herd --out herd && hustings calibrate herd --out times.toml
+  hustings simulate thousand --timing times.toml   what that machine would show of another scenario
+  hustings calibrate herd --json | jq '.compared[] | select(.held_out) | .ratio'
+
+Exit codes: 0 fitted, 2 usage, 4 the record cannot be read")]
+pub(super) struct CalibrateArgs {
+    /// Folder of the record of a real run
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// Service times to start from, as TOML; those that the run tells nothing about stay [default: simulate's own]
+    #[arg(long, value_name = "FILE")]
+    timing: Option<PathBuf>,
+    /// File for the service times [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print service times and comparison as JSON on standard output
+    #[arg(long, conflicts_with = "out")]
+    json: bool,
+    /// No progress, only the result
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Fits, and writes down what came of it.
+pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
+    let mut start = super::simulate::timing(args.timing.as_deref())?;
+    let record = Record::read(&args.record).map_err(Failure::infrastructure)?;
+    if record.manifest.ensemble.starts_with("simulated") {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "{} is the record of a simulation: its service times are known; give that of a run",
+            args.record.display()
+        )));
+    }
+    let text = resolved_scenario(&args.record).map_err(Failure::infrastructure)?;
+    let scenario = Scenario::parse(&text, "the record's scenario", &[]).map_err(Failure::infrastructure)?;
+    if start.cores == 0 {
+        start.cores = shared_cores(&record);
+    }
+    let targets = targets(&record, &scenario).map_err(Failure::usage)?;
+    drop(record);
+    let progress = Progress::new(0, std::io::stderr().is_terminal(), args.quiet);
+    let fitted = fit(&targets, &start, |tried, off| {
+        progress.now(&format!("{tried} timings tried, off by a factor of {:.2}", off.exp()));
+    })
+    .map_err(Failure::infrastructure)?;
+    progress.finish();
+    tell(args, &fitted)?;
+    Ok(Exit::Pass)
+}
+
+/// The cores of the machine if the servers ran on it too, as they do unless they are somebody else's.
+fn shared_cores(record: &Record) -> u64 {
+    let apart = record.manifest.ensemble.starts_with("external");
+    if apart { 0 } else { record.manifest.machine.cores.into() }
+}
+
+fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
+    if args.json {
+        println!(
+            "{}",
+            serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "tried": fitted.tried })
+        );
+        return Ok(());
+    }
+    eprintln!("{}\n", table(&fitted.compared));
+    eprintln!("{}", worst(&fitted.compared));
+    let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
+    match &args.out {
+        None => print!("{text}"),
+        Some(path) => {
+            replace(path, text.as_bytes())
+                .with_context(|| path.display().to_string())
+                .map_err(Failure::infrastructure)?;
+        }
+    }
+    Ok(())
+}
+
+fn toml(timing: &Timing) -> anyhow::Result<String> {
+    Ok(format!("# Service times in microseconds, for `hustings simulate --timing`.\n{}", toml::to_string(timing)?))
+}
+
+fn table(compared: &[Compared]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(["cell", "median of", "measured", "simulated", "ratio", ""]);
+    for row in compared {
+        let held_out = if row.held_out { "held out" } else { "" }.to_owned();
+        let ratio = row.ratio.map_or_else(|| "—".to_owned(), |ratio| format!("{ratio:.2}"));
+        let simulated = row.simulated_ns.map_or_else(|| "nothing".to_owned(), ms);
+        table.add_row([row.cell.clone(), row.measure.name().to_owned(), ms(row.real_ns), simulated, ratio, held_out]);
+    }
+    for column in [2, 3, 4] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.2} ms", ns as f64 / 1e6)
+}
+
+/// The ratio furthest from one, of the fitted cells and of the others.
+fn worst(compared: &[Compared]) -> String {
+    let far = |ratio: f64| ratio.ln().abs();
+    let worst = |held_out: bool| {
+        let ratios = compared.iter().filter(|row| row.held_out == held_out).filter_map(|row| row.ratio);
+        ratios
+            .max_by(|a, b| far(*a).total_cmp(&far(*b)))
+            .map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.2}"))
+    };
+    format!("ratio furthest from 1: {} where fitted, {} where held out", worst(false), worst(true))
+}

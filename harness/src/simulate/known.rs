@@ -1,0 +1,81 @@
+//! Known bugs of elections, hunted: each on the schedule that must show it, and on random ones until one does.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::Case;
+use hustings_workloads::simulation::script::Caught;
+use hustings_workloads::simulation::{Course, Simulation, Timing};
+
+use super::search::{EXCUSED, Found, Search, search};
+use super::trial::try_course;
+
+/// Seed of the simulation of a fixed schedule.
+const SEED: u64 = 1;
+
+/// What came of the hunt for one bug.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hunted {
+    /// What must be seen on its own schedule and was not.
+    pub missed: BTreeSet<Caught>,
+    /// What its sound counterpart showed there, which must be nothing.
+    pub sound: BTreeSet<Caught>,
+    /// The random schedules that were tried, and the first that showed it; None: none was asked for.
+    pub random: Option<(u64, Option<Found>)>,
+}
+
+impl Hunted {
+    /// On its own schedule, without its counterpart, and on some random one if those were asked for.
+    #[must_use]
+    pub fn is_caught(&self) -> bool {
+        let at_random = self.random.as_ref().is_none_or(|(_, found)| found.is_some());
+        self.missed.is_empty() && self.sound.is_empty() && at_random
+    }
+}
+
+impl fmt::Display for Hunted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.missed.is_empty(), self.sound.is_empty()) {
+            (true, true) => write!(out, "caught on its schedule")?,
+            (false, _) => write!(out, "NOT CAUGHT on its schedule, which does not show {:?}", self.missed)?,
+            (true, false) => write!(out, "the SOUND recipe shows {:?} on its schedule", self.sound)?,
+        }
+        match &self.random {
+            None => Ok(()),
+            Some((_, Some(found))) => write!(out, "; by seed {}, which shows {:?}", found.seed, found.caught),
+            Some((tried, None)) => write!(out, "; by NONE of {tried} random schedules"),
+        }
+    }
+}
+
+/// Hunts one bug, on random schedules too if seeds are given.
+///
+/// # Errors
+/// When a simulation fails as such, or the case is no valid scenario.
+pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
+    let cell = case.cell(case.recipe)?;
+    // What no recipe can help is not there on servers without the bug.
+    let (sound, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
+    let against = (case.cell(sound)?, bugs);
+    let fixed = |(cell, bugs): (_, Bugs)| {
+        let what = Course::Scheduled(case.schedule.to_vec());
+        try_course(&Simulation { cell, seed: SEED, timing: Timing::default(), bugs, what })
+    };
+    let caught = fixed((cell.clone(), case.bugs))?.caught;
+    let missed = case.caught.iter().copied().filter(|wanted| !caught.contains(wanted)).collect();
+    let sound = fixed(against.clone())?.caught;
+    let random = match seeds {
+        None => None,
+        Some(seeds) => {
+            // Whom chance wakes and what it hands over tells nothing, unless that is what the bug is about.
+            let excused = EXCUSED.into_iter().filter(|kind| !case.caught.contains(kind)).collect();
+            let against = Some(against);
+            let wanted = Search { cell, seeds, bugs: case.bugs, excused, against, first_only: true };
+            let searched = search(&wanted, |_| ())?;
+            Some((searched.seeds, searched.found.into_iter().next()))
+        }
+    };
+    Ok(Hunted { missed, sound, random })
+}

@@ -1,0 +1,76 @@
+//! How often and for how long a server was away looking for a leader, under the names that ZooKeeper's `mntr` has for it. The
+//! driver tells it of every role: the model itself keeps no such times.
+
+use super::io::Role;
+use super::op::{Metrics, Micros};
+
+/// The absences of one server since it was started.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Absences {
+    looking_since: Option<Micros>,
+    /// It has served: only then was it away.
+    has_served: bool,
+    elections: u64,
+    election_ms: u64,
+    count: u64,
+    sum_ms: u64,
+}
+
+impl Absences {
+    /// The server is in this role from now on. Gives the milliseconds for which it has looked for a leader, if it has found one.
+    pub fn has_become(&mut self, now: Micros, role: Role) -> u64 {
+        match role {
+            Role::Down => *self = Self::default(),
+            Role::Looking => self.looking_since = self.looking_since.or(Some(now)),
+            Role::Following | Role::Leading | Role::Standalone => {
+                let away = std::mem::replace(&mut self.has_served, true);
+                let Some(since) = self.looking_since.take() else { return 0 };
+                let ms = (now - since) / 1_000;
+                self.elections += 1;
+                self.election_ms += ms;
+                if away {
+                    self.count += 1;
+                    self.sum_ms += ms;
+                }
+                return ms;
+            }
+        }
+        0
+    }
+
+    /// Adds the counts to those of the server.
+    pub fn count(&self, metrics: &mut Metrics) {
+        let counts = [
+            ("looking_count", self.elections + u64::from(self.looking_since.is_some())),
+            ("cnt_election_time", self.elections),
+            ("sum_election_time", self.election_ms),
+            ("cnt_unavailable_time", self.count),
+            ("sum_unavailable_time", self.sum_ms),
+        ];
+        metrics.extend(counts.map(|(name, value)| (name.to_owned(), value as f64)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Absences, Metrics, Role};
+
+    #[test]
+    fn a_server_was_unavailable_only_between_two_times_that_it_served() {
+        let mut absences = Absences::default();
+        let told = |absences: &Absences| {
+            let mut metrics = Metrics::new();
+            absences.count(&mut metrics);
+            ["looking_count", "sum_election_time", "cnt_unavailable_time", "sum_unavailable_time"].map(|n| metrics[n])
+        };
+        absences.has_become(0, Role::Looking);
+        assert_eq!(absences.has_become(400_000, Role::Following), 400);
+        assert_eq!(told(&absences), [1.0, 400.0, 0.0, 0.0]);
+        absences.has_become(1_000_000, Role::Looking);
+        assert_eq!(told(&absences), [2.0, 400.0, 0.0, 0.0]);
+        assert_eq!(absences.has_become(1_250_000, Role::Leading), 250);
+        assert_eq!(told(&absences), [2.0, 650.0, 1.0, 250.0]);
+        absences.has_become(2_000_000, Role::Down);
+        assert_eq!(told(&absences), [0.0; 4]);
+    }
+}

@@ -1,0 +1,137 @@
+//! What servers that look for a leader tell each other, and what each writes into its log about it. The model elects without
+//! it: this is how others can see why somebody won. The driver tells of every role, and of who hears whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::io::{Role, Server};
+use super::op::Zxid;
+
+/// A line of a server's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It begins to look for a leader.
+    Looking,
+    /// It hears that `from`, which may be itself, votes for itself: its place in the order of votes, and the number of the
+    /// election.
+    Vote {
+        from: Server,
+        round: u64,
+        epoch: i64,
+        zxid: Zxid,
+    },
+    /// Its election is over, after so long; it leads or follows.
+    Elected {
+        leading: bool,
+        took_ms: u64,
+    },
+    Serving {
+        leading: bool,
+    },
+}
+
+/// The votes of all servers that look for a leader.
+#[derive(Debug)]
+pub struct Ballots {
+    /// Servers that look for a leader, with their last zxid.
+    looking: BTreeMap<Server, Zxid>,
+    parted: BTreeSet<(Server, Server)>,
+    round: u64,
+}
+
+impl Default for Ballots {
+    fn default() -> Self {
+        Self { looking: BTreeMap::new(), parted: BTreeSet::new(), round: 1 }
+    }
+}
+
+impl Ballots {
+    /// From now on two servers hear each other, or do not. Gives who says what, in this order.
+    pub fn part(&mut self, a: Server, b: Server, parted: bool) -> Vec<(Server, Said)> {
+        let pair = (a.min(b), a.max(b));
+        if parted {
+            self.parted.insert(pair);
+            return Vec::new();
+        }
+        self.parted.remove(&pair);
+        // Those who look tell each other again.
+        match (self.looking.get(&a), self.looking.get(&b)) {
+            (Some(&of_a), Some(&of_b)) => vec![(a, self.vote(b, of_b)), (b, self.vote(a, of_a))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// A server has become this, with this last zxid; `took_ms`: since it began to look for a leader. Gives who says what, in
+    /// this order.
+    pub fn has_become(&mut self, server: Server, role: Role, zxid: Zxid, took_ms: u64) -> Vec<(Server, Said)> {
+        match role {
+            Role::Looking => self.looks(server, zxid),
+            Role::Down | Role::Standalone => {
+                self.looking.remove(&server);
+                Vec::new()
+            }
+            Role::Following | Role::Leading => {
+                self.looking.remove(&server);
+                let leading = role == Role::Leading;
+                self.round += u64::from(leading);
+                vec![(server, Said::Elected { leading, took_ms }), (server, Said::Serving { leading })]
+            }
+        }
+    }
+
+    fn looks(&mut self, server: Server, zxid: Zxid) -> Vec<(Server, Said)> {
+        let mut said = vec![(server, Said::Looking), (server, self.vote(server, zxid))];
+        for (&other, &of_other) in self.looking.iter().filter(|(other, _)| **other != server) {
+            if !self.parted.contains(&(server.min(other), server.max(other))) {
+                said.extend([(server, self.vote(other, of_other)), (other, self.vote(server, zxid))]);
+            }
+        }
+        self.looking.insert(server, zxid);
+        said
+    }
+
+    fn vote(&self, from: Server, zxid: Zxid) -> Said {
+        Said::Vote { from, round: self.round, epoch: zxid >> 32, zxid }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ballots, Role, Said, Server};
+
+    fn heard_by(server: Server, said: &[(Server, Said)]) -> Vec<Server> {
+        let votes = said.iter().filter(|(by, _)| *by == server).filter_map(|(_, said)| match said {
+            Said::Vote { from, .. } => Some(*from),
+            _ => None,
+        });
+        votes.collect()
+    }
+
+    #[test]
+    fn who_looks_hears_everybody_who_looks_and_can_be_heard() {
+        let mut ballots = Ballots::default();
+        ballots.part(2, 1, true);
+        let mut said = Vec::new();
+        for server in [0, 1, 2] {
+            said.extend(ballots.has_become(server, Role::Looking, 1 << 32, 0));
+        }
+        assert_eq!(
+            (heard_by(0, &said), heard_by(1, &said), heard_by(2, &said)),
+            (vec![0, 1, 2], vec![1, 0], vec![2, 0])
+        );
+        let again = ballots.part(1, 2, false);
+        assert_eq!((heard_by(1, &again), heard_by(2, &again)), (vec![2], vec![1]));
+    }
+
+    #[test]
+    fn every_leader_ends_a_round_and_the_dead_vote_no_more() {
+        let mut ballots = Ballots::default();
+        ballots.has_become(0, Role::Looking, 7, 0);
+        ballots.has_become(1, Role::Looking, 8, 0);
+        let won = ballots.has_become(1, Role::Leading, 1 << 32, 400);
+        assert_eq!(won, [(1, Said::Elected { leading: true, took_ms: 400 }), (1, Said::Serving { leading: true })]);
+        ballots.has_become(0, Role::Down, 7, 0);
+        let later = ballots.has_become(2, Role::Looking, (1 << 32) + 5, 0);
+        assert_eq!(later[1], (2, Said::Vote { from: 2, round: 2, epoch: 1, zxid: (1 << 32) + 5 }));
+        assert_eq!(heard_by(2, &later), [2]);
+    }
+}

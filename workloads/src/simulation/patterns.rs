@@ -1,0 +1,87 @@
+//! What random steps alone hardly ever come to: troubles that go on, or that meet. Some schedules have one of them on top.
+
+use rand::RngExt as _;
+use rand::seq::{IndexedRandom as _, SliceRandom as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::script::{Request, Step, What, When};
+use crate::scenario::Cell;
+
+/// So many of a hundred schedules have each of the patterns.
+const PERCENT: u32 = 10;
+/// Links are slowed by less than this part of T, so that a client still gets a session before it gives up.
+pub(super) const SLOWEST_PER_T: u64 = 20;
+/// Writes of each candidate to which a lossy network loses the answers.
+const LOST_WRITES: u32 = 16;
+const ROUNDS: u64 = 14;
+/// A pattern begins within so many session timeouts.
+const BEGIN_T: u64 = 2;
+
+const WRITES: [Request; 3] = [Request::Create, Request::Set, Request::Delete];
+const READS: [Request; 3] = [Request::Children, Request::Exists, Request::Get];
+
+/// The steps of one of the patterns, or none.
+pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let t_ms = cell.timeout_granted_ms();
+    let begin_ms = rng.random_range(0..BEGIN_T * t_ms);
+    let mut cands: Vec<u32> = (0..u32::try_from(cell.candidates()).unwrap_or(u32::MAX)).collect();
+    cands.shuffle(rng);
+    match (rng.random_range(0..100) / PERCENT, &cands[..]) {
+        (0, all) => lossy(all, begin_ms, rng),
+        (1, all @ [_, _, ..]) => vanishing(all, begin_ms, t_ms, rng),
+        (2, all @ [_, _, _, ..]) => far_away(all, begin_ms, t_ms, rng),
+        _ => Vec::new(),
+    }
+}
+
+/// A network that loses the answer to every second write of one kind, whoever sends it, for a good while.
+fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let kind = WRITES.choose(rng).copied().unwrap_or(Request::Set);
+    let after_ms = rng.random_bool(0.5).then_some(begin_ms);
+    let each = cands.iter().flat_map(|&cand| (1..2 * LOST_WRITES).step_by(2).map(move |nth| (cand, nth)));
+    let lost = each.map(|(cand, nth)| {
+        let when = When::Sent { cand, kind, part: "", nth, after_ms };
+        Step { when, what: What::LoseReply }
+    });
+    lost.collect()
+}
+
+/// Again and again somebody has to look around, and while the question is under way another one gives its place up: two take
+/// turns, or one looks and all others go.
+fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let in_turn = rng.random_bool(0.5);
+    let (first, others) = (cands[0], &cands[1..]);
+    let kind = READS.choose(rng).copied().unwrap_or(Request::Get);
+    let round_ms = rng.random_range(t_ms / 4..t_ms);
+    let late_ms = rng.random_range(1..t_ms / 10);
+    let round = |round: u64| {
+        let at_ms = begin_ms + round * round_ms;
+        let other = if in_turn { others[0] } else { others[round as usize % others.len()] };
+        let (looks, goes) = if in_turn && round % 2 == 1 { (other, first) } else { (first, other) };
+        let asked = When::Sent { cand: looks, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+        [
+            Step { when: When::At(at_ms), what: What::Disconnect(looks) },
+            Step { when: asked, what: What::DelayRequest(late_ms) },
+            Step { when: asked, what: What::Resign(goes) },
+        ]
+    };
+    (0..ROUNDS).flat_map(round).collect()
+}
+
+/// Everybody is equally far from the servers; one is lost for good while two others, one after the other, look around again.
+fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
+    let kind = READS.choose(rng).copied().unwrap_or(Request::Get);
+    let far = cands.iter().map(|&cand| Step { when: When::At(begin_ms), what: What::Slow { cand, by_ms } });
+    let (lost, first, second) = (cands[0], cands[1], cands[2]);
+    let at_ms = begin_ms + t_ms / 2;
+    let behind_ms = rng.random_range(0..6 * by_ms);
+    let asked = When::Sent { cand: first, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+    let then = [
+        Step { when: When::At(at_ms), what: What::Crash { cand: lost, for_ms: None } },
+        Step { when: When::At(at_ms), what: What::Disconnect(first) },
+        Step { when: When::At(at_ms + behind_ms), what: What::Disconnect(second) },
+        Step { when: asked, what: What::Expire(lost) },
+    ];
+    far.chain(then).collect()
+}

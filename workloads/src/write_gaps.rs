@@ -1,0 +1,66 @@
+//! For how long is no write acknowledged? What probes hold on to that write through every server, again and again, and how
+//! their acknowledgements make gaps. What the servers say of themselves flatters, because followers of a leader that has gone
+//! silent do not know it yet.
+
+use std::time::Duration;
+
+use crate::booth::Nanos;
+
+/// From an acknowledgement to the next write of the same probe.
+pub const EVERY: Duration = Duration::from_millis(25);
+/// A connection that is not there, or a write that is not answered, by then is tried anew.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+/// Of the probes' sessions; clamped by the servers if need be.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// Shorter gaps between acknowledgements are nothing but a busy machine.
+const GAP_MIN: Duration = Duration::from_millis(200);
+
+/// The acknowledgements of all probes of a cell. Times are of one clock, whichever it is.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteGaps {
+    last: Nanos,
+    acknowledged: u64,
+}
+
+impl WriteGaps {
+    /// The probes begin.
+    #[must_use]
+    pub fn begin(now: Nanos) -> Self {
+        Self { last: now, acknowledged: 0 }
+    }
+
+    /// A write was acknowledged. Gives the gap that this ends, from when to when, if it is one that means something.
+    pub fn acknowledge(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
+        let gap = self.gap(now);
+        self.acknowledged += 1;
+        self.last = now;
+        gap
+    }
+
+    /// The gap since the last acknowledgement, if it means something by now.
+    #[must_use]
+    pub fn gap(&self, now: Nanos) -> Option<(Nanos, Nanos)> {
+        (now.saturating_sub(self.last) >= GAP_MIN.as_nanos() as u64).then_some((self.last, now))
+    }
+
+    /// How many writes were acknowledged so far.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WriteGaps;
+
+    #[test]
+    fn only_gaps_that_mean_something_are_told() {
+        let ms = |ms: u64| ms * 1_000_000;
+        let mut gaps = WriteGaps::begin(ms(1_000));
+        assert_eq!(gaps.acknowledge(ms(1_199)), None);
+        assert_eq!(gaps.acknowledge(ms(1_399)), Some((ms(1_199), ms(1_399))));
+        assert_eq!((gaps.gap(ms(1_598)), gaps.gap(ms(1_700))), (None, Some((ms(1_399), ms(1_700)))));
+        assert_eq!(gaps.acknowledged(), 2);
+    }
+}
