@@ -44,6 +44,9 @@ fn says(text: &str) -> Option<ServerLine> {
             return Some(ServerLine::Elected { leading, took_ms });
         }
     }
+    if text.contains("Have quorum of supporters") {
+        return Some(ServerLine::Supported);
+    }
     vote(text)
 }
 
@@ -90,6 +93,7 @@ mod tests {
              2026-11-21T15:31:50.988Z {CLASS}.QuorumPeer - Peer state changed: following - synchronization\n\
              2026-11-21T15:31:51.217Z {CLASS}.QuorumPeer - Peer state changed: following - broadcast\n\
              2026-11-21T15:31:52.217Z {CLASS}.Leader - LEADING - LEADER ELECTION TOOK - 284 MS\n\
+             2026-11-21T15:31:52.270Z {CLASS}.Leader - Have quorum of supporters, sids: [[2, 3],[2, 3]]; starting up\n\
              2026-11-21T15:31:52.300Z {CLASS}.QuorumPeer - Peer state changed: leading - broadcast\n"
         );
         assert_eq!(
@@ -99,6 +103,7 @@ mod tests {
                 ServerLine::Elected { leading: false, took_ms: 965 },
                 ServerLine::Serving { leading: false },
                 ServerLine::Elected { leading: true, took_ms: 284 },
+                ServerLine::Supported,
                 ServerLine::Serving { leading: true },
             ]
         );

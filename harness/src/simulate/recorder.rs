@@ -305,6 +305,7 @@ fn line_of(said: Said) -> ServerLine {
             ServerLine::Vote { from: from as u32 + 1, round: round.cast_signed(), epoch, zxid }
         }
         Said::Elected { leading, took_ms } => ServerLine::Elected { leading, took_ms },
+        Said::Supported => ServerLine::Supported,
         Said::Serving { leading } => ServerLine::Serving { leading },
     }
 }

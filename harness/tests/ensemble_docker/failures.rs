@@ -1,5 +1,7 @@
 //! Starts that fail say why, and leave nothing behind.
 
+use std::net::TcpListener;
+
 use hustings::ensemble::EnsembleError;
 use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
 use tokio::time::timeout;
@@ -44,14 +46,25 @@ async fn a_container_that_dies_at_start_is_told_with_its_last_log_lines() {
 
 #[tokio::test]
 async fn a_taken_port_of_an_asked_base_is_named() {
-    let held = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let held = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = held.local_addr().expect("its address").port();
     let run = Run::new("port");
     let error = run.fails(DockerOptions { base_port: Some(port), ..options(1) }).await;
     assert!(matches!(error, EnsembleError::PortTaken { port: named, role: "client", server: 1, .. } if named == port));
-    let links = DockerOptions { base_port: Some(port - 1), link_ports: 2, ..options(1) };
+    let (below, held) = a_free_port_and_a_taken_one();
+    let links = DockerOptions { base_port: Some(below), link_ports: 2, ..options(1) };
     let error = run.fails(links).await;
-    assert!(matches!(error, EnsembleError::ToxiproxyPortTaken { port: named, .. } if named == port), "{error}");
+    let taken = held.local_addr().expect("its address").port();
+    assert!(matches!(error, EnsembleError::ToxiproxyPortTaken { port: named, .. } if named == taken), "{error}");
+}
+
+/// A port that is free, and the next one, held. Below those of outgoing connections, of which any test's may be the free one
+/// a moment later.
+fn a_free_port_and_a_taken_one() -> (u16, TcpListener) {
+    let bind = |port| TcpListener::bind(("127.0.0.1", port)).ok();
+    let two = |below: u16| Some((below, bind(below)?, bind(below + 1)?));
+    let (below, _free_again, held) = (20_000..30_000).step_by(2).find_map(two).expect("two free ports in a row");
+    (below, held)
 }
 
 #[tokio::test]

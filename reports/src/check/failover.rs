@@ -92,20 +92,29 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
     if woken.len() > 1 {
         phases.spread.push(woken[woken.len() - 1].t - detected);
     }
-    if let Some((naive, floor)) = expiry_floor(index, loss, fault, detected) {
-        if floor > naive {
+    if let Some(Floor { naive, restarted, earliest }) = expiry_floor(index, loss, fault, detected) {
+        let floor = restarted.unwrap_or(naive);
+        if restarted.is_some() {
             phases.over_naive.push(detected.saturating_sub(naive));
             phases.over_restarted.push(detected.saturating_sub(floor));
         }
-        phases.early += u64::from(detected < floor);
+        phases.early += u64::from(detected < earliest);
         phases.beyond += u64::from(detected > floor + window_ns);
         phases.over_floor.push(detected.saturating_sub(floor));
     }
 }
 
-/// When the lost leader's session could expire at the earliest: T after its last touch, `T − age` after the fault; and the
-/// same where a new leader of the ensemble restarted its clock with a full T in between.
-fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<(Nanos, Nanos)> {
+/// When the lost leader's session could expire.
+struct Floor {
+    /// T after its last touch, `T − age` after the fault.
+    naive: Nanos,
+    /// T after a new leader of the ensemble restarted its clock in between.
+    restarted: Option<Nanos>,
+    /// For certain not before this.
+    earliest: Nanos,
+}
+
+fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
     // Other faults end the session themselves, or let its touches through.
     let expires =
         matches!(fault.kind, FaultKind::Crash | FaultKind::Partition | FaultKind::PartitionUp | FaultKind::Pause);
@@ -113,8 +122,9 @@ fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nan
     let touches = &fault.injected.as_ref().filter(|_| expires)?.touches;
     let touch = touches.iter().filter(|t| t.session == session).map(|t| t.last_up).max()?;
     let timeout = index.timeout?;
-    let restart = index.servers.restarts().filter(|&t| t > touch && t < detected).max();
-    Some((touch + timeout, restart.unwrap_or(touch) + timeout))
+    let restart = index.servers.restarts().filter(|r| r.at > touch && r.at < detected).max_by_key(|r| r.at);
+    let earliest = restart.map_or(touch, |restart| restart.earliest.max(touch)) + timeout;
+    Some(Floor { naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
 }
 
 /// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.

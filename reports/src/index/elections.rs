@@ -37,6 +37,8 @@ pub struct Role {
     /// Times of its log: it began to look for a leader, had found one, served.
     pub looked: Option<Nanos>,
     pub elected: Option<(Nanos, u64)>,
+    /// A majority followed it: it went to serve as their leader.
+    pub supported: Option<Nanos>,
     pub served: Option<Nanos>,
 }
 
@@ -246,6 +248,7 @@ fn role(server: &Server<'_>, absence: &Absence, until: Nanos) -> Role {
             ServerLine::Elected { took_ms, .. } => Some((*t, *took_ms)),
             _ => None,
         }),
+        supported: lines().rev().find(|l| *l.1 == ServerLine::Supported).map(|l| l.0),
         served: lines().rev().find(|l| matches!(l.1, ServerLine::Serving { .. })).map(|l| l.0),
     }
 }

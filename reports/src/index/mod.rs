@@ -22,7 +22,7 @@ pub use lives::{Life, Lives, Stall};
 pub use losses::{Loss, Losses, Outcome, Unplanned};
 pub use notices::{Notice, Notices};
 pub use probes::{Probes, WriteGap};
-pub use servers::{Absence, LOG_SLACK_NS, Server, Servers, Snapshot, Spell};
+pub use servers::{Absence, LOG_SLACK_NS, Restart, Server, Servers, Snapshot, Spell};
 pub use terms::{Ending, Term, Terms};
 pub use time::{last_time, plausible};
 pub use writes::{LedgerEntry, Work, WriteKey, Writing};

@@ -81,6 +81,15 @@ impl Server<'_> {
     }
 }
 
+/// A new leader counts every session's time anew. It does so a little before it says that it serves: only its log tells when.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart {
+    /// As far as is known: the time in its log, or else the last look that found it not serving.
+    pub at: Nanos,
+    /// For certain not before this.
+    pub earliest: Nanos,
+}
+
 /// `mntr` of all servers that answered, at one time.
 pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
 
@@ -160,9 +169,16 @@ impl<'a> Servers<'a> {
         touches(&self.outages, window)
     }
 
-    /// When new leaders began to serve, at the earliest: they give every session a full T.
-    pub fn restarts(&self) -> impl Iterator<Item = Nanos> {
-        self.elections.iter().filter_map(|e| e.roles.get(&e.winner?)?.back).map(|back| back.0)
+    /// When new leaders gave every session a full T.
+    pub fn restarts(&self) -> impl Iterator<Item = Restart> {
+        self.elections.iter().filter_map(|election| {
+            let role = election.roles.get(&election.winner?)?;
+            let seen = role.back?.0;
+            Some(match role.supported {
+                Some(logged) => Restart { at: logged.min(seen), earliest: logged.min(seen) },
+                None => Restart { at: seen, earliest: role.left.0.min(seen) },
+            })
+        })
     }
 
     /// Who certainly led at `t`.

@@ -340,6 +340,8 @@ pub enum ServerLine {
     Vote { from: u32, round: i64, epoch: i64, zxid: i64 },
     /// Its election is over, and took so long; `leading` or following.
     Elected { leading: bool, took_ms: u64 },
+    /// A majority follows it, and it goes to serve: before it says so, it begins to count every session's time anew.
+    Supported,
     /// It serves: its state is *leading* or *following*, in the phase *broadcast*.
     Serving { leading: bool },
 }

@@ -90,8 +90,26 @@ fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
     assert_eq!(excess.over_naive_floor.as_ref().unwrap().max, ms(300 + 390 + 600));
     assert!(check(&summary, "failover").details.iter().any(|l| l.contains("clock restarted by a new ensemble leader")));
 
-    let early = crashed_as_the_leader_fell(-200).summary();
-    assert_eq!(early.excess.unwrap().early, 1);
+}
+
+#[test]
+fn the_clock_restarts_a_little_before_the_new_leader_says_that_it_serves() {
+    let early = |over: i64, supported: Option<u64>| {
+        let mut cell = crashed_as_the_leader_fell(over);
+        if let Some(after) = supported {
+            cell.log(2, KILL + after, ServerLine::Supported);
+        }
+        let excess = cell.summary().excess.expect("a session expired");
+        (excess.early, excess.over_floor.min)
+    };
+    // Its log says when; where there is none, only that it was not before the old leader fell.
+    assert_eq!(early(-3, Some(385)), (0, ms(2)));
+    assert_eq!(early(-3, None), (0, 0));
+    assert_eq!(early(-200, Some(385)), (1, 0));
+    assert_eq!(early(-200, None), (0, 0));
+    assert_eq!(early(-500, None), (1, 0));
+    // A log that is off by a little does not put it after the look that found it serving.
+    assert_eq!(early(10, Some(410)), (0, ms(10)));
 }
 
 #[test]

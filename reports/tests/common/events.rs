@@ -125,10 +125,11 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
         34 => Event::WriteGap { from: t, to: n[3], ended: yes },
         35 => Event::WriteProbed { t, acknowledged: n[3] },
         _ => {
-            let line = match n[4] % 4 {
+            let line = match n[4] % 5 {
                 0 => ServerLine::Looking,
                 1 => ServerLine::Vote { from, round: n[5] as i64, epoch: n[6] as i64, zxid },
                 2 => ServerLine::Elected { leading, took_ms: n[6] },
+                3 => ServerLine::Supported,
                 _ => ServerLine::Serving { leading },
             };
             Event::ServerLog { t, server, line }

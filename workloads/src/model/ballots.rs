@@ -24,6 +24,8 @@ pub enum Said {
         leading: bool,
         took_ms: u64,
     },
+    /// A majority follows it, and it goes to serve.
+    Supported,
     Serving {
         leading: bool,
     },
@@ -73,7 +75,8 @@ impl Ballots {
                 self.looking.remove(&server);
                 let leading = role == Role::Leading;
                 self.round += u64::from(leading);
-                vec![(server, Said::Elected { leading, took_ms }), (server, Said::Serving { leading })]
+                let said = [Some(Said::Elected { leading, took_ms }), leading.then_some(Said::Supported)];
+                said.into_iter().flatten().chain([Said::Serving { leading }]).map(|said| (server, said)).collect()
             }
         }
     }
@@ -128,7 +131,8 @@ mod tests {
         ballots.has_become(0, Role::Looking, 7, 0);
         ballots.has_become(1, Role::Looking, 8, 0);
         let won = ballots.has_become(1, Role::Leading, 1 << 32, 400);
-        assert_eq!(won, [(1, Said::Elected { leading: true, took_ms: 400 }), (1, Said::Serving { leading: true })]);
+        let said = [Said::Elected { leading: true, took_ms: 400 }, Said::Supported, Said::Serving { leading: true }];
+        assert_eq!(won, said.map(|said| (1, said)));
         ballots.has_become(0, Role::Down, 7, 0);
         let later = ballots.has_become(2, Role::Looking, (1 << 32) + 5, 0);
         assert_eq!(later[1], (2, Said::Vote { from: 2, round: 2, epoch: 1, zxid: (1 << 32) + 5 }));

@@ -64,6 +64,7 @@ fn words(said: Said) -> String {
             let name = if leading { "LEADING" } else { "FOLLOWING" };
             format!("{name} - LEADER ELECTION TOOK - {took_ms} MS")
         }
+        Said::Supported => "Leader - Have quorum of supporters".to_owned(),
         Said::Serving { leading } => {
             format!("Peer state changed: {} - broadcast", if leading { "leading" } else { "following" })
         }
@@ -96,6 +97,7 @@ mod tests {
             vote(2),
             vote(1),
             ServerLine::Elected { leading: true, took_ms: 400 },
+            ServerLine::Supported,
             ServerLine::Serving { leading: true },
         ];
         assert_eq!(lines, expected);
