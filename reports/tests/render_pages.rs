@@ -142,6 +142,24 @@ fn colour_adds_codes_and_changes_no_word() {
 }
 
 #[test]
+fn cells_that_differ_in_their_sizes_alone_are_told_apart_by_their_names() {
+    let mut summary = sample();
+    summary.cells.truncate(1);
+    let alone = terminal(&summary, 80, false);
+    assert!(alone.starts_with("recipe "), "{alone}");
+    summary.cells[0].info.name = "predecessor-watch-n50".to_owned();
+    let mut larger = summary.cells[0].clone();
+    larger.info.name = "predecessor-watch-n200".to_owned();
+    larger.info.candidates_per_group = 200;
+    summary.cells.push(larger);
+    for width in [80, 150] {
+        let text = terminal(&summary, width, false);
+        let named = |name: &str| text.lines().any(|line| line.starts_with(name) && line.contains("pass"));
+        assert!(text.starts_with("cell ") && named("predecessor-watch-n50") && named("predecessor-watch-n200"), "{text}");
+    }
+}
+
+#[test]
 fn lines_fit_the_terminal() {
     for width in [60, 80, 100, 118, 200] {
         let text = terminal(&sample(), width, false);

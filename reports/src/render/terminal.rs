@@ -1,5 +1,7 @@
 //! The summary for a terminal: a line a cell, what failed and why, and the verdict last, where the eye rests.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
@@ -55,15 +57,18 @@ fn table(rows: &[Row], width: usize) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let first = if told_apart(rows) { "recipe" } else { "cell" };
+    let stacked = format!("{first}\npolicy");
     let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
     let (head, numbers) = if wide {
-        (vec!["recipe", "policy", "fault", "T", "p50", "p99"], 4..9)
+        (vec![first, "policy", "fault", "T", "p50", "p99"], 4..9)
     } else {
-        (vec!["recipe\npolicy", "fault\nT", "p50\np99"], 2..6)
+        (vec![&stacked, "fault\nT", "p50\np99"], 2..6)
     };
     table.set_header(head.into_iter().chain(tail));
     for row in rows {
-        table.add_row(if wide { wide_row(row) } else { narrow_row(row) });
+        let first = if first == "cell" { &row.name } else { &row.recipe };
+        table.add_row(if wide { wide_row(first, row) } else { narrow_row(first, row) });
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, if wide { 2 } else { 1 }));
@@ -76,16 +81,22 @@ fn table(rows: &[Row], width: usize) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-fn wide_row(row: &Row) -> Vec<String> {
-    let cells = [&row.recipe, &row.step_down, &row.fault, &row.t, &row.p50, &row.p99, &row.woken];
+/// Whether what stands in the table tells every cell from the others. Cells may differ in their sizes alone, for one.
+fn told_apart(rows: &[Row]) -> bool {
+    let mut seen = BTreeSet::new();
+    rows.iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
+}
+
+fn wide_row(first: &String, row: &Row) -> Vec<String> {
+    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.p99, &row.woken];
     let tail = [&row.overlaps_short, &row.stale_short];
     cells.into_iter().chain(tail).cloned().chain([verdict_words(&row.state)]).collect()
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(row: &Row) -> Vec<String> {
+fn narrow_row(first: &str, row: &Row) -> Vec<String> {
     vec![
-        format!("{}\n{}", row.recipe, row.step_down),
+        format!("{first}\n{}", row.step_down),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
         format!("{}\n{}", row.p50, row.p99),
         row.woken.replacen(" (", "\n(", 1),
