@@ -41,7 +41,7 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
     let schedule = [at(652, What::Lag { cand: 0, by_ms: 75 }), at(1_764, What::Expire(0))];
     for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
         each(recipe, &schedule, |seed, trial| {
-            let apart = trial.summary.split_brain.apart;
+            let apart = trial.summary.split_brain.apart.total();
             assert!(
                 !trial.caught.contains(&Caught::Overlap),
                 "{recipe}, seed {seed}: {:?}, {apart} apart",

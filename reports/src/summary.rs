@@ -161,10 +161,9 @@ pub struct SplitBrain {
     pub active: Rate,
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
-    /// How many of the active ones nobody can promise not to be: on the waking of a process that was stopped, or after the
-    /// ensemble ended a session by force; both short.
+    /// How many of the active ones nobody can promise not to be.
     #[serde(default)]
-    pub apart: u64,
+    pub apart: Apart,
     /// Definite overlaps while one of the processes was stopped: a belief without acts.
     pub latent: u64,
     pub latent_max_ns: Nanos,
@@ -172,6 +171,31 @@ pub struct SplitBrain {
     pub possible: u64,
     /// Lengths of the definite active overlaps.
     pub lengths: Option<Distribution>,
+}
+
+/// Short overlaps that no recipe can promise not to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Apart {
+    /// On the waking of a process that was stopped: at most T/10.
+    pub waking: u64,
+    /// After the ensemble ended a session by force, as long as its client could not hear of it: at most T/5 on a server that
+    /// lags, T/2 behind a bad link.
+    pub forced: u64,
+}
+
+impl Apart {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.waking + self.forced
+    }
+}
+
+impl std::ops::AddAssign for Apart {
+    fn add_assign(&mut self, other: Self) {
+        self.waking += other.waking;
+        self.forced += other.forced;
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -155,7 +155,10 @@ fn cells_that_differ_in_their_sizes_alone_are_told_apart_by_their_names() {
     for width in [80, 150] {
         let text = terminal(&summary, width, false);
         let named = |name: &str| text.lines().any(|line| line.starts_with(name) && line.contains("pass"));
-        assert!(text.starts_with("cell ") && named("predecessor-watch-n50") && named("predecessor-watch-n200"), "{text}");
+        assert!(
+            text.starts_with("cell ") && named("predecessor-watch-n50") && named("predecessor-watch-n200"),
+            "{text}"
+        );
     }
 }
 

@@ -273,15 +273,16 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
     let seconds = (clock::now() - began) as f64 / 1e9;
     progress.finish();
     eprintln!(
-        "{} {}: {} seeds in {seconds:.1} s ({:.0} a second), {} handovers, {} that show what must not be; {} overlaps on waking \
-         or after a forced expiry are counted apart; {} did not enrol",
+        "{} {}: {} seeds in {seconds:.1} s ({:.0} a second), {} handovers, {} that show what must not be; counted apart: {} overlaps \
+         on waking, {} after a forced expiry unheard of; {} did not enrol",
         cell.recipe,
         cell.step_down,
         searched.seeds,
         searched.seeds as f64 / seconds,
         searched.handovers,
         searched.found.len(),
-        searched.apart,
+        searched.apart.waking,
+        searched.apart.forced,
         searched.not_enrolled,
     );
     Ok(searched.found)

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use hustings_reports::summary::Apart;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::Cell;
 use hustings_workloads::simulation::script::{Caught, Step};
@@ -37,7 +38,7 @@ pub struct Searched {
     pub handovers: u64,
     pub events: u64,
     /// Overlaps that nobody can promise not to be; see [`Trial::apart`].
-    pub apart: u64,
+    pub apart: Apart,
     /// Seeds in which the candidates did not even come to stand.
     pub not_enrolled: u64,
     /// In the order of the seeds.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hustings_reports::analysis::summarise_cell;
 use hustings_reports::record::{CellRecord, Event, FaultKind};
-use hustings_reports::summary::CellSummary;
+use hustings_reports::summary::{Apart, CellSummary};
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::simulation::script::Caught;
@@ -19,8 +19,8 @@ use super::run::info;
 pub struct Trial {
     /// What must not be.
     pub caught: BTreeSet<Caught>,
-    /// What nobody can promise: overlaps on the waking of a stopped process, or after the ensemble ended a session by force.
-    pub apart: u64,
+    /// Overlaps that nobody can promise not to be.
+    pub apart: Apart,
     pub handovers: u64,
     /// Things that happened in the simulated world.
     pub events: u64,
@@ -49,7 +49,7 @@ fn judge(cell: &CellRecord, events: u64) -> Trial {
         .any(|(_, event)| matches!(event, Event::Fault { kind: FaultKind::Pause | FaultKind::Expire, .. }));
     let mut caught = BTreeSet::new();
     let apart = summary.split_brain.apart;
-    if summary.split_brain.active.seen > apart {
+    if summary.split_brain.active.seen > apart.total() {
         caught.insert(Caught::Overlap);
     }
     let unfenced = summary.writes.unfenced.seen > 0 && !forced;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Overlap, Piece, bound, evidence, moment, sweep, time};
-use crate::index::{Index, Term};
+use crate::index::{Fault, Index, Term};
 use crate::record::{Expectation, FaultKind, Nanos};
 use crate::stats::spans::{Span, total, touches, union, within, without};
 use crate::stats::{Samples, rate};
-use crate::summary::{CellSummary, SplitBrain};
+use crate::summary::{Apart, CellSummary, SplitBrain};
 
 /// Overlaps of one pair of terms.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
         active: rate(active.len() as u64, index.handovers()),
         active_total_ns: active.values().map(|p| p.length).sum(),
         active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
-        apart: active.iter().filter(|(terms, pair)| is_apart(index, **terms, pair)).count() as u64,
+        apart: apart(index, &active),
         latent,
         latent_max_ns,
         possible,
@@ -156,22 +156,46 @@ fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
     term.definite().into_iter().collect()
 }
 
-/// Whether no recipe can promise that this overlap is not: a process that was stopped believes until it has looked around,
-/// and a session that the ensemble ends by force is not over for a client that cannot hear of it, until it has waited for 2/5
-/// of T in vain.
-fn is_apart(index: &Index<'_>, (a, b): (usize, usize), pair: &Pair) -> bool {
+/// The overlaps that no recipe can promise not to be: a process that was stopped believes until it has looked around, and a
+/// session that the ensemble ends by force is not over for a client that cannot hear of it, until it has waited for 2/5 of T
+/// in vain.
+fn apart(index: &Index<'_>, active: &Pairs) -> Apart {
     let t = index.timeout_or_asked();
-    let Some(from) = pair.spans.first().map(|span| span.0) else { return false };
-    [a, b].iter().map(|&term| &index.terms.all[term]).any(|term| {
-        let woke = index.faults.stops_of(term.host).iter().any(|stop| term.grant <= stop.0 && stop.1 <= from);
-        let of_cand = index.faults.by_cand.get(&term.cand).into_iter().flatten().map(|&place| &index.faults.all[place]);
-        let mut forced = of_cand.filter(|fault| fault.kind == FaultKind::Expire);
-        let forced = forced.any(|fault| {
-            let stood = index.candidates.standing(term.cand, fault.t);
-            stood.is_some_and(|stood| stood.session == term.session)
-                && fault.t <= pair.spans.last().map_or(from, |s| s.1)
-        });
-        (woke && pair.length <= t / 10) || (forced && pair.length <= t / 2)
+    let mut apart = Apart::default();
+    for ((a, b), pair) in active {
+        let terms = [a, b].map(|&term| &index.terms.all[term]);
+        if pair.length <= t / 10 && terms.iter().any(|term| woke(index, term, pair)) {
+            apart.waking += 1;
+        } else if terms.iter().any(|term| was_forced(index, term, pair) && pair.length <= unheard(index, term, pair)) {
+            apart.forced += 1;
+        }
+    }
+    apart
+}
+
+/// Whether the process was stopped in this term, and ran again before the overlap began.
+fn woke(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
+    let stops = index.faults.stops_of(term.host);
+    pair.spans.first().is_some_and(|from| stops.iter().any(|stop| term.grant <= stop.0 && stop.1 <= from.0))
+}
+
+/// For how long a client may not hear that its session was ended by force: while its server lags, or, on a host behind a bad
+/// link, until it has waited for 2/5 of T in vain.
+fn unheard(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> Nanos {
+    use FaultKind::{Partition, PartitionDown, PartitionUp, Slow};
+    let t = index.timeout_or_asked();
+    let bad = |fault: &&Fault<'_>| matches!(fault.kind, Partition | PartitionUp | PartitionDown | Slow);
+    let mut faults = index.faults.all.iter().filter(bad).filter(|fault| fault.met.contains(&term.host));
+    if faults.any(|fault| touches(&pair.spans, fault.active)) { t / 2 } else { t / 5 }
+}
+
+/// Whether the session of this term was ended by force before the overlap ended.
+fn was_forced(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
+    let faults = index.faults.by_cand.get(&term.cand).into_iter().flatten().map(|&place| &index.faults.all[place]);
+    faults.filter(|fault| fault.kind == FaultKind::Expire).any(|fault| {
+        let stood = index.candidates.standing(term.cand, fault.t);
+        stood.is_some_and(|stood| stood.session == term.session)
+            && pair.spans.last().is_some_and(|last| fault.t <= last.1)
     })
 }
 

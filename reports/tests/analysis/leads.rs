@@ -3,7 +3,7 @@
 use hustings_reports::record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, check, ms};
+use crate::builder::{Cell, T, check, ms};
 
 /// A partition of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 believes until `until`.
 fn partition(until: u64) -> Cell {
@@ -106,6 +106,45 @@ fn belief_while_stopped_is_latent_and_apart_from_what_follows() {
     assert_eq!(summary.writes.on_waking, 2);
     // The stop is not the harness's own stall.
     assert_eq!(summary.stalls.over_limit, 0);
+}
+
+/// Those on waking, and those after a forced expiry.
+fn apart(cell: Cell) -> (u64, u64) {
+    let split = cell.summary().split_brain;
+    assert_eq!(split.active.seen, 1);
+    (split.apart.waking, split.apart.forced)
+}
+
+#[test]
+fn a_short_overlap_on_waking_is_counted_apart_and_a_long_one_is_not() {
+    assert_eq!(apart(pause(30_000 + T / 10 - 5, &[])), (1, 0));
+    assert_eq!(apart(pause(30_000 + T / 10 + 5, &[])), (0, 0));
+}
+
+#[test]
+fn an_overlap_after_a_forced_expiry_is_counted_apart_as_long_as_the_client_cannot_have_heard_of_it() {
+    let expired = |lasts: u64, bad_link: Option<(FaultKind, u16)>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+        if let Some((kind, host)) = bad_link {
+            let id = cell.fault(kind, host, &[0], 19_000, Some(9_000));
+            cell.injected(id, 19_000);
+            cell.healed(id, 28_000);
+        }
+        let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
+        cell.injected(id, 20_000);
+        cell.lead(0, 1, 20_010);
+        cell.revoke(0, 0, 20_010 + lasts, Reason::SteppedDown);
+        apart(cell)
+    };
+    assert_eq!(expired(T / 5 - 5, None), (0, 1));
+    assert_eq!(expired(T / 5 + 5, None), (0, 0));
+    for kind in [FaultKind::Partition, FaultKind::PartitionUp, FaultKind::PartitionDown, FaultKind::Slow] {
+        assert_eq!(expired(T / 2 - 5, Some((kind, 0))), (0, 1), "{kind}");
+        assert_eq!(expired(T / 2 + 5, Some((kind, 0))), (0, 0), "{kind}");
+        assert_eq!(expired(T / 2 - 5, Some((kind, 2))), (0, 0), "{kind} of another host");
+    }
+    // Without force nothing is excused.
+    assert_eq!(apart(partition(24_300)), (0, 0));
 }
 
 #[test]

@@ -89,7 +89,6 @@ fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
     assert_eq!((excess.restarted, excess.early, excess.over_floor.max), (1, 0, ms(300)));
     assert_eq!(excess.over_naive_floor.as_ref().unwrap().max, ms(300 + 390 + 600));
     assert!(check(&summary, "failover").details.iter().any(|l| l.contains("clock restarted by a new ensemble leader")));
-
 }
 
 #[test]

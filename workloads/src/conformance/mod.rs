@@ -64,13 +64,35 @@ pub trait Arm {
     fn fresh(&self) -> u64;
 }
 
-/// Runs every check, each in a place of its own. Gives the names of those that failed, with what they said.
-pub async fn check_all<A: Arm>(arm: &A) -> Vec<(&'static str, String)> {
-    let mut failures = Vec::new();
+/// What came of all checks on one arm.
+#[derive(Debug, Default)]
+pub struct Conformance {
+    /// How many were run: all there are.
+    pub run: usize,
+    /// The names of those that failed, with what they said.
+    pub failures: Vec<(&'static str, String)>,
+}
+
+impl Conformance {
+    /// Prints how many passed.
+    ///
+    /// # Panics
+    /// With what the others said, if there are any.
+    pub fn assert_whole(&self, arm: &str) {
+        println!("conformance of {arm}: {} of {} checks passed", self.run - self.failures.len(), self.run);
+        let told: Vec<String> = self.failures.iter().map(|(check, why)| format!("{check}: {why}")).collect();
+        assert!(told.is_empty() && self.run > 0, "{arm}: {} of {} failed:\n{}", told.len(), self.run, told.join("\n"));
+    }
+}
+
+/// Runs every check, each in a place of its own.
+pub async fn check_all<A: Arm>(arm: &A) -> Conformance {
+    let mut done = Conformance::default();
     macro_rules! run {
         ($($area:ident :: { $($check:ident),+ $(,)? })+) => { $($(
+            done.run += 1;
             if let Err(why) = bounded(arm, $area::$check(arm)).await {
-                failures.push((concat!(stringify!($area), "::", stringify!($check)), why));
+                done.failures.push((concat!(stringify!($area), "::", stringify!($check)), why));
             }
         )+)+ };
     }
@@ -101,7 +123,7 @@ pub async fn check_all<A: Arm>(arm: &A) -> Vec<(&'static str, String)> {
             a_future_that_is_dropped_takes_nothing_back,
         }
     }
-    failures
+    done
 }
 
 async fn bounded<A: Arm>(arm: &A, check: impl Future<Output = ()>) -> Result<(), String> {

@@ -12,7 +12,7 @@ use super::session::SimSession;
 use super::timing::Timing;
 use super::witness::{By, Saw, Witness};
 use super::world::{Due, NOWHERE, World, sleep_until};
-use crate::conformance::{Arm, Way, check_all};
+use crate::conformance::{Arm, Conformance, Way, check_all};
 use crate::coordination::Session as _;
 use crate::model::{Bugs, Micros, Options};
 use crate::seed;
@@ -114,8 +114,8 @@ impl Arm for Simulated {
     }
 }
 
-/// What failed, on an ensemble of so many servers.
-fn failures(servers: usize, seed: u64, bugs: Bugs) -> Vec<(&'static str, String)> {
+/// What the checks come to on an ensemble of so many servers.
+fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
     let options = Options {
         servers,
         tick_ms: TICK_MS,
@@ -133,33 +133,31 @@ fn failures(servers: usize, seed: u64, bugs: Bugs) -> Vec<(&'static str, String)
     let arm = Simulated { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
     let (tell, mut told) = oneshot::channel();
     world.spawn(async move {
-        let failures = check_all(&arm).await;
-        tell.send(failures).expect("somebody waits for it");
+        let done = check_all(&arm).await;
+        tell.send(done).expect("somebody waits for it");
     });
-    let failures = loop {
+    let done = loop {
         pool.run_until_stalled();
-        if let Some(failures) = told.try_recv().expect("the checks end") {
-            break failures;
+        if let Some(done) = told.try_recv().expect("the checks end") {
+            break done;
         }
         assert!(world.step(), "nothing happens any more");
     };
     drop(pool);
     world.end();
-    failures
+    done
 }
 
 #[test]
 fn a_simulated_session_conforms() {
     for (servers, seed) in [(1, 0), (3, 1), (3, 2), (5, 3)] {
-        let failures = failures(servers, seed, Bugs::default());
-        let told: Vec<String> = failures.iter().map(|(check, why)| format!("{check}: {why}")).collect();
-        assert!(told.is_empty(), "{servers} servers: {} checks failed:\n{}", told.len(), told.join("\n"));
+        conformance(servers, seed, Bugs::default()).assert_whole(&format!("sessions on {servers} simulated servers"));
     }
 }
 
 #[test]
 fn known_bugs_of_servers_do_not_conform() {
-    let caught = |bugs| failures(3, 1, bugs).into_iter().map(|(check, _)| check).collect::<Vec<_>>();
+    let caught = |bugs| conformance(3, 1, bugs).failures.into_iter().map(|(check, _)| check).collect::<Vec<_>>();
     let forgets = caught(Bugs { forget_missed_events: true, ..Bugs::default() });
     assert_eq!(
         forgets,
