@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser and a client of another language, with --images what ci/images/build.sh needs.
+# are built with; with --tests also a browser and other clients with their recipes, with --images what ci/images/build.sh needs.
 # Asks nothing, starts nothing, does nothing when nothing is missing.
 set -euo pipefail
 
@@ -36,6 +36,13 @@ have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 have_kazoo() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import kazoo' >/dev/null 2>&1; }
 
+have_curator() { [ -e /usr/share/java/curator-recipes.jar ]; }
+
+# Java runs a file of source only with its compiler, which a runtime alone lacks.
+have_java_compiler() {
+  case $(java --list-modules 2>/dev/null) in *jdk.compiler*) ;; *) return 1 ;; esac
+}
+
 # Prints the packages for all that is missing.
 missing() {
   have_java || echo default-jre-headless
@@ -46,6 +53,8 @@ missing() {
   if [ "$tests" = yes ]; then
     have_browser || echo chromium
     have_kazoo || echo python3-kazoo
+    have_curator || echo libcurator-recipes-java
+    have_java_compiler || echo default-jdk-headless
   fi
   if [ "$images" = yes ]; then
     have mmdebstrap || echo mmdebstrap

@@ -1,0 +1,129 @@
+//! Clients of other languages and their own recipes find no difference between embedded servers and real ones.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
+use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::{Ensemble, ServerControl};
+use hustings::workdir::WorkDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::Command;
+
+const EXE: &str = env!("CARGO_BIN_EXE_hustings");
+const AT_MOST: Duration = Duration::from_secs(120);
+/// Debian's own, which its packages are for.
+const PYTHON: &str = "/usr/bin/python3";
+const JARS: &str = "/usr/share/java";
+/// Curator, ZooKeeper's own client, and what they need. The logger's lines go to standard error.
+const CURATOR: [&str; 8] = [
+    "curator-recipes",
+    "curator-framework",
+    "curator-client",
+    "guava",
+    "zookeeper",
+    "zookeeper-jute",
+    "slf4j-api",
+    "slf4j-simple",
+];
+
+#[test]
+fn kazoos_recipes_work_on_embedded_servers() {
+    assert_eq!(on_embedded_servers(kazoo()), KAZOO_TELLS);
+}
+
+#[test]
+fn curators_recipes_work_on_embedded_servers() {
+    assert_eq!(on_embedded_servers(curator()), CURATOR_TELLS);
+}
+
+#[test]
+fn real_servers_show_the_same_to_kazoo_and_to_curator() {
+    on_one_thread("real", async |work| {
+        let options = LocalOptions::new(PathBuf::from(EXE));
+        let ensemble = LocalEnsemble::start(options, work).await.expect("servers");
+        assert_eq!(bounded(&ensemble, kazoo()).await, KAZOO_TELLS);
+        assert_eq!(bounded(&ensemble, curator()).await, CURATOR_TELLS);
+        ensemble.stop().await.expect("stopped");
+    });
+}
+
+const KAZOO_TELLS: [&str; 8] =
+    ["basics", "transactions", "identities", "watches", "lock", "election", "kill", "failover"];
+
+fn kazoo() -> Command {
+    let mut python = Command::new(PYTHON);
+    python.arg(source("kazoo_recipes.py"));
+    python
+}
+
+const CURATOR_TELLS: [&str; 8] = ["basics", "transactions", "cache", "mutex", "latch", "selector", "kill", "failover"];
+
+fn curator() -> Command {
+    let jars = CURATOR.map(|jar| format!("{JARS}/{jar}.jar")).join(":");
+    let mut java = Command::new("java");
+    java.args(["-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", &jars]);
+    java.arg(source("CuratorRecipes.java"));
+    java
+}
+
+fn source(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/embedded_clients").join(file)
+}
+
+fn on_embedded_servers(client: Command) -> Vec<String> {
+    on_one_thread("embedded", async |work| {
+        let options = EmbeddedOptions::new(PathBuf::from(EXE));
+        let ensemble = EmbeddedEnsemble::start(options, work).await.expect("servers");
+        let told = bounded(&ensemble, client).await;
+        ensemble.stop().await.expect("stopped");
+        told
+    })
+}
+
+fn on_one_thread<T>(name: &str, body: impl AsyncFnOnce(&WorkDir) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let root = tempfile::tempdir().expect("a temp dir");
+    let work = WorkDir::create_in(root.path(), name).expect("a folder");
+    runtime.block_on(body(&work))
+}
+
+/// Runs the client with the servers' addresses as its last argument. Gives the lines that it prints.
+async fn bounded<E: Ensemble + ServerControl>(ensemble: &E, client: Command) -> Vec<String> {
+    tokio::time::timeout(AT_MOST, run(ensemble, client)).await.expect("it ends")
+}
+
+/// Runs it, and kills the servers' leader when it asks for that; until it has ended.
+async fn run<E: Ensemble + ServerControl>(ensemble: &E, mut client: Command) -> Vec<String> {
+    let cluster: Vec<String> = ensemble.servers().iter().map(ToString::to_string).collect();
+    client.arg(cluster.join(",")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = client.kill_on_drop(true).spawn().expect("it is there: run ci/setup.sh --tests");
+    let mut orders = child.stdin.take().expect("its input");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let (mut told, mut killed) = (Vec::new(), None);
+    while let Some(line) = lines.next_line().await.expect("readable") {
+        if line == "kill" {
+            let leader = *killed.insert(leader(ensemble).await);
+            ensemble.kill(leader).await.expect("killed");
+            orders.write_all(b"killed\n").await.expect("told");
+        }
+        told.push(line);
+    }
+    let status = child.wait().await.expect("it ends");
+    assert!(status.success(), "{status} after {told:?}; is the client there? ci/setup.sh --tests installs it");
+    if let Some(server) = killed {
+        ensemble.start(server, false).await.expect("it serves again");
+    }
+    told
+}
+
+async fn leader(ensemble: &impl Ensemble) -> u32 {
+    for server in (1..).take(ensemble.servers().len()) {
+        let text = ensemble.ask(server, "srvr").await.expect("an answer");
+        if hustings::ensemble::four_letter::mode(&text) == Some("leader") {
+            return server;
+        }
+    }
+    panic!("nobody leads");
+}
