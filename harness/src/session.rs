@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_reports::record::Nanos;
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -95,11 +96,12 @@ impl ZkSession {
 }
 
 /// Ends a session by the server, at once: a second connection takes it over and closes it. The victim loses its
-/// connection and learns that it has expired when it comes back.
+/// connection and learns that it has expired when it comes back. Gives when the servers were first asked for it, on the common
+/// clock.
 ///
 /// # Errors
 /// When no server confirmed the session's end in time, or it had ended already.
-pub async fn take_over_and_close(cluster: &str, info: zk::SessionInfo, timeout: Duration) -> Result<(), String> {
+pub async fn take_over_and_close(cluster: &str, info: zk::SessionInfo, timeout: Duration) -> Result<Nanos, String> {
     let from = tokio::time::Instant::now();
     let session = info.id().0;
     let password = match tokio::time::timeout(timeout, password_of(info)).await {

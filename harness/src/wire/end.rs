@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
+use hustings_reports::record::Nanos;
 use hustings_workloads::model::{Connect, SessionId};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -18,6 +19,7 @@ use super::connect::{read_connected, write_connect};
 use super::jute::{Reader, Writer};
 use super::op_code;
 use super::stream::read_frame;
+use crate::clock;
 
 /// Between two attempts; the holder's own reconnects should not always come first.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -37,7 +39,8 @@ enum Answer {
     Unknown,
 }
 
-/// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`.
+/// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`. Gives when
+/// that was first asked for, on the common clock.
 ///
 /// # Errors
 /// The session had ended before anything was done to it, or no server confirmed its end in time.
@@ -46,16 +49,18 @@ pub async fn end_session(
     session: SessionId,
     password: [u8; 16],
     within: Duration,
-) -> Result<(), String> {
+) -> Result<Nanos, String> {
     let servers: Vec<&str> = addresses(cluster).collect();
     let asked = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
     let until = Instant::now() + within;
     let (mut pause, mut patience) = (PAUSE, PATIENCE);
     // Where the close was sent and not answered.
     let mut open = BTreeSet::new();
+    let mut first = None;
     for server in servers.iter().copied().cycle() {
-        let close_sent = Cell::new(false);
+        let close_sent = Cell::new(None);
         let answer = timeout_at(until.min(Instant::now() + patience), ask(server, &asked, &close_sent)).await;
+        first = first.or(close_sent.get());
         let why = match answer {
             Ok(Ok(Answer::Unknown)) if open.is_empty() => {
                 return Err(format!("{server} knows no such session: it had already ended"));
@@ -63,7 +68,7 @@ pub async fn end_session(
             Ok(Ok(Answer::Closed | Answer::Unknown)) => {
                 open.remove(server);
                 tell_survivors(&open, &asked, until).await;
-                return Ok(());
+                return first.ok_or_else(|| format!("{server} answered what it was not asked"));
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => {
@@ -71,7 +76,7 @@ pub async fn end_session(
                 "it gave no answer".to_owned()
             }
         };
-        if close_sent.get() {
+        if close_sent.get().is_some() {
             open.insert(server);
         }
         if Instant::now() + pause >= until {
@@ -91,22 +96,23 @@ pub async fn end_session(
 /// another server. Whoever connects with that session's id makes it look.
 async fn tell_survivors(servers: &BTreeSet<&str>, asked: &Connect, until: Instant) {
     for server in servers {
-        let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(false))).await;
+        let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(None))).await;
         if !matches!(told, Ok(Ok(_))) {
             tracing::info!(server, "could not be asked whether the ended session is still connected there");
         }
     }
 }
 
-/// One attempt. `close_sent` is set when the server may have had the request that closes the session.
-async fn ask(server: &str, connect: &Connect, close_sent: &Cell<bool>) -> io::Result<Answer> {
+/// One attempt. Once the server may have had the request that closes the session, `close_sent` is when that was sent.
+async fn ask(server: &str, connect: &Connect, close_sent: &Cell<Option<Nanos>>) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(server).await?;
     stream.set_nodelay(true)?;
     let mut close = Writer::default();
     close.int(XID).int(op_code::CLOSE_SESSION);
     let both = [write_connect(connect), close.frame()].concat();
+    let sent = clock::now();
     stream.write_all(&both).await?;
-    close_sent.set(true);
+    close_sent.set(Some(sent));
     if read_connected(&read_frame(&mut stream).await?).map_err(no_server)?.timeout_ms <= 0 {
         return Ok(Answer::Unknown);
     }
@@ -146,7 +152,7 @@ mod tests {
     }
 
     /// Ends a session on a server that answers each connection in turn by `answers`, and closes it then.
-    async fn against(answers: Vec<Vec<u8>>) -> Result<(), String> {
+    async fn against(answers: Vec<Vec<u8>>) -> Result<Nanos, String> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address").to_string();
         let server = async {
@@ -179,18 +185,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_close_that_is_answered_is_an_end() {
-        assert_eq!(against(vec![[connected(4_000), reply(-1, 0), reply(XID, 0)].concat()]).await, Ok(()));
+        assert_eq!(against(vec![[connected(4_000), reply(-1, 0), reply(XID, 0)].concat()]).await.map(drop), Ok(()));
     }
 
     #[tokio::test]
     async fn an_attempt_that_was_cut_off_is_made_again() {
         let ends = [connected(4_000), reply(XID, 0)].concat();
-        assert_eq!(against(vec![vec![], connected(4_000), ends]).await, Ok(()));
+        assert_eq!(against(vec![vec![], connected(4_000), ends]).await.map(drop), Ok(()));
     }
 
     #[tokio::test]
     async fn a_session_that_is_unknown_after_a_close_was_sent_has_ended() {
-        assert_eq!(against(vec![vec![], connected(0)]).await, Ok(()));
+        assert_eq!(against(vec![vec![], connected(0)]).await.map(drop), Ok(()));
     }
 
     #[tokio::test]

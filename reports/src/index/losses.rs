@@ -128,7 +128,9 @@ impl Finder<'_, '_> {
         let term = &self.terms.all[lost];
         let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
-        let next = confirmed[first..].iter().copied().find(|&p| p != lost);
+        // A session that was ended by force may have had the lead once more while that was under way.
+        let over = |p: usize| fault.kind == FaultKind::Expire && self.terms.all[p].incarnation() == term.incarnation();
+        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
         // Belief that outlasts everything the fault could do was not lost to it.
         let kept = term.ended.0 > fault.explains_until;
         match next.map(|p| (p, &self.terms.all[p])) {

@@ -200,6 +200,22 @@ fn the_same_candidate_under_a_new_session_is_a_handover() {
 }
 
 #[test]
+fn an_incarnation_that_leads_once_more_while_its_session_is_being_ended_has_not_survived() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
+    // The second connection costs it the first one; it comes back before the close takes effect.
+    cell.revoke(0, 0, 20_003, Reason::SteppedDown);
+    cell.believe(0, 0, 20_014);
+    cell.revoke(0, 0, 20_016, Reason::Deposed);
+    cell.injected(id, 20_001);
+    cell.left(0, 0, 20_017, LeaveHow::SessionEnded, None);
+    cell.lead(0, 1, 20_018);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.completed, summary.handovers.survived, summary.handovers.unplanned), (1, 0, 0));
+    assert_eq!(summary.failover.expect("a failover").max, ms(17) + 10_000);
+}
+
+#[test]
 fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
