@@ -123,6 +123,8 @@ public final class CuratorRecipes {
         other.delete().forPath("/cached/a/b");
         until("its end", () -> seen.contains("NODE_DELETED /cached/a/b"));
         other.create().withMode(CreateMode.EPHEMERAL).forPath("/cached/e");
+        // It tells of no end that it did not know the beginning of.
+        until("an ephemeral znode", () -> seen.contains("NODE_CREATED /cached/e"));
         other.close();
         until("the end of a session", () -> seen.contains("NODE_DELETED /cached/e"));
         cache.close();
@@ -216,8 +218,12 @@ public final class CuratorRecipes {
                 public void takeLeadership(CuratorFramework client) throws Exception {
                     most.accumulateAndGet(leaders.incrementAndGet(), Math::max);
                     terms.add(mine);
-                    Thread.sleep(5);
-                    leaders.decrementAndGet();
+                    try {
+                        // A close interrupts it.
+                        Thread.sleep(5);
+                    } finally {
+                        leaders.decrementAndGet();
+                    }
                 }
             }));
             selectors.get(number).autoRequeue();
