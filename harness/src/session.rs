@@ -96,12 +96,16 @@ impl ZkSession {
 }
 
 /// Ends a session by the server, at once: a second connection takes it over and closes it. The victim loses its
-/// connection and learns that it has expired when it comes back. Gives when the servers were first asked for it, on the common
-/// clock.
+/// connection and learns that it has expired when it comes back. Gives when the servers were first asked for it and when one
+/// confirmed it, on the common clock.
 ///
 /// # Errors
 /// When no server confirmed the session's end in time, or it had ended already.
-pub async fn take_over_and_close(cluster: &str, info: zk::SessionInfo, timeout: Duration) -> Result<Nanos, String> {
+pub async fn take_over_and_close(
+    cluster: &str,
+    info: zk::SessionInfo,
+    timeout: Duration,
+) -> Result<(Nanos, Nanos), String> {
     let from = tokio::time::Instant::now();
     let session = info.id().0;
     let password = match tokio::time::timeout(timeout, password_of(info)).await {

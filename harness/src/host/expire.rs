@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::clock;
 use crate::host::seat::Seat;
 use crate::protocol::FromHost;
 use crate::session::take_over_and_close;
@@ -17,6 +16,5 @@ pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
         Some(info) => take_over_and_close(&seat.shared.set_up.cluster, info, AT_MOST).await,
         None => Err("it has no session to expire".into()),
     };
-    let outcome = outcome.map(|sent| (sent, clock::now()));
     seat.shared.tell(FromHost::Done { fault, cand: seat.cand, outcome });
 }

@@ -40,7 +40,7 @@ enum Answer {
 }
 
 /// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`. Gives when
-/// that was first asked for, on the common clock.
+/// that was first asked for and when it was confirmed, on the common clock.
 ///
 /// # Errors
 /// The session had ended before anything was done to it, or no server confirmed its end in time.
@@ -49,26 +49,29 @@ pub async fn end_session(
     session: SessionId,
     password: [u8; 16],
     within: Duration,
-) -> Result<Nanos, String> {
+) -> Result<(Nanos, Nanos), String> {
     let servers: Vec<&str> = addresses(cluster).collect();
     let asked = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
     let until = Instant::now() + within;
     let (mut pause, mut patience) = (PAUSE, PATIENCE);
-    // Where the close was sent and not answered.
-    let mut open = BTreeSet::new();
+    // Where the close was sent.
+    let mut asked_to_close = BTreeSet::new();
     let mut first = None;
     for server in servers.iter().copied().cycle() {
         let close_sent = Cell::new(None);
         let answer = timeout_at(until.min(Instant::now() + patience), ask(server, &asked, &close_sent)).await;
         first = first.or(close_sent.get());
         let why = match answer {
-            Ok(Ok(Answer::Unknown)) if open.is_empty() => {
+            Ok(Ok(Answer::Unknown)) if asked_to_close.is_empty() => {
                 return Err(format!("{server} knows no such session: it had already ended"));
             }
             Ok(Ok(Answer::Closed | Answer::Unknown)) => {
-                open.remove(server);
-                tell_survivors(&open, &asked, until).await;
-                return first.ok_or_else(|| format!("{server} answered what it was not asked"));
+                let confirmed = clock::now();
+                // Also where it was answered: the holder may have come back there while that was under way.
+                asked_to_close.insert(server);
+                tell_survivors(&asked_to_close, &asked, until).await;
+                let sent = first.ok_or_else(|| format!("{server} answered what it was not asked"))?;
+                return Ok((sent, confirmed));
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => {
@@ -77,7 +80,7 @@ pub async fn end_session(
             }
         };
         if close_sent.get().is_some() {
-            open.insert(server);
+            asked_to_close.insert(server);
         }
         if Instant::now() + pause >= until {
             let ms = within.as_millis();
@@ -152,7 +155,7 @@ mod tests {
     }
 
     /// Ends a session on a server that answers each connection in turn by `answers`, and closes it then.
-    async fn against(answers: Vec<Vec<u8>>) -> Result<Nanos, String> {
+    async fn against(answers: Vec<Vec<u8>>) -> Result<(Nanos, Nanos), String> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address").to_string();
         let server = async {
