@@ -14,7 +14,7 @@ use beside::Beside;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hustings::links::Links;
 use hustings::protocol::{FromHost, Receiver, Sender, ToHost, split};
-use hustings_workloads::booth::Token;
+use hustings_workloads::host::Token;
 use hustings_workloads::resource::Resource;
 use tokio::runtime::{Builder, Runtime};
 

@@ -14,6 +14,7 @@ use beside::Beside;
 use criterion::Criterion;
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::local::{Install, LocalEnsemble, LocalOptions, Places};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::links::Links;
 use hustings::session::ZkSession;
 use hustings::workdir::WorkDir;
@@ -102,7 +103,7 @@ fn measure(runtime: &Runtime, direct: &Way, linked: &Way) -> anyhow::Result<()> 
 
 fn with_ensemble(runtime: &Runtime) -> anyhow::Result<()> {
     let work = WorkDir::create(&format!("bench-{}", std::process::id()))?;
-    let options = LocalOptions::new(PathBuf::from(EXE));
+    let options = LocalOptions::new(ServerOptions::of(3), PathBuf::from(EXE));
     let ensemble = runtime.block_on(LocalEnsemble::start(options, &work))?;
     println!("{}", ensemble.describe());
     let measured = with_links(runtime, &ensemble);

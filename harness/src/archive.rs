@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use hustings_reports::record::{CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SegmentEntry, seal_segment};
+use hustings_record::{CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SegmentEntry, seal_segment};
 use rustix::fs::Access;
 
 const SCENARIO_FILE: &str = "scenario.toml";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::{Event, SCHEMA, SegmentWriter};
+use hustings_record::{Event, SCHEMA, SegmentWriter};
 use tokio::sync::Notify;
 
 use crate::clock;
@@ -30,7 +30,7 @@ pub struct Owner<'a> {
     pub cell: u32,
     pub writer: &'a str,
     pub host: Option<u16>,
-    pub life: u32,
+    pub generation: u32,
 }
 
 impl Journal {
@@ -43,7 +43,7 @@ impl Journal {
             cell: owner.cell,
             writer: owner.writer.to_owned(),
             host: owner.host,
-            life: owner.life,
+            generation: owner.generation,
             pid: std::process::id(),
             clock_uncertainty_ns: clock::uncertainty(),
         })?;
@@ -56,15 +56,14 @@ impl Journal {
         })))
     }
 
-    /// Adds an event; it reaches the kernel within the flush interval. Nothing is added after a failure: what follows a torn
-    /// block cannot be read, and what cannot be written must not pile up.
+    /// Adds an event. One that is written through has reached the kernel when this returns, any other does within the flush
+    /// interval. Nothing is added after a failure: what follows a torn block cannot be read, and what cannot be written must
+    /// not pile up.
     pub fn push(&self, event: &Event) {
-        self.attempt(|writer| writer.push(event));
-    }
-
-    /// Adds an event that has reached the kernel when this returns.
-    pub fn push_through(&self, event: &Event) {
-        self.attempt(|writer| writer.push(event).and_then(|()| writer.flush()));
+        self.attempt(|writer| {
+            writer.push(event)?;
+            if event.is_written_through() { writer.flush() } else { Ok(()) }
+        });
     }
 
     /// Flushes until it is dropped. Runs beside the tasks that push.
@@ -81,7 +80,7 @@ impl Journal {
 
     /// Writes the last event. Gives the first failure, if there was one: the segment is not to be trusted then.
     pub fn end(&self) -> Result<(), String> {
-        self.push_through(&Event::End { t: clock::now() });
+        self.push(&Event::End { t: clock::now() });
         self.failure().map_or(Ok(()), Err)
     }
 
@@ -124,7 +123,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use hustings_reports::record::{Event, read_segment};
+    use hustings_record::{Event, read_segment};
 
     use super::{Journal, Owner};
 
@@ -132,11 +131,12 @@ mod tests {
     async fn nothing_is_written_after_a_failure_and_its_reason_stays() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("one.jsonl");
-        let journal = Journal::create(&path, &Owner { cell: 0, writer: "one", host: None, life: 0 }).expect("created");
-        journal.push_through(&Event::End { t: 1 });
+        let journal =
+            Journal::create(&path, &Owner { cell: 0, writer: "one", host: None, generation: 0 }).expect("created");
+        journal.push(&Event::End { t: 1 });
         journal.fail("the disk is full");
         journal.fail("and the cellar too");
-        journal.push_through(&Event::End { t: 2 });
+        journal.push(&Event::End { t: 2 });
         assert_eq!(journal.failed().await, "the disk is full");
         assert_eq!(journal.end(), Err("the disk is full".to_owned()));
         let (events, torn) = read_segment(&path).expect("whole blocks");

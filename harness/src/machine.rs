@@ -1,6 +1,6 @@
 //! What this machine is, for the manifest: figures mean little without it.
 
-use hustings_reports::record::Machine;
+use hustings_record::Machine;
 
 /// Reads it from the kernel. What cannot be read is left empty.
 #[must_use]

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows how far a run is.
+/// Shows how far a run is. Clones show the same.
+#[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,

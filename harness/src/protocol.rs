@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use futures::{SinkExt, StreamExt};
-use hustings_workloads::booth::{Predecessor, Token};
+use hustings_record::{SessionUse, StepDown};
+use hustings_workloads::driver::FloorPart;
+use hustings_workloads::host::{Predecessor, Token};
+use hustings_workloads::recipes::RecipeKind;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -46,13 +49,6 @@ pub enum ToHost {
     Stop,
 }
 
-/// What a host does of a sample of the floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FloorPart {
-    Delete,
-    Watch,
-}
-
 /// From a host to the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromHost {
@@ -60,7 +56,7 @@ pub enum FromHost {
     Hello {
         secret: String,
         host: u16,
-        life: u32,
+        generation: u32,
         pid: u32,
     },
     Ready,
@@ -112,14 +108,14 @@ pub struct HostSetUp {
     pub cell: u32,
     /// Connect string, through this host's links if it has any, with the cell's chroot.
     pub cluster: String,
-    pub recipe: String,
-    pub step_down: String,
+    pub recipe: RecipeKind,
+    pub step_down: StepDown,
     pub timeout_ms: u64,
     pub poll_interval_ms: u64,
     pub work_interval_ms: u64,
     pub rejoin_after_ms: u64,
     pub connect_concurrency: u32,
-    pub session_per_host: bool,
+    pub sessions: SessionUse,
     pub seed: u64,
     /// Number, group's number and group's path of each candidate.
     pub candidates: Vec<(u32, u32, String)>,

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::Nanos;
+use hustings_record::Nanos;
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -31,7 +31,7 @@ pub struct ConnectError {
 /// A connected session. The last of its users to be dropped closes it.
 pub struct ZkSession {
     client: Rc<zk::Client>,
-    requests: Rc<Cell<u64>>,
+    requests: Cell<u64>,
 }
 
 impl ZkSession {
@@ -41,7 +41,7 @@ impl ZkSession {
     /// When no server gave a session within about the timeout.
     pub async fn connect(cluster: &str, timeout: Duration) -> Result<Self, ConnectError> {
         match zk::Client::connector().with_session_timeout(timeout).connect(cluster).await {
-            Ok(client) => Ok(Self { client: Rc::new(client), requests: Rc::default() }),
+            Ok(client) => Ok(Self { client: Rc::new(client), requests: Cell::default() }),
             Err(source) => Err(ConnectError { cluster: cluster.to_owned(), within: timeout, source }),
         }
     }
@@ -52,7 +52,7 @@ impl ZkSession {
     /// When no server granted it, because it has ended or none could be reached.
     pub async fn take_over(cluster: &str, info: zk::SessionInfo) -> Result<Self, zk::Error> {
         let client = zk::Client::connector().with_session(info).connect(cluster).await?;
-        Ok(Self { client: Rc::new(client), requests: Rc::default() })
+        Ok(Self { client: Rc::new(client), requests: Cell::default() })
     }
 
     /// What another connection needs to take this session over.
@@ -64,13 +64,7 @@ impl ZkSession {
     /// Another user of the same session, with a count of requests of its own.
     #[must_use]
     pub fn share(&self) -> Self {
-        Self { client: self.client.clone(), requests: Rc::default() }
-    }
-
-    /// Requests sent so far by this user of the session.
-    #[must_use]
-    pub fn counter(&self) -> Rc<Cell<u64>> {
-        self.requests.clone()
+        Self { client: self.client.clone(), requests: Cell::default() }
     }
 
     /// Closes the session by the server's answer, in bounded time. Other users must be gone.
@@ -152,6 +146,10 @@ impl Session for ZkSession {
 
     fn states(&self) -> ZkStates {
         ZkStates(self.client.state_watcher())
+    }
+
+    fn requests(&self) -> u64 {
+        self.requests.get()
     }
 
     async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {

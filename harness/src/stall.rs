@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hustings_reports::record::Event;
+use hustings_record::Event;
 
 use crate::clock;
 use crate::journal::Journal;

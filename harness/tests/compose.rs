@@ -8,7 +8,7 @@ mod run_support;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hustings_reports::record::LinkUse;
+use hustings_record::LinkUse;
 use run_support::scenario::{LENIENT, scenario};
 use run_support::{Bench, summary_of};
 use zookeeper_client::Client;
@@ -111,7 +111,11 @@ fn the_readmes_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_a
     bench.assert_nothing_left();
     let summary = summary_of(&bench.path("record"));
     let cell = &summary.cells[0];
-    assert!(!cell.receipts.is_empty() && cell.receipts.iter().all(|receipt| receipt.verified), "{:?}", cell.receipts);
+    assert!(
+        !cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| receipt.verified),
+        "{:?}",
+        cell.faults.receipts
+    );
     // The image that is built here has the embedded proxy in it, the official one has not.
     assert!(cell.info.links != LinkUse::Direct && cell.info.tick_ms == 500, "{:?}", cell.info);
     assert!(summary.manifest.ensemble.starts_with("external: 3 ZooKeeper"), "{}", summary.manifest.ensemble);

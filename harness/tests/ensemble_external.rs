@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use ensemble_support::{all_gone, options};
 use hustings::ensemble::external::{ExternalEnsemble, ExternalOptions};
-use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::local::LocalEnsemble;
 use hustings::ensemble::{Ensemble as _, EnsembleError};
 use hustings::procfs::ProcessId;
 use hustings::workdir::WorkDir;
-use hustings_reports::record::LinkUse;
+use hustings_record::LinkUse;
 use run_support::scenario::{LENIENT, endless, scenario};
 use run_support::{Bench, Ran, Running, recorded, summary_of, wait_until};
 use rustix::process::Signal;
@@ -33,7 +33,9 @@ impl Others {
     async fn start(servers: u32, extra_config: &str) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "others").expect("a folder");
-        let options = LocalOptions { tick_ms: TICK_MS, extra_config: extra_config.to_owned(), ..options(servers) };
+        let mut options = options(servers);
+        options.servers.tick_ms = TICK_MS;
+        options.extra_config = extra_config.to_owned();
         let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
         Self { ensemble, _work: work, _root: root }
     }
@@ -105,7 +107,7 @@ fn run(bench: &Bench, text: &str, more: &[&str]) -> Running {
 /// It recorded a partition that was seen. A busy machine may stall, which makes a run inconclusive and nothing worse.
 fn ran_through(bench: &Bench, ran: Ran) -> Ran {
     assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
-    let receipts = &summary_of(&bench.path("record")).cells[0].receipts;
+    let receipts = &summary_of(&bench.path("record")).cells[0].faults.receipts;
     assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{receipts:?}");
     ran
 }
@@ -123,7 +125,7 @@ async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_
     let summary = summary_of(&bench.path("record"));
     assert!(summary.manifest.ensemble.starts_with("external: 3 ZooKeeper 3."), "{}", summary.manifest.ensemble);
     let told = |text: &str| text.contains("tick of 100 ms") && text.contains("200 ms");
-    assert!(told(&ran.err) && summary.manifest.warnings.iter().any(|warning| told(warning)), "{}", ran.err);
+    assert!(told(&ran.err) && summary.manifest.warnings.iter().any(|warning| told(&warning.text)), "{}", ran.err);
     assert_eq!(summary.cells[0].info.tick_ms, TICK_MS);
 
     assert_eq!(others.znodes_of_runs().await, ["hustings-others-1"]);

@@ -6,8 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use ensemble_support::{all_gone, options};
+use ensemble_support::{all_gone, options, with};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
 use hustings::procfs::ProcessId;
 use hustings::workdir::WorkDir;
@@ -25,7 +26,7 @@ async fn create_by_one_server_and_read_by_another(ensemble: &LocalEnsemble) {
 }
 
 async fn serves_counts_and_stops(options: LocalOptions) {
-    let servers = options.servers;
+    let servers = options.servers.count;
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "serves").expect("a folder");
     let begin = std::time::Instant::now();
@@ -70,7 +71,8 @@ async fn three_servers_serve_count_and_leave_nothing_behind() {
 
 #[tokio::test]
 async fn a_small_tick_with_synced_writes_serves_too() {
-    serves_counts_and_stops(LocalOptions { tick_ms: 100, fsync: true, heap_mb: 600, ..options(3) }).await;
+    serves_counts_and_stops(with(ServerOptions { tick_ms: 100, fsync: true, heap_mb: 600, ..ServerOptions::of(3) }))
+        .await;
 }
 
 #[tokio::test]
@@ -225,7 +227,7 @@ async fn a_server_that_dies_at_start_is_told_with_its_last_log_lines() {
 
 #[tokio::test]
 async fn a_heap_that_no_jvm_accepts_is_told_in_the_jvms_words() {
-    let error = fails_to_start(LocalOptions { heap_mb: 1, ..options(1) }).await;
+    let error = fails_to_start(with(ServerOptions { heap_mb: 1, ..ServerOptions::of(1) })).await;
     assert!(matches!(error, EnsembleError::Died { server: 1, .. }), "{error}");
     assert!(error.to_string().contains("heap"), "{error}");
 }
@@ -248,5 +250,6 @@ async fn servers_that_find_no_quorum_are_given_up_in_time() {
 #[tokio::test]
 async fn sizes_and_ticks_that_make_no_ensemble_are_refused() {
     assert!(matches!(fails_to_start(options(2)).await, EnsembleError::BadSize(2)));
-    assert!(matches!(fails_to_start(LocalOptions { tick_ms: 0, ..options(1) }).await, EnsembleError::BadTick(0)));
+    let no_tick = with(ServerOptions { tick_ms: 0, ..ServerOptions::of(1) });
+    assert!(matches!(fails_to_start(no_tick).await, EnsembleError::BadTick(0)));
 }

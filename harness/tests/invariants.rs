@@ -1,5 +1,5 @@
 //! The invariants of the house that a test can keep: who depends on whom, who may touch the clock and the network, how
-//! long files get, what lies at the top, and that no path of a developer's machine is in the tree.
+//! long files get, what lies at the top, that nothing is left open about kinds of faults, and that no path of a developer's machine is in the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -198,4 +198,55 @@ fn no_file_holds_a_path_of_a_developers_machine() {
             assert!(!found, "{} holds a path under {top}", path.display());
         }
     }
+}
+
+/// Where the compiler has to name every place that a new kind of fault needs.
+const FAULTS_ARE_KNOWN_IN: [&str; 5] =
+    ["workloads/src", "workloads/tests", "harness/src", "reports/record/src", "reports/src"];
+
+/// A match that names kinds of faults: where it begins, and the arm in it that would take any other kind.
+fn open_match(lines: &[&str], begin: usize) -> Option<usize> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(lines[begin]);
+    let end = (begin + 1..lines.len()).find(|at| !lines[*at].trim().is_empty() && indent(lines[*at]) <= own)?;
+    let arms: Vec<usize> = (begin + 1..end).filter(|at| indent(lines[*at]) == own + 4).collect();
+    let names_kinds = |at: &&usize| {
+        let pattern = lines[**at].split("=>").next().unwrap_or_default();
+        pattern.contains("FaultKind::") || pattern.contains("Fault::")
+    };
+    let open = |at: &&usize| {
+        let pattern = lines[**at].trim_start();
+        pattern.starts_with("_ =>") || pattern.starts_with("_ if ") || pattern.starts_with("(_,")
+    };
+    arms.iter().find(names_kinds)?;
+    arms.iter().find(open).copied()
+}
+
+#[test]
+fn nothing_is_left_open_about_kinds_of_faults() {
+    let files = FAULTS_ARE_KNOWN_IN.iter().flat_map(|folder| rust_files(&root().join(folder)));
+    let mut found = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        let place = |at: usize| format!("{}:{}", path.strip_prefix(root()).expect("below").display(), at + 1);
+        let matches =
+            (0..lines.len()).filter(|at| lines[*at].contains("match ") && lines[*at].trim_end().ends_with('{'));
+        found.extend(matches.filter_map(|at| open_match(&lines, at)).map(|at| place(at) + ": any other kind"));
+        // A list of kinds is a fact about them, and those stand in their rows.
+        let lists = lines.iter().enumerate().filter(|(_, line)| {
+            line.contains("matches!(") && line.matches("FaultKind::").count() + line.matches(" Fault::").count() > 1
+        });
+        found.extend(lists.map(|(at, _)| place(at) + ": a list of kinds"));
+    }
+    assert_eq!(found, Vec::<String>::new(), "name every kind, or ask its row in reports/record/src/fault.rs");
+}
+
+#[test]
+fn an_arm_for_any_other_kind_of_fault_is_found() {
+    let text = "match kind {\n    FaultKind::Crash => 1,\n    _ => 2,\n}\n";
+    let nested = "    let x = match (kind, n) {\n        (FaultKind::Crash, 1) => 1,\n        (_, n) => {\n            n\n        }\n    };\n";
+    let fine = "match n {\n    1 => FaultKind::Crash,\n    _ => FaultKind::Pause,\n}\n";
+    let at = |text: &str| open_match(&text.lines().collect::<Vec<_>>(), 0);
+    assert_eq!((at(text), at(nested), at(fine)), (Some(2), Some(2), None));
 }

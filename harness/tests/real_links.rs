@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures::future::{join, join_all};
 use hustings::clock;
-use hustings::links::Direction;
 use hustings::session::ZkSession;
+use hustings_record::Direction;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _, Watch as _, WatchEvent};
 use real_support::{CLOSE_AT_MOST, Stage, on_one_thread};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::wire::auth::digest;
 use hustings::wire::client::{Told, code, read_response, read_told, write_ping, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
@@ -38,9 +39,10 @@ fn embedded_and_real_servers_answer_alike() {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "wire").expect("a folder");
         let exe = PathBuf::from(env!("CARGO_BIN_EXE_hustings"));
-        let options = LocalOptions { servers: 1, tick_ms: 1_000, ..LocalOptions::new(exe.clone()) };
+        let one = ServerOptions { tick_ms: 1_000, ..ServerOptions::of(1) };
+        let options = LocalOptions::new(one.clone(), exe.clone());
         let real = LocalEnsemble::start(options, &work).await.expect("a real server");
-        let options = EmbeddedOptions { servers: 1, tick_ms: 1_000, ..EmbeddedOptions::new(exe) };
+        let options = EmbeddedOptions::new(one, exe);
         let embedded = EmbeddedEnsemble::start(options, &work).await.expect("an embedded server");
 
         let mut differences = Vec::new();

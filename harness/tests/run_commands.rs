@@ -4,7 +4,7 @@ mod run_support;
 
 use std::fs;
 
-use hustings_reports::record::RunState;
+use hustings_record::RunState;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::calm;
 use run_support::{Bench, summary_of};

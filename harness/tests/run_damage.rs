@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hustings_reports::record::{Record, RunState};
+use hustings_record::{Record, RunState};
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, calm, endless, scenario};
 use run_support::{Bench, checkers_of, files, recorded};

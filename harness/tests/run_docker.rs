@@ -9,7 +9,7 @@ mod run_support;
 use std::path::Path;
 use std::process::Command;
 
-use hustings_reports::record::LinkUse;
+use hustings_record::LinkUse;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, endless, scenario};
 use run_support::{Bench, Running, cell, check, recorded, summary_of};
@@ -57,20 +57,11 @@ fn at_docker(folder: &Path) -> Vec<String> {
 fn faults_on_links_candidates_and_servers_work_on_containers_and_nothing_is_left() {
     let bench = Bench::new();
     let faults = r#"
-[faults.partition]
-kind = "partition"
-for_t = 1.5
-
-[faults.resign]
-kind = "resign"
-
-[faults.server-kill]
-kind = "server-kill"
-for_ms = 3000
-
-[faults.server-partition]
-kind = "server-partition"
-for_ms = 6000
+[faults]
+partition = { kind = "partition", for_t = 1.5 }
+resign = { kind = "resign" }
+server-kill = { kind = "server-kill", for_ms = 3000 }
+server-partition = { kind = "server-partition", for_ms = 6000 }
 "#;
     let text = scenario("", faults)
         .replace("tick_ms = 100", "tick_ms = 500\nsync_limit = 4\ninit_limit = 20")
@@ -88,7 +79,7 @@ for_ms = 6000
             "-partition" => summary.cells.iter().find(|cell| cell.info.fault == "partition").expect("the cell"),
             _ => cell(&summary, fault),
         };
-        let receipts = &cell.receipts;
+        let receipts = &cell.faults.receipts;
         assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{fault}: {receipts:#?}");
         assert_eq!(cell.leaderless.groups_at_end, 0, "{fault}");
         assert_eq!(cell.info.links != LinkUse::Direct, fault == "-partition", "{fault}");
@@ -97,7 +88,11 @@ for_ms = 6000
         let cell = cell(&summary, fault);
         let found = check(cell, "server-elections");
         assert_ne!(found.verdict, Verdict::Fail, "{fault}: {found:#?}");
-        assert!(cell.elections.iter().any(|election| election.winner.is_some()), "{fault}: {:#?}", cell.elections);
+        assert!(
+            cell.ensemble.elections.iter().any(|election| election.winner.is_some()),
+            "{fault}: {:#?}",
+            cell.ensemble.elections
+        );
     }
 }
 

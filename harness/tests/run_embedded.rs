@@ -4,40 +4,20 @@ mod run_support;
 
 use std::collections::BTreeSet;
 
-use hustings_reports::record::{FaultKind, Record};
+use hustings_record::{FaultKind, Record};
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, calm, scenario};
 use run_support::{Bench, check};
 
 const FAULTS: &str = r#"
-[faults.crash]
-kind = "crash"
-for_t = 1.5
-
-[faults.expire]
-kind = "expire"
-
-[faults.partition]
-kind = "partition"
-for_t = 1.5
-
-[faults.server-kill]
-kind = "server-kill"
-target = "ensemble-leader"
-for_ms = 2000
-
-[faults.server-pause]
-kind = "server-pause"
-target = "ensemble-leader"
-for_ms = 2500
-
-[faults.server-partition]
-kind = "server-partition"
-target = "ensemble-leader"
-for_ms = 2500
-
-[faults.server-restart-all]
-kind = "server-restart-all"
+[faults]
+crash = { kind = "crash", for_t = 1.5 }
+expire = { kind = "expire" }
+partition = { kind = "partition", for_t = 1.5 }
+server-kill = { kind = "server-kill", target = "ensemble-leader", for_ms = 2000 }
+server-pause = { kind = "server-pause", target = "ensemble-leader", for_ms = 2500 }
+server-partition = { kind = "server-partition", target = "ensemble-leader", for_ms = 2500 }
+server-restart-all = { kind = "server-restart-all" }
 "#;
 
 const CAVEAT: &str = "embedded ensemble: ";
@@ -52,7 +32,11 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
     assert!([0, 3].contains(&ran.code), "a busy machine may leave doubts, and nothing more: {}", ran.err);
     let summary = ran.summary();
     for cell in &summary.cells {
-        assert!(!cell.receipts.is_empty() && cell.receipts.iter().all(|r| r.verified), "{:?}", cell.receipts);
+        assert!(
+            !cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|r| r.verified),
+            "{:?}",
+            cell.faults.receipts
+        );
         for name in ["receipts", "liveness", "record", "enrolment"] {
             let found = check(cell, name);
             assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
@@ -60,7 +44,7 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
         assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
     }
     use FaultKind as F;
-    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.receipts).map(|r| r.kind).collect();
+    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
     let wanted =
         [F::Crash, F::Expire, F::Partition, F::ServerKill, F::ServerPause, F::ServerPartition, F::ServerRestartAll];
     assert_eq!(kinds, BTreeSet::from(wanted));
@@ -84,7 +68,7 @@ fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
         assert!(manifest.ensemble.contains(why), "{}", manifest.ensemble);
     }
     let first = manifest.warnings.first().expect("a warning");
-    assert!(first.starts_with(CAVEAT) && first.contains("ci/setup.sh"), "{first}");
+    assert!(first.text.starts_with(CAVEAT) && first.text.contains("ci/setup.sh"), "{first:?}");
     let report = std::fs::read_to_string(bench.path("record").join("report.html")).expect("a report");
     assert!(report.contains(CAVEAT), "the report says so");
 }

@@ -6,48 +6,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-use hustings_reports::record::{Event, FaultKind, LinkUse};
+use hustings_record::{Event, FaultKind, FencingMethod, LinkUse};
 use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, patient, scenario};
 use run_support::{Bench, cell, check, events};
 
 const EVERY_FAULT: &str = r#"
-[faults.disconnect]
-kind = "disconnect"
-
-[faults.partition-up]
-kind = "partition-up"
-for_t = 1.5
-
-[faults.partition-down]
-kind = "partition-down"
-for_t = 1.5
-
-[faults.slow]
-kind = "slow"
-latency_ms = 30
-for_ms = 500
-
-[faults.pause]
-kind = "pause"
-for_t = 1.5
-
-[faults.crash]
-kind = "crash"
-for_t = 1.5
-
-[faults.expire]
-kind = "expire"
-
-[faults.resign]
-kind = "resign"
+[faults]
+disconnect = { kind = "disconnect" }
+partition-up = { kind = "partition-up", for_t = 1.5 }
+partition-down = { kind = "partition-down", for_t = 1.5 }
+slow = { kind = "slow", latency_ms = 30, for_ms = 500 }
+pause = { kind = "pause", for_t = 1.5 }
+crash = { kind = "crash", for_t = 1.5 }
+expire = { kind = "expire" }
+resign = { kind = "resign" }
 "#;
 
 /// What holds however slow the machine is: the faults are proven, and nothing is lost for good.
 fn assert_proven(cell: &CellSummary) {
-    assert!(!cell.receipts.is_empty(), "{}: no fault", cell.info.name);
-    for receipt in &cell.receipts {
+    assert!(!cell.faults.receipts.is_empty(), "{}: no fault", cell.info.name);
+    for receipt in &cell.faults.receipts {
         assert!(receipt.verified, "{}: {receipt:?}", cell.info.name);
     }
     for name in ["receipts", "liveness", "record", "enrolment"] {
@@ -66,7 +46,8 @@ fn every_kind_of_fault_is_proven_and_healed() {
     assert!([0, 3].contains(&ran.code), "a busy machine may leave doubts, and nothing more: {}", ran.err);
     let summary = ran.summary();
     summary.cells.iter().for_each(assert_proven);
-    let kinds: BTreeSet<FaultKind> = summary.cells.iter().flat_map(|cell| &cell.receipts).map(|r| r.kind).collect();
+    let kinds: BTreeSet<FaultKind> =
+        summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
     use FaultKind as F;
     let wanted = [F::Disconnect, F::PartitionUp, F::PartitionDown, F::Slow, F::Pause, F::Crash, F::Expire, F::Resign];
     assert_eq!(kinds, BTreeSet::from(wanted));
@@ -118,9 +99,8 @@ fn toxiproxy(bench: &Bench) -> (Guarded, String) {
 fn a_paused_leader_that_is_fenced_by_a_kill_is_dead_before_its_successor_leads_and_comes_back() {
     let bench = Bench::new();
     let sections = r#"
-[faults.pause]
-kind = "pause"
-for_t = 3.0
+[faults]
+pause = { kind = "pause", for_t = 3.0 }
 
 [matrix]
 recipe = ["lock-race", "poll-race"]
@@ -140,18 +120,18 @@ recipe = ["lock-race", "poll-race"]
     let mut back = BTreeSet::new();
     for event in &told {
         match event {
-            Event::HostEnded { t, host, life, killed: true, .. } => drop(died.insert((*host, *life), *t)),
-            Event::HostStarted { host, life: 1, .. } => drop(back.insert(*host)),
+            Event::HostEnded { t, host, generation, killed: true, .. } => drop(died.insert((*host, *generation), *t)),
+            Event::HostStarted { host, generation: 1, .. } => drop(back.insert(*host)),
             _ => {}
         }
     }
     let paused =
         told.iter().find_map(|e| if let Event::Fault { hosts, .. } = e { hosts.first().copied() } else { None });
     let paused = paused.expect("a fault");
-    let died = *died.get(&(paused, 0)).expect("the stopped life was killed");
+    let died = *died.get(&(paused, 0)).expect("the stopped generation was killed");
     assert!(back.contains(&paused), "a supervisor starts it again");
     let kills = told.iter().filter_map(|e| match e {
-        Event::Fence { t, how, .. } if how == "kill" => Some(*t),
+        Event::Fence { t, how, .. } if *how == FencingMethod::Kill => Some(*t),
         _ => None,
     });
     let kills: Vec<u64> = kills.collect();

@@ -4,7 +4,7 @@ mod run_support;
 
 use std::time::{Duration, Instant};
 
-use hustings_reports::record::{Event, Record, RunState};
+use hustings_record::{Event, Record, RunState};
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::endless;
 use run_support::{Bench, Running, events, recorded, summary_of};
@@ -40,11 +40,11 @@ fn interrupted_in_order(kind: &str) {
         .iter()
         .filter_map(|event| if let Event::HostEnded { killed, .. } = event { Some(*killed) } else { None })
         .collect();
-    assert_eq!(ends, [false; 3], "every host went on and ended in order: {:?}", summary.cells[0].receipts);
+    assert_eq!(ends, [false; 3], "every host went on and ended in order: {:?}", summary.cells[0].faults.receipts);
     assert!(
-        summary.cells[0].receipts[0].healed.is_some(),
+        summary.cells[0].faults.receipts[0].healed.is_some(),
         "what was broken was healed: {:?}",
-        summary.cells[0].receipts
+        summary.cells[0].faults.receipts
     );
     bench.run(&["check", "record"]).expect(3);
 }

@@ -5,7 +5,7 @@ mod run_support;
 
 use std::time::Duration;
 
-use hustings_reports::record::{Event, ServerLine, ServerState};
+use hustings_record::{Event, ServerLine, ServerState};
 use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::LENIENT;
@@ -43,24 +43,11 @@ drain_max_ms = 40000
 }
 
 const ON_THE_LEADER: &str = r#"
-[faults.kill]
-kind = "server-kill"
-for_ms = 2500
-
-[faults.pause]
-kind = "server-pause"
-for_ms = 6000
-
-[faults.follower]
-kind = "server-kill"
-target = "ensemble-follower"
-for_ms = 2000
-with = "resign"
-with_after_ms = 3000
-
-[faults.resign]
-kind = "resign"
-groups = 2
+[faults]
+kill = { kind = "server-kill", for_ms = 2500 }
+pause = { kind = "server-pause", for_ms = 6000 }
+follower = { kind = "server-kill", target = "ensemble-follower", for_ms = 2000, with = "resign", with_after_ms = 3000 }
+resign = { kind = "resign", groups = 2 }
 
 [matrix]
 fault = ["kill", "pause", "follower"]
@@ -70,8 +57,8 @@ fault = ["kill", "pause", "follower"]
 /// group is led.
 fn assert_sound(cell: &CellSummary) {
     let name = &cell.info.name;
-    assert!(!cell.receipts.is_empty(), "{name}: no fault");
-    assert!(cell.receipts.iter().all(|receipt| receipt.verified), "{name}: {:#?}", cell.receipts);
+    assert!(!cell.faults.receipts.is_empty(), "{name}: no fault");
+    assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{name}: {:#?}", cell.faults.receipts);
     for checker in ["receipts", "record", "split-brain", "server-elections", "servers", "ownership"] {
         let found = check(cell, checker);
         assert_ne!(found.verdict, Verdict::Fail, "{name}: {found:#?}");
@@ -88,14 +75,14 @@ fn a_leader_of_the_ensemble_that_is_hit_is_replaced_by_the_winner_of_the_votes()
     for fault in ["kill", "pause"] {
         let cell = cell(&summary, fault);
         assert_sound(cell);
-        let hit = cell.receipts[0].servers[0];
-        let after = cell.elections.iter().find(|election| election.old == Some(hit));
-        let after = after.unwrap_or_else(|| panic!("{fault}: {:#?}", cell.elections));
+        let hit = cell.faults.receipts[0].servers[0];
+        let after = cell.ensemble.elections.iter().find(|election| election.old == Some(hit));
+        let after = after.unwrap_or_else(|| panic!("{fault}: {:#?}", cell.ensemble.elections));
         let winner = after.winner.expect("somebody won");
         assert_ne!(winner, hit, "{fault}");
         assert!(after.predicted.is_none_or(|predicted| predicted == winner), "{fault}: {after:#?}");
         assert!(after.outage.1 > 0 && after.outage.1 >= after.outage.0, "{fault}: {:?}", after.outage);
-        assert!(cell.server_states.iter().any(|bar| bar.state != ServerState::Leading), "{fault}");
+        assert!(cell.ensemble.states.iter().any(|bar| bar.state != ServerState::Leading), "{fault}");
     }
     // Nobody else loses a connection when a follower dies, and the watches of those who moved come along.
     let follower = cell(&summary, "follower");
@@ -108,14 +95,9 @@ fn a_leader_of_the_ensemble_that_is_hit_is_replaced_by_the_winner_of_the_votes()
 fn sessions_that_were_left_to_expire_get_a_full_timeout_from_a_new_leader() {
     let bench = Bench::new();
     let faults = r#"
-[faults.crash]
-kind = "crash"
-with = "leader"
-with_after_ms = 1500
-
-[faults.leader]
-kind = "server-kill"
-for_ms = 2000
+[faults]
+crash = { kind = "crash", with = "leader", with_after_ms = 1500 }
+leader = { kind = "server-kill", for_ms = 2000 }
 
 [matrix]
 fault = ["crash"]
@@ -126,7 +108,7 @@ fault = ["crash"]
     let summary = summary_of(&bench.path("record"));
     let cell = &summary.cells[0];
     assert_sound(cell);
-    let excess = cell.excess.as_ref().expect("sessions expired");
+    let excess = cell.failover.excess.as_ref().expect("sessions expired");
     assert!(excess.restarted > 0, "{excess:#?}");
     assert_eq!(excess.early, 0, "{excess:#?}");
     let naive = excess.over_naive_floor.as_ref().expect("what it would have been").min;
@@ -137,17 +119,9 @@ fault = ["crash"]
 fn without_candidates_the_order_of_starts_and_the_zxids_decide_who_leads() {
     let bench = Bench::new();
     let faults = r#"
-[faults.in-order]
-kind = "server-restart-all"
-empty = true
-order = [1, 2, 3]
-gap_ms = 4000
-
-[faults.higher-zxid]
-kind = "server-restart-all"
-behind = [3]
-order = [3, 1, 2]
-gap_ms = 4000
+[faults]
+in-order = { kind = "server-restart-all", empty = true, order = [1, 2, 3], gap_ms = 4000 }
+higher-zxid = { kind = "server-restart-all", behind = [3], order = [3, 1, 2], gap_ms = 4000 }
 
 [matrix]
 fault = ["in-order", "higher-zxid"]
@@ -165,15 +139,15 @@ server_leader = 1
     let summary = summary_of(&bench.path("record"));
     for (fault, leader) in [("in-order", 2), ("higher-zxid", 1)] {
         let cell = cell(&summary, fault);
-        assert!(cell.receipts.iter().all(|receipt| receipt.verified), "{fault}: {:#?}", cell.receipts);
-        let last = cell.elections.last().expect("an election");
+        assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{fault}: {:#?}", cell.faults.receipts);
+        let last = cell.ensemble.elections.last().expect("an election");
         assert_eq!(last.predicted, last.winner, "{fault}: the votes decide: {last:#?}\n{}", ran.err);
         // On a busy machine a first leader may fail while the one that lags behind joins it. ZooKeeper 3.8.0 was seen to let
         // that one vote with the new epoch and its old data then, and win.
         let joined_in_vain =
             fault == "higher-zxid" && last.votes.iter().any(|vote| vote.starts_with("server 3 with epoch"));
         if last.winner != Some(leader) {
-            assert!(joined_in_vain && last.winner == Some(3), "{fault}: {:#?}\n{}", cell.elections, ran.err);
+            assert!(joined_in_vain && last.winner == Some(3), "{fault}: {:#?}\n{}", cell.ensemble.elections, ran.err);
             assert_eq!(check(cell, "server-elections").verdict, Verdict::Fail, "the scenario expects another one");
         }
         assert!(cell.checks.iter().all(|check| check.name != "liveness"), "there are no candidates to live");
@@ -197,5 +171,5 @@ fn ctrl_c_while_a_server_is_stopped_leaves_nothing() {
     running.end_within(Duration::from_secs(100)).expect(130);
     bench.assert_nothing_left();
     let summary = summary_of(&record);
-    assert!(summary.cells[0].receipts[0].healed.is_some(), "{:?}", summary.cells[0].receipts);
+    assert!(summary.cells[0].faults.receipts[0].healed.is_some(), "{:?}", summary.cells[0].faults.receipts);
 }

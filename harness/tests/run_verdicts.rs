@@ -2,59 +2,13 @@
 
 mod run_support;
 
-use hustings_reports::check::CHECKERS;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::scenario;
 use run_support::{Bench, Ran, cell, check, checkers_of};
 
-/// Where every checker is seen to catch what it is there for: a file below the workspace and a test in it.
-const CAUGHT: [(&str, &str, &str); 14] = [
-    ("split-brain", "harness/tests/run_verdicts.rs", "a_recipe_that_does_not_list_again_is_caught"),
-    ("stale-writes", "harness/tests/run_verdicts.rs", "a_recipe_that_ignores_the_end_of_its_session_is_caught"),
-    ("handovers", "reports/tests/analysis/leads.rs", "a_change_of_leader_without_a_fault_is_unplanned"),
-    (
-        "liveness",
-        "reports/tests/analysis/leads.rs",
-        "a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics",
-    ),
-    ("failover", "harness/tests/run_verdicts.rs", "faults_that_do_not_happen_make_a_run_inconclusive"),
-    ("fan-out", "reports/tests/analysis/failovers.rs", "a_herd_where_one_was_promised_fails_and_so_does_silence"),
-    ("servers", "reports/tests/analysis/failovers.rs", "servers_that_count_otherwise_fail_the_harness"),
-    ("ownership", "reports/tests/analysis/leads.rs", "an_orphaned_znode_at_the_head_fails_ownership"),
-    (
-        "sessions",
-        "reports/tests/analysis/sessions.rs",
-        "a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover",
-    ),
-    (
-        "server-elections",
-        "reports/tests/analysis/elections.rs",
-        "a_winner_against_the_votes_fails_and_the_votes_are_told",
-    ),
-    ("receipts", "harness/tests/run_verdicts.rs", "faults_that_do_not_happen_make_a_run_inconclusive"),
-    ("enrolment", "reports/tests/analysis/corners.rs", "sessions_with_different_timeouts_are_inconclusive"),
-    ("stalls", "reports/tests/analysis/leads.rs", "an_overlap_in_a_stall_of_the_harness_is_inconclusive"),
-    (
-        "record",
-        "harness/tests/run_damage.rs",
-        "a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs",
-    ),
-];
-
 /// A machine may be too busy to measure anything; that says nothing about what is tested here.
 const ATTEMPTS: u32 = 3;
-
-#[test]
-fn every_checker_has_something_that_it_catches() {
-    let known: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
-    assert_eq!(CAUGHT.map(|(checker, ..)| checker).to_vec(), known);
-    let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    for (checker, file, test) in CAUGHT {
-        let text = std::fs::read_to_string(workspace.join(file)).expect("a test's source");
-        assert!(text.contains(&format!("fn {test}()")), "{checker}: there is no {test} in {file}");
-    }
-}
 
 /// Runs, and again when it did not go as it should while the machine stood still.
 fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
@@ -79,11 +33,8 @@ fn the_correct_one_passes(summary: &Summary) -> bool {
 #[test]
 fn a_recipe_that_does_not_list_again_is_caught() {
     let sections = r#"
-[faults.resign]
-kind = "resign"
-target = "followers"
-groups = 6
-repeat = 2
+[faults]
+resign = { kind = "resign", target = "followers", groups = 6, repeat = 2 }
 
 [matrix]
 recipe = ["broken:no-relist", "predecessor-watch"]
@@ -103,9 +54,8 @@ recipe = ["broken:no-relist", "predecessor-watch"]
 #[test]
 fn a_recipe_that_ignores_the_end_of_its_session_is_caught() {
     let sections = r#"
-[faults.expire]
-kind = "expire"
-groups = 3
+[faults]
+expire = { kind = "expire", groups = 3 }
 
 [matrix]
 recipe = ["broken:ignores-session-loss", "predecessor-watch"]
@@ -141,7 +91,7 @@ fn faults_that_do_not_happen_make_a_run_inconclusive() {
     assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
     let doubted = checkers_of(cell, Verdict::Inconclusive);
     assert!(doubted.contains(&"receipts") && doubted.contains(&"failover"), "{:#?}", cell.checks);
-    assert!(!cell.receipts.is_empty() && cell.receipts.iter().all(|receipt| !receipt.verified));
+    assert!(!cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| !receipt.verified));
     let zero = check(cell, "split-brain").verdict;
     assert_eq!(zero, Verdict::Inconclusive, "a zero without a proven fault is worth nothing");
     assert!(ran.err.contains("receipts"), "{}", ran.err);

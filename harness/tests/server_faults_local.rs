@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use ensemble_support::{all_gone, options};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
 use hustings::procfs::{ProcessId, process_state};
 use hustings::workdir::WorkDir;
@@ -27,7 +28,9 @@ struct Bench {
 
 /// A lost server is noticed within about 2 s.
 fn quick(servers: u32, quorum_links: bool) -> LocalOptions {
-    LocalOptions { tick_ms: 200, init_limit: Some(25), sync_limit: Some(10), quorum_links, ..options(servers) }
+    let mut options = LocalOptions { quorum_links, ..options(servers) };
+    options.servers = ServerOptions { tick_ms: 200, init_limit: Some(25), sync_limit: Some(10), ..options.servers };
+    options
 }
 
 impl Bench {
@@ -298,7 +301,8 @@ async fn a_cut_that_severs_nothing_is_refused() {
 async fn limits_of_no_ticks_are_refused() {
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "limits").expect("a folder");
-    let options = LocalOptions { sync_limit: Some(0), ..options(3) };
+    let mut options = options(3);
+    options.servers.sync_limit = Some(0);
     let error = LocalEnsemble::start(options, &work).await.expect_err("it is refused").to_string();
     assert!(error.contains("syncLimit"), "{error}");
 }

@@ -3,19 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use hustings::simulate::{Trial, try_course};
+use hustings::simulate::{Trial, try_simulation};
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::{Case, RecipeKind, cases};
-use hustings_workloads::simulation::script::Caught;
-use hustings_workloads::simulation::{Course, Simulation, Timing};
+use hustings_workloads::recipes::{Case, Caught, RecipeKind, cases};
+use hustings_workloads::simulation::{Simulation, Timing};
 
 /// The schedules do not hang on one of them.
 const SEEDS: std::ops::Range<u64> = 1..9;
 
 fn run(case: &Case, recipe: RecipeKind, bugs: Bugs, seed: u64) -> Trial {
     let cell = case.cell(recipe).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let what = Course::Scheduled(case.schedule.to_vec());
-    let trial = try_course(&Simulation { cell, seed, timing: Timing::default(), bugs, what });
+    let schedule = Some(case.schedule.to_vec());
+    let trial = try_simulation(&Simulation { cell, seed, timing: Timing::default(), bugs, schedule });
     trial.unwrap_or_else(|error| panic!("{}: {error}", case.name))
 }
 

@@ -1,10 +1,11 @@
-//! `hustings simulate` as a user meets it: records that are the same every time, searches that find, and mutants.
+//! `hustings simulate` as a user meets it: records that are the same every time, searches that find, and recipes that are broken on purpose.
 
 mod run_support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use hustings_record::WarningKind;
 use run_support::Bench;
 
 /// Every file below a folder, by its path there.
@@ -67,7 +68,7 @@ fn the_quick_scenario_passes_and_wakes_as_many_as_its_recipes_promise() {
         assert_eq!(cell.fan_out.woken, Some((others, others, others)), "{}", cell.info.name);
         assert!(cell.handovers.completed > 0, "{}", cell.info.name);
     }
-    let warned = summary.manifest.warnings.iter().any(|warning| warning.starts_with("simulated"));
+    let warned = summary.manifest.warnings.iter().any(|warning| warning.kind == WarningKind::Modelled);
     assert!(warned, "nobody takes it for a measurement: {:?}", summary.manifest.warnings);
 }
 
@@ -96,7 +97,7 @@ fn a_search_finds_a_broken_recipe_and_tells_how_to_see_it_again() {
 }
 
 #[test]
-fn a_mutant_that_is_caught_leaves_a_pass_and_one_that_is_not_leaves_doubt() {
+fn a_broken_recipe_that_is_caught_leaves_a_pass_and_one_that_is_not_leaves_doubt() {
     let bench = Bench::new();
     let with = |fault: &str| {
         let set = format!("self_test={{recipe=\"broken:ignores-session-loss\",fault=\"{fault}\"}}");
@@ -105,8 +106,8 @@ fn a_mutant_that_is_caught_leaves_a_pass_and_one_that_is_not_leaves_doubt() {
     let caught = with("partition");
     assert_eq!(caught.code, 0, "{}", caught.err);
     let summary = caught.summary();
-    let mutant = summary.cells.iter().find(|cell| cell.info.mutant).expect("its cell");
-    assert!(mutant.unsafe_as_expected, "{:?}", mutant.checks);
+    let broken = summary.cells.iter().find(|cell| cell.info.self_test).expect("its cell");
+    assert!(broken.unsafe_as_expected, "{:?}", broken.checks);
     // It gives the lead back as everybody else does.
     let missed = with("resign");
     assert_eq!(missed.code, 3, "{}", missed.err);

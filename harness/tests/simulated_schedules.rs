@@ -1,20 +1,21 @@
 //! Schedules that once showed an error, of a recipe or of the simulation itself.
 
-use hustings::simulate::{Trial, try_course};
+use hustings::simulate::{Trial, try_simulation};
 use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::Caught;
 use hustings_workloads::scenario::Scenario;
-use hustings_workloads::simulation::script::{Caught, Request, Step, What, When};
-use hustings_workloads::simulation::{Course, Simulation, Timing};
+use hustings_workloads::schedule::{Action, Request, Step, When};
+use hustings_workloads::simulation::{Simulation, Timing};
 
 /// Messages may meet in other orders with another seed.
 const SEEDS: std::ops::Range<u64> = 0..20;
 
-fn at(ms: u64, what: What) -> Step {
-    Step { when: When::At(ms), what }
+fn at(ms: u64, action: Action) -> Step {
+    Step { when: When::At(ms), action }
 }
 
-fn sent(cand: u32, kind: Request, nth: u32, what: What) -> Step {
-    Step { when: When::Sent { cand, kind, part: "", nth, after_ms: None }, what }
+fn sent(cand: u32, kind: Request, nth: u32, action: Action) -> Step {
+    Step { when: When::Sent { cand, kind, part: "", nth, after_ms: None }, action }
 }
 
 /// Five candidates of one group, each on a host of its own, T = 1 s.
@@ -30,18 +31,18 @@ fn each(recipe: &str, schedule: &[Step], mut look: impl FnMut(u64, Trial)) {
             seed,
             timing: Timing::default(),
             bugs: Bugs::default(),
-            what: Course::Scheduled(schedule.to_vec()),
+            schedule: Some(schedule.to_vec()),
         };
-        look(seed, try_course(&simulation).unwrap_or_else(|error| panic!("seed {seed}: {error:#}")));
+        look(seed, try_simulation(&simulation).unwrap_or_else(|error| panic!("seed {seed}: {error:#}")));
     }
 }
 
 #[test]
 fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that_lags() {
-    let schedule = [at(652, What::Lag { cand: 0, by_ms: 75 }), at(1_764, What::Expire(0))];
+    let schedule = [at(652, Action::Lag { cand: 0, by_ms: 75 }), at(1_764, Action::Expire(0))];
     for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
         each(recipe, &schedule, |seed, trial| {
-            let apart = trial.summary.split_brain.apart.total();
+            let apart = trial.summary.split_brain.excused.total();
             assert!(
                 !trial.caught.contains(&Caught::Overlap),
                 "{recipe}, seed {seed}: {:?}, {apart} apart",
@@ -54,8 +55,8 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
 #[test]
 fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
     let schedule = [
-        sent(0, Request::Create, 1, What::Crash { cand: 4, for_ms: Some(93) }),
-        Step { when: When::Leads { cand: 0, nth: 1 }, what: What::Crash { cand: 0, for_ms: Some(1_942) } },
+        sent(0, Request::Create, 1, Action::Crash { cand: 4, for_ms: Some(93) }),
+        Step { when: When::Leads { cand: 0, nth: 1 }, action: Action::Crash { cand: 0, for_ms: Some(1_942) } },
     ];
     each("lock-race", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
@@ -66,7 +67,7 @@ fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
 
 #[test]
 fn a_host_that_dies_as_soon_as_all_have_joined_does_not_hold_the_cell_up() {
-    let schedule = [sent(4, Request::Any, 2, What::Crash { cand: 4, for_ms: Some(3_488) })];
+    let schedule = [sent(4, Request::Any, 2, Action::Crash { cand: 4, for_ms: Some(3_488) })];
     each("naive", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
     });
@@ -75,16 +76,16 @@ fn a_host_that_dies_as_soon_as_all_have_joined_does_not_hold_the_cell_up() {
 #[test]
 fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
     // It resigns just as its connection begins to come and go, for longer than a departure may take.
-    let mut schedule = vec![at(1_000, What::Resign(0)), at(900, What::Slow { cand: 0, by_ms: 45 })];
-    schedule.extend((0..12).map(|round| at(1_000 + 160 * round, What::Disconnect(0))));
+    let mut schedule = vec![at(1_000, Action::Resign(0)), at(900, Action::Slow { cand: 0, by_ms: 45 })];
+    schedule.extend((0..12).map(|round| at(1_000 + 160 * round, Action::Disconnect(0))));
     // The next order is there before it can begin to clear up.
-    schedule.push(at(2_500, What::Resign(0)));
+    schedule.push(at(2_500, Action::Resign(0)));
     let mut behind = 0;
     for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
         each(recipe, &schedule, |seed, trial| {
             let caught = trial.caught.intersection(&[Caught::Orphan, Caught::Leaderless].into()).count();
             assert!(trial.enrolled && caught == 0, "{recipe}, seed {seed}: {:?}", trial.caught);
-            behind += u64::from(trial.summary.receipts.iter().any(|receipt| !receipt.verified));
+            behind += u64::from(trial.summary.faults.receipts.iter().any(|receipt| !receipt.verified));
         });
     }
     assert!(behind > 0, "every deletion was answered in time");

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use hustings_record::{Event, Record, SegmentWriter};
 use hustings_reports::analysis::summarise;
-use hustings_reports::record::{Event, Record, SegmentWriter};
 use hustings_reports::render;
 use hustings_reports::verdict::Verdict;
 

@@ -2,26 +2,27 @@
 //! the record gets the same summary.
 
 mod self_test;
-mod timelines;
 
-use crate::check::CHECKERS;
+use crate::check::{CHECKERS, CellSummary};
 use crate::index::{Index, plausible};
-use crate::record::{CellRecord, Event, Nanos, Record, RunState};
-use crate::summary::{CellSummary, Summary};
+use crate::summary::Summary;
+use crate::timelines;
 use crate::verdict::Verdict;
+use hustings_record::{CellRecord, Event, Nanos, Record, RunState};
 
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
     let cells: Vec<CellSummary> = record.cells.iter().map(summarise_cell).collect();
+    let end = end_in_doubt(record.manifest.state);
     let mut doubts = doubts(record);
     doubts.extend(self_test::doubts(&cells));
-    let whole = if doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-    // A mutant that one fault shows need not show under every other.
-    let judged = cells.iter().filter(|cell| !cell.info.mutant);
+    let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
+    // A broken recipe that one fault shows need not show under every other.
+    let judged = cells.iter().filter(|cell| !cell.info.self_test);
     let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
-    let mut notes = record.notes.clone();
-    notes.extend(doubts.into_iter().filter(|doubt| !record.notes.contains(doubt)));
+    let end = end.map(str::to_owned).into_iter();
+    let notes = end.chain(record.notes.iter().cloned()).chain(doubts).collect();
     Summary { verdict, manifest: record.manifest.clone(), recorded_ns: recorded(record), notes, cells }
 }
 
@@ -36,16 +37,20 @@ fn recorded(record: &Record) -> Option<Nanos> {
     Some(phases().max()?.saturating_sub(phases().min()?))
 }
 
+/// What the end of the run leaves in doubt.
+fn end_in_doubt(state: RunState) -> Option<&'static str> {
+    match state {
+        RunState::Completed => None,
+        RunState::Running => Some("the run did not end in order (killed, or still running)"),
+        RunState::Interrupted => Some("the run was interrupted"),
+        RunState::Aborted => Some("the run was ended by an error of the infrastructure"),
+    }
+}
+
 /// Why the record as a whole cannot be a pass, whatever its cells say.
 fn doubts(record: &Record) -> Vec<String> {
     let manifest = &record.manifest;
     let mut doubts = Vec::new();
-    match manifest.state {
-        RunState::Completed => {}
-        RunState::Running => doubts.push("the run did not end in order (killed, or still running)".into()),
-        RunState::Interrupted => doubts.push("the run was interrupted".into()),
-        RunState::Aborted => doubts.push("the run was ended by an error of the infrastructure".into()),
-    }
     let (planned, found) = (manifest.cells_planned as usize, record.cells.len());
     if found < planned {
         doubts.push(format!("{} of {planned} planned cells are missing", planned - found));
@@ -68,47 +73,11 @@ fn doubts(record: &Record) -> Vec<String> {
 pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
-    let mut summary = blank(&index);
-    for checker in CHECKERS.iter().filter(|checker| checker.about.is_in(&index)) {
-        let result = checker.run(&index, &mut summary);
-        summary.verdict = summary.verdict.merge(result.verdict);
-        summary.unsafe_as_expected |= result.unsafe_as_expected;
-        summary.checks.push(result);
+    let mut summary = CellSummary::blank(&index);
+    for checker in CHECKERS.iter().filter(|checker| (checker.applies)(&index)) {
+        checker.run(&index, &mut summary);
     }
     self_test::judge(&mut summary);
     summary.timelines = timelines::worst(&index);
     summary
-}
-
-/// A summary that nobody has filled in yet.
-fn blank(index: &Index<'_>) -> CellSummary {
-    CellSummary {
-        info: index.info.clone(),
-        verdict: Verdict::Pass,
-        unsafe_as_expected: false,
-        timeout_ms: index.timeout.map(|ns| ns / 1_000_000),
-        checks: Vec::new(),
-        handovers: Default::default(),
-        failover: None,
-        detect: None,
-        spread: None,
-        decide: None,
-        act: None,
-        excess: None,
-        floor: None,
-        fan_out: Default::default(),
-        split_brain: Default::default(),
-        writes: Default::default(),
-        leaderless: Default::default(),
-        ownership: Default::default(),
-        enrolment: Default::default(),
-        faults: Default::default(),
-        receipts: Vec::new(),
-        stalls: Default::default(),
-        timelines: Vec::new(),
-        sessions: Default::default(),
-        elections: Vec::new(),
-        server_states: Vec::new(),
-        watch: None,
-    }
 }

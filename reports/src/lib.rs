@@ -3,8 +3,8 @@
 pub mod analysis;
 pub mod check;
 pub mod index;
-pub mod record;
 pub mod render;
 pub mod stats;
 pub mod summary;
+pub mod timelines;
 pub mod verdict;

@@ -236,7 +236,7 @@ fn values_at_the_edge_of_their_types_are_drawn_without_panic() {
             timeline.terms[0].candidate = u32::MAX;
             timeline.terms[0].latent.push((u64::MAX, 0));
         }
-        if let Some(failover) = &mut cell.failover {
+        if let Some(failover) = &mut cell.failover.whole {
             failover.curve = vec![(0, f64::NAN), (u64::MAX, f64::INFINITY)];
             (failover.p50, failover.max) = (Some(u64::MAX), u64::MAX);
         }

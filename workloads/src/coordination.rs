@@ -1,6 +1,8 @@
 //! The seam: all that a recipe sees of ZooKeeper. Recipes are written once, generic over [`Session`]; what stands
 //! behind it (a real ensemble, a model) is not theirs to know. A host is single-threaded, so nothing here is `Send`.
 
+pub use hustings_record::{SessionEnd, SessionState, WatchEvent};
+
 /// How a znode is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {
@@ -43,25 +45,6 @@ pub enum Refusal {
     Other(String),
 }
 
-/// How a session came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionEnd {
-    /// The ensemble expired it, or the client gave it up for expired.
-    Expired,
-    /// The client closed it.
-    Closed,
-    /// The ensemble refused its credentials.
-    AuthFailed,
-}
-
-/// The connection state of a session, as its client believes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionState {
-    Connected,
-    Disconnected,
-    Ended(SessionEnd),
-}
-
 /// What is known of a znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -79,17 +62,6 @@ pub struct Created {
     /// Its full path, with the sequence number if it has one.
     pub path: String,
     pub czxid: i64,
-}
-
-/// What a one-shot watch reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchEvent {
-    Created,
-    Deleted,
-    DataChanged,
-    ChildrenChanged,
-    /// The session ended: the watch will never fire.
-    Ended(SessionEnd),
 }
 
 /// One step of an all-or-nothing transaction.
@@ -130,6 +102,8 @@ pub trait Session {
     /// The negotiated session timeout T, in milliseconds.
     fn timeout_ms(&self) -> u64;
     fn states(&self) -> Self::States;
+    /// How many requests this user of the session has sent so far.
+    fn requests(&self) -> u64;
 
     async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError>;
     /// `version` `None` deletes whatever version there is.

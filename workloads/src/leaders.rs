@@ -1,6 +1,6 @@
 //! Who leads which group, as far as the hosts have told: what faults aim by. Verdicts never come from here.
 
-use crate::booth::Token;
+use crate::host::Token;
 
 /// The beliefs of all candidates of a cell.
 pub struct Leaders {

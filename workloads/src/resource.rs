@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::booth::Token;
+use hustings_record::{Event, Nanos, Token};
 
 /// Both ledgers of all groups of one cell.
 pub struct Resource {
@@ -38,6 +38,16 @@ pub struct Taken {
     pub fenced_rejected: bool,
     /// Accepted by the fenced ledger all the same, though stale.
     pub fenced_stale: bool,
+}
+
+impl Taken {
+    /// The write that a candidate on its host sent for its group, taken at `t`.
+    #[must_use]
+    pub fn event(self, t: Nanos, group: u32, (cand, host): (u32, u16), token: Token) -> Event {
+        let Self { seq, unfenced_stale, fenced_rejected, fenced_stale } = self;
+        let Token { czxid, session } = token;
+        Event::Write { t, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale }
+    }
 }
 
 impl Resource {

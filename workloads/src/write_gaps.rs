@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::booth::Nanos;
+use crate::host::Nanos;
 
 /// From an acknowledgement to the next write of the same probe.
 pub const EVERY: Duration = Duration::from_millis(25);

@@ -1,8 +1,10 @@
 //! Plans: when faults strike and whom.
 
+use hustings_record::FaultKind;
+use hustings_workloads::faults::Fault;
 use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
-use hustings_workloads::scenario::{Cell, FaultKind, Scenario, placement};
+use hustings_workloads::scenario::{Cell, Scenario, placement};
 use proptest::prelude::*;
 
 fn cell(sets: &[&str]) -> Cell {
@@ -142,7 +144,7 @@ fn hosts_are_never_taken_out_beyond_a_minority_unless_asked() {
 fn what_ends_a_shared_session_hits_all_of_its_host() {
     let world = World::new(cell(&["election.sessions=per-host"]));
     let mut world = World { cell: Cell { ..world.cell.clone() }, ..world };
-    world.cell.fault.kind = FaultKind::Expire;
+    world.cell.fault.fault = Fault::Expire;
     let hit = world.hit(1);
     assert_eq!((hit.hosts.len(), hit.cands.len()), (1, 20));
     assert_eq!(hit.groups.len(), world.led_by(hit.hosts[0]));
@@ -176,7 +178,7 @@ proptest! {
 fn faults_on_single_candidates_are_one_each_and_those_on_hosts_stay_whole() {
     let placed = vec![(0, 0), (0, 1), (1, 1), (1, 0)];
     let mut leaders = Leaders::new(2, placed);
-    let token = |session| Some(hustings_workloads::booth::Token { czxid: 1, session });
+    let token = |session| Some(hustings_workloads::host::Token { czxid: 1, session });
     leaders.believe(1, token(1));
     leaders.believe(2, token(2));
     let hit = Hit { hosts: vec![1], cands: vec![1, 2], groups: vec![0, 1], servers: Vec::new() };

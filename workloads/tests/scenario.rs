@@ -1,12 +1,11 @@
 //! Scenarios: what is read, what is refused and how, what comes out.
 
+use hustings_record::{Expectation, FaultKind, Fencing};
 use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_workloads::plan::plan;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{
-    Cell, Expectation, FaultKind, Resource, SHIPPED, Scenario, Shipped, cell_duration_ms, explain, placement,
-};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, cell_duration_ms, explain, placement};
 use proptest::prelude::*;
 
 fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
@@ -29,7 +28,7 @@ fn everything_that_ships_is_sound_and_says_what_to_look_at() {
         let scenario = shipped.parse(&[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.name, shipped.name);
         assert!(scenario.analysis.len() > 200 && !scenario.summary.is_empty(), "{}", shipped.name);
-        assert_eq!(scenario.warnings(), Vec::<String>::new(), "{}", shipped.name);
+        assert!(scenario.warnings().is_empty(), "{}", shipped.name);
         let again = read(&scenario.to_toml().unwrap(), &[]).unwrap();
         assert_eq!(again, scenario, "{} is read back as it is written", shipped.name);
     }
@@ -40,7 +39,7 @@ fn quick_ends_within_a_minute_and_a_half() {
     let scenario = Shipped::find("quick").unwrap().parse(&[]).unwrap();
     let cells = scenario.cells();
     assert_eq!(cells.len(), 12);
-    let kinds: BTreeSet<FaultKind> = cells.iter().map(|cell| cell.fault.kind).collect();
+    let kinds: BTreeSet<FaultKind> = cells.iter().map(|cell| cell.fault.kind()).collect();
     assert_eq!(kinds.len(), 4);
     for seed in 0..50 {
         let total: u64 = cells.iter().map(|cell| cell_duration_ms(cell, &plan(cell, seed))).sum();
@@ -54,11 +53,11 @@ fn split_brain_expects_what_theory_says() {
     assert_eq!(cells.len(), 12);
     for cell in cells {
         let expiry = cell.step_down.to_string() == "on-expiry";
-        let unfenced = cell.resource == Resource::Unfenced;
-        let (overlap, stale) = match cell.fault.kind {
-            FaultKind::Partition if expiry => (Expectation::Some, unfenced),
-            FaultKind::Partition => (Expectation::None, false),
-            _ => (Expectation::Any, unfenced),
+        let unfenced = cell.resource == Fencing::Unfenced;
+        let (overlap, stale) = match (cell.fault.kind() == FaultKind::Partition, expiry) {
+            (true, true) => (Expectation::Some, unfenced),
+            (true, false) => (Expectation::None, false),
+            (false, _) => (Expectation::Any, unfenced),
         };
         assert_eq!(cell.expect.overlap, overlap, "{}", cell.name);
         assert_eq!(cell.expect.stale_writes == Expectation::Some, stale, "{}", cell.name);
@@ -214,13 +213,13 @@ fn later_expectations_go_before_earlier_ones_key_by_key() {
 fn a_timeout_that_the_ensemble_will_not_grant_is_warned_of() {
     let scenario = read(SMALL, &["ensemble.tick_ms=2000", "election.session_timeout_ms=1000"]).unwrap();
     assert_eq!(scenario.cells()[0].timeout_granted_ms(), 4_000);
-    assert!(scenario.warnings()[0].contains("grants 4000 ms"), "{:?}", scenario.warnings());
+    assert!(scenario.warnings()[0].text.contains("grants 4000 ms"), "{:?}", scenario.warnings());
 }
 
 #[test]
 fn a_scenario_without_faults_is_a_control() {
     let cells = read("name = \"calm\"", &[]).unwrap().cells();
-    assert_eq!((cells.len(), cells[0].fault.kind), (1, FaultKind::None));
+    assert_eq!((cells.len(), cells[0].fault.kind()), (1, FaultKind::None));
     let calm = plan(&cells[0], 1);
     assert_eq!((calm.faults.len(), calm.measure_ms), (0, 5_000));
 }

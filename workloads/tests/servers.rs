@@ -1,9 +1,9 @@
 //! Faults on servers: the scenarios that ship with them, what is refused and how, what is planned, and whom they hit.
 
+use hustings_record::{Expectation, FaultKind};
+use hustings_workloads::faults::{Fault, Ms};
 use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
-use hustings_workloads::scenario::{
-    Cell, Expectation, FaultKind, Scenario, Shipped, Target, cell_duration_ms, explain, placement,
-};
+use hustings_workloads::scenario::{Cell, Scenario, Shipped, Target, cell_duration_ms, explain, placement};
 use proptest::prelude::*;
 
 fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
@@ -20,7 +20,7 @@ fn sequential_start_knows_whom_the_votes_elect() {
     assert_eq!(leaders, [("in-order", Some(3)), ("higher-zxid", Some(1))]);
     for cell in cells {
         assert_eq!((cell.candidates(), cell.session_count(), cell.hosts, cell.watch_ms), (0, 0, 0, Some(20)));
-        let restart = plan(&cell, 1).faults[0].restart.clone().unwrap();
+        let Fault::ServerRestartAll(restart) = plan(&cell, 1).faults.remove(0).fault else { panic!("{}", cell.name) };
         let majority = &restart.order[..3];
         let with_all_data = majority.iter().filter(|id| !restart.behind.contains(id));
         assert_eq!(with_all_data.max().copied(), cell.expect.server_leader, "{}: of the first three", cell.name);
@@ -35,7 +35,7 @@ fn quorum_loss_is_a_thousand_candidates_under_each_way_to_lose_a_leader() {
         let on_expiry = cell.step_down.to_string() == "on-expiry";
         assert_eq!(cell.candidates(), 1_000);
         assert_eq!(cell.expect.overlap, if on_expiry { Expectation::Any } else { Expectation::None }, "{}", cell.name);
-        let any = cell.fault.kind == FaultKind::ServerPause;
+        let any = cell.fault.kind() == FaultKind::ServerPause;
         assert_eq!(cell.expect.unplanned, if any { Expectation::Any } else { Expectation::None }, "{}", cell.name);
         // An ensemble that notices the loss before sessions can end is what the scenario is about.
         assert!(cell.sync_limit_ms() < cell.timeout_granted_ms());
@@ -48,7 +48,7 @@ fn reconnect_hands_leads_over_after_the_move() {
     let cells = Shipped::find("reconnect").unwrap().parse(&[]).unwrap().cells();
     assert_eq!(cells.len(), 2);
     for cell in cells {
-        let kinds: Vec<FaultKind> = plan(&cell, 1).faults.iter().map(|fault| fault.kind).collect();
+        let kinds: Vec<FaultKind> = plan(&cell, 1).faults.iter().map(PlannedFault::kind).collect();
         assert_eq!(kinds, [FaultKind::ServerKill, FaultKind::Resign].repeat(3));
     }
 }
@@ -192,7 +192,7 @@ fn each_repeat_strikes_with_the_other_fault_which_has_a_duration_of_its_own() {
     let lines = "kind = \"crash\"\nfor_ms = 5000\nrepeat = 3\nevery_ms = 9000\n";
     let alone = plan(&cell(3, 9, lines), 4);
     let both = plan(&cell(3, 9, &format!("{lines}with = \"stop\"\nwith_after_ms = 1500\n")), 4);
-    let of = |kind: FaultKind| both.faults.iter().filter(move |fault| fault.kind == kind).collect::<Vec<_>>();
+    let of = |kind: FaultKind| both.faults.iter().filter(move |fault| fault.kind() == kind).collect::<Vec<_>>();
     let (crashes, stops) = (of(FaultKind::Crash), of(FaultKind::ServerPause));
     assert_eq!(
         crashes.iter().map(|fault| (*fault).clone()).collect::<Vec<_>>(),
@@ -202,7 +202,7 @@ fn each_repeat_strikes_with_the_other_fault_which_has_a_duration_of_its_own() {
     assert_eq!(stops.len(), 3, "whatever its own repeat says");
     for (crash, stop) in crashes.iter().zip(&stops) {
         assert_eq!(stop.at_ms, crash.at_ms + 1_500);
-        assert_eq!((stop.for_ms, &stop.target), (Some(900), &Target::EnsembleLeader));
+        assert_eq!((stop.for_ms(), &stop.target), (Some(900), &Target::EnsembleLeader));
     }
     assert_eq!(both.faults.iter().map(|fault| fault.id).collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
 }
@@ -234,14 +234,13 @@ fn what_is_measured_covers_both_faults_and_sessions_whose_clocks_start_again() {
 #[test]
 fn a_restart_of_all_knows_its_order_told_or_not() {
     let told = cell(5, 0, "kind = \"server-restart-all\"\norder = [5, 4, 1, 2, 3]\ngap_ms = 9\nbehind = [4, 5]");
-    let restart = plan(&told, 1).faults.remove(0).restart.unwrap();
+    let Fault::ServerRestartAll(restart) = plan(&told, 1).faults.remove(0).fault else { panic!("another kind") };
     assert_eq!((restart.order, restart.behind), (vec![5, 4, 1, 2, 3], vec![4, 5]));
     assert_eq!((restart.gap_ms, restart.empty), (9, false));
     let fault = plan(&cell(3, 0, "kind = \"server-restart-all\"\nempty = true"), 1).faults.remove(0);
-    assert_eq!((fault.for_ms, fault.target), (None, Target::AllServers));
-    let restart = fault.restart.unwrap();
+    assert_eq!((fault.for_ms(), fault.target), (None, Target::AllServers));
+    let Fault::ServerRestartAll(restart) = fault.fault else { panic!("another kind") };
     assert_eq!((restart.order, restart.gap_ms, restart.empty), (vec![1, 2, 3], 0, true));
-    assert_eq!(plan(&cell(3, 9, "kind = \"server-kill\""), 1).faults[0].restart, None);
 }
 
 fn hit(cell: &Cell, seed: u64, leader: Option<u32>, up: &[u32]) -> Vec<u32> {
@@ -286,7 +285,7 @@ fn the_fault_that_strikes_with_another_keeps_to_a_minority_of_its_own() {
     let cell = cell(3, 9, lines.replace("\"stop\"", "\"go\"").as_str());
     let mut stop = plan(&cell, 1).faults.remove(1);
     assert!(!stop.allow_majority, "what the main fault may is not what the other one may");
-    stop.kind = FaultKind::ServerPause;
+    stop.fault = Fault::ServerPause { lasts: Ms { for_ms: 900 } };
     stop.target = Target::EnsembleLeader;
     let view =
         LeaderView { leader_of_group: &[], placement: &[], alive: &[], server_leader: Some(1), servers: &[1, 3] };
@@ -307,7 +306,7 @@ proptest! {
         ids.sort_unstable();
         prop_assert_eq!(ids, (0..2 * repeat).collect::<Vec<_>>());
         let last = plan.faults.last().unwrap();
-        prop_assert!(plan.measure_ms >= last.at_ms + last.for_ms.unwrap_or(0));
+        prop_assert!(plan.measure_ms >= last.at_ms + last.for_ms().unwrap_or(0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use hustings_reports::record::{Event, read_segment, seal_segment};
+use hustings_record::{Event, read_segment, seal_segment};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hustings_reports::record::Nanos;
+use hustings_record::Nanos;
 use hustings_workloads::simulation::Timing;
 use serde::Serialize;
 

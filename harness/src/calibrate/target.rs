@@ -1,15 +1,15 @@
 //! What a real run measured of each cell, and what a simulation of the same cell shows of it.
 
 use anyhow::Context as _;
+use hustings_record::{Nanos, Record};
 use hustings_reports::analysis::summarise_cell;
-use hustings_reports::record::{Nanos, Record};
 use hustings_reports::summary::{CellSummary, Distribution};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::{Cell, Scenario};
-use hustings_workloads::simulation::{Course, Simulation, Timing};
+use hustings_workloads::simulation::{Simulation, Timing};
 use serde::Serialize;
 
-use crate::simulate::try_course;
+use crate::simulate::try_simulation;
 
 /// Medians of fewer samples than this are no ground to go on.
 const SAMPLES_MIN: u64 = 5;
@@ -40,7 +40,7 @@ impl Measure {
 
     fn of(self, summary: &CellSummary) -> Option<&Distribution> {
         match self {
-            Self::Failover => summary.failover.as_ref(),
+            Self::Failover => summary.failover.whole.as_ref(),
             Self::Spread => summary.fan_out.spread.as_ref(),
         }
     }
@@ -89,8 +89,8 @@ impl Target {
     /// When the simulation fails as such.
     pub fn simulated(&self, timing: &Timing) -> anyhow::Result<Vec<Option<Nanos>>> {
         let (cell, timing) = (self.cell.clone(), timing.clone());
-        let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), what: Course::Planned };
-        let summary = try_course(&simulation)?.summary;
+        let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), schedule: None };
+        let summary = try_simulation(&simulation)?.summary;
         Ok(self.real.iter().map(|(measure, _)| measure.of(&summary).and_then(|measured| measured.p50)).collect())
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use comfy_table::{CellAlignment, Table, presets};
-use hustings_reports::record::Record;
+use hustings_record::words::duration;
+use hustings_record::{EnsembleKind, Record};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
@@ -47,7 +48,7 @@ pub(super) struct CalibrateArgs {
 pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let mut start = super::simulate::timing(args.timing.as_deref())?;
     let record = Record::read(&args.record).map_err(Failure::infrastructure)?;
-    if record.manifest.ensemble.starts_with("simulated") {
+    if record.manifest.ensemble_kind == EnsembleKind::Simulated {
         return Err(Failure::usage(anyhow::anyhow!(
             "{} is the record of a simulation: its service times are known; give that of a run",
             args.record.display()
@@ -72,8 +73,8 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
 
 /// The cores of the machine if the servers ran on it too, as they do unless they are somebody else's.
 fn shared_cores(record: &Record) -> u64 {
-    let apart = record.manifest.ensemble.starts_with("external");
-    if apart { 0 } else { record.manifest.machine.cores.into() }
+    let elsewhere = record.manifest.ensemble_kind == EnsembleKind::External;
+    if elsewhere { 0 } else { record.manifest.machine.cores.into() }
 }
 
 fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
@@ -108,8 +109,15 @@ fn table(compared: &[Compared]) -> Table {
     for row in compared {
         let held_out = if row.held_out { "held out" } else { "" }.to_owned();
         let ratio = row.ratio.map_or_else(|| "—".to_owned(), |ratio| format!("{ratio:.2}"));
-        let simulated = row.simulated_ns.map_or_else(|| "nothing".to_owned(), ms);
-        table.add_row([row.cell.clone(), row.measure.name().to_owned(), ms(row.real_ns), simulated, ratio, held_out]);
+        let simulated = row.simulated_ns.map_or_else(|| "nothing".to_owned(), duration);
+        table.add_row([
+            row.cell.clone(),
+            row.measure.name().to_owned(),
+            duration(row.real_ns),
+            simulated,
+            ratio,
+            held_out,
+        ]);
     }
     for column in [2, 3, 4] {
         if let Some(column) = table.column_mut(column) {
@@ -117,10 +125,6 @@ fn table(compared: &[Compared]) -> Table {
         }
     }
     table
-}
-
-fn ms(ns: u64) -> String {
-    format!("{:.2} ms", ns as f64 / 1e6)
 }
 
 /// The ratio furthest from one, of the fitted cells and of the others.

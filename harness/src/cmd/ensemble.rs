@@ -6,7 +6,7 @@ use anyhow::{bail, ensure};
 use clap::ValueEnum;
 
 use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
-use crate::ensemble::start::{DockerWish, EmbeddedWish, ExternalWish, LocalWish, Wish};
+use crate::ensemble::start::{DockerRequest, EmbeddedRequest, EnsembleRequest, ExternalRequest, LocalRequest};
 use crate::links::External;
 
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ impl EnsembleArgs {
     ///
     /// # Errors
     /// Options that do not go together, each with what to change.
-    pub(super) fn wish(self) -> anyhow::Result<Wish> {
+    pub(super) fn request(self) -> anyhow::Result<EnsembleRequest> {
         let choice = match self.ensemble {
             None if self.connect.is_empty() => EnsembleChoice::Auto,
             None => EnsembleChoice::External,
@@ -96,13 +96,17 @@ impl EnsembleArgs {
         let zookeeper_image = image(self.zookeeper_image, ZOOKEEPER_IMAGE);
         let toxiproxy_image = image(self.toxiproxy_image, TOXIPROXY_IMAGE);
         Ok(match choice {
-            EnsembleChoice::External => Wish::External(ExternalWish { connect: self.connect, upstreams, toxiproxy }),
-            EnsembleChoice::Docker => Wish::Docker(DockerWish { zookeeper_image, toxiproxy_image, base_port }),
-            EnsembleChoice::Local => Wish::Local(LocalWish { zookeeper_home, base_port, toxiproxy }),
-            EnsembleChoice::Embedded => Wish::Embedded(EmbeddedWish { base_port, toxiproxy }),
-            EnsembleChoice::Auto => Wish::Auto(
-                LocalWish { zookeeper_home, base_port, toxiproxy },
-                DockerWish { zookeeper_image, toxiproxy_image, base_port },
+            EnsembleChoice::External => {
+                EnsembleRequest::External(ExternalRequest { connect: self.connect, upstreams, toxiproxy })
+            }
+            EnsembleChoice::Docker => {
+                EnsembleRequest::Docker(DockerRequest { zookeeper_image, toxiproxy_image, base_port })
+            }
+            EnsembleChoice::Local => EnsembleRequest::Local(LocalRequest { zookeeper_home, base_port, toxiproxy }),
+            EnsembleChoice::Embedded => EnsembleRequest::Embedded(EmbeddedRequest { base_port, toxiproxy }),
+            EnsembleChoice::Auto => EnsembleRequest::Auto(
+                LocalRequest { zookeeper_home, base_port, toxiproxy },
+                DockerRequest { zookeeper_image, toxiproxy_image, base_port },
             ),
         })
     }
@@ -153,7 +157,7 @@ impl EnsembleArgs {
 mod tests {
     use clap::Parser as _;
 
-    use super::{EnsembleArgs, Wish, ZOOKEEPER_IMAGE};
+    use super::{EnsembleArgs, EnsembleRequest, ZOOKEEPER_IMAGE};
 
     #[derive(clap::Parser)]
     struct Alone {
@@ -161,33 +165,37 @@ mod tests {
         args: EnsembleArgs,
     }
 
-    fn wish(words: &str) -> Result<Wish, String> {
+    fn request(words: &str) -> Result<EnsembleRequest, String> {
         let words = std::iter::once("hustings").chain(words.split_whitespace());
-        Alone::try_parse_from(words).map_err(|e| e.to_string())?.args.wish().map_err(|e| e.to_string())
+        Alone::try_parse_from(words).map_err(|e| e.to_string())?.args.request().map_err(|e| e.to_string())
     }
 
     #[test]
     fn an_address_alone_means_an_external_ensemble() {
-        let Ok(Wish::External(wish)) = wish("--connect 127.0.0.1:1,127.0.0.1:2") else { panic!("not external") };
-        assert_eq!(wish.connect, ["127.0.0.1:1", "127.0.0.1:2"]);
-        assert_eq!((wish.upstreams, wish.toxiproxy), (None, None));
+        let Ok(EnsembleRequest::External(request)) = request("--connect 127.0.0.1:1,127.0.0.1:2") else {
+            panic!("not external")
+        };
+        assert_eq!(request.connect, ["127.0.0.1:1", "127.0.0.1:2"]);
+        assert_eq!((request.upstreams, request.toxiproxy), (None, None));
     }
 
     #[test]
     fn published_ports_mean_a_proxy_that_listens_for_others() {
         let asked = "--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:8474 --toxiproxy-ports 21000-21029 \
                      --toxiproxy-upstreams zoo1:2181";
-        let Ok(Wish::External(asked)) = wish(asked) else { panic!("not external") };
+        let Ok(EnsembleRequest::External(asked)) = request(asked) else { panic!("not external") };
         let place = asked.toxiproxy.expect("a Toxiproxy");
         assert!(place.bind.is_unspecified() && place.reach.is_some_and(|reach| reach.is_loopback()));
         assert_eq!((place.first_port, place.last_port), (Some(21_000), Some(21_029)));
-        let Ok(Wish::Local(local)) = wish("--ensemble local --toxiproxy 127.0.0.1:8474") else { panic!("not local") };
+        let Ok(EnsembleRequest::Local(local)) = request("--ensemble local --toxiproxy 127.0.0.1:8474") else {
+            panic!("not local")
+        };
         assert!(local.toxiproxy.expect("a Toxiproxy").bind.is_loopback());
     }
 
     #[test]
     fn nothing_said_is_auto_with_the_official_images_behind_it() {
-        let Ok(Wish::Auto(_, docker)) = wish("--zookeeper-image=") else { panic!("not auto") };
+        let Ok(EnsembleRequest::Auto(_, docker)) = request("--zookeeper-image=") else { panic!("not auto") };
         assert_eq!(docker.zookeeper_image, ZOOKEEPER_IMAGE);
     }
 
@@ -205,7 +213,7 @@ mod tests {
             ("--toxiproxy 127.0.0.1:1 --toxiproxy-ports 2-1", "first and the last port"),
             ("--toxiproxy ftp://x", "http://HOST:PORT"),
         ] {
-            let why = wish(asked).expect_err(asked);
+            let why = request(asked).expect_err(asked);
             assert!(why.contains(told), "{asked}: {why}");
         }
     }

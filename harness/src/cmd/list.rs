@@ -1,7 +1,8 @@
 //! `hustings list`: the scenarios, recipes and faults there are.
 
+use hustings_record::FaultKind;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{FaultKind, SHIPPED};
+use hustings_workloads::scenario::SHIPPED;
 
 use crate::exit::Exit;
 
@@ -31,7 +32,11 @@ pub(super) fn run(args: &ListArgs) -> Exit {
         for (name, summary) in scenarios {
             println!("  {name:<12} {summary}");
         }
-        println!("recipes:\n  {}\nfaults:\n  {}", recipes.join(", "), faults.join(", "));
+        println!("recipes:\n  {}", recipes.join(", "));
+        println!("faults, and what is seen of each before it counts:");
+        for kind in FaultKind::ALL {
+            println!("  {:<18} {}", kind.name(), kind.facts().proof);
+        }
     }
     Exit::Pass
 }

@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use hustings_record::{Record, RecordError};
 use hustings_reports::analysis::summarise;
-use hustings_reports::record::{Record, RecordError};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 

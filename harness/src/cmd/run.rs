@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use hustings_reports::record::RunState;
+use hustings_record::RunState;
 use hustings_workloads::scenario::{SHIPPED, Scenario, Shipped, explain};
 
 use crate::archive::Archive;
@@ -13,7 +13,7 @@ use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
 use crate::coordinator::{RunOptions, default_folder, run as perform};
-use crate::ensemble::start::Wish;
+use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure};
 
 /// Seed of runs that name none.
@@ -90,8 +90,8 @@ struct Alone {
 }
 
 /// Nothing may be done to servers of somebody else.
-fn refuse_server_faults(wish: &Wish, scenario: &Scenario) -> anyhow::Result<()> {
-    if !wish.is_external() {
+fn refuse_server_faults(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
+    if !request.is_external() {
         return Ok(());
     }
     for cell in scenario.cells() {
@@ -115,8 +115,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         println!("{}", explain(&scenario, seed));
         return Ok(Exit::Pass);
     }
-    let wish = args.ensemble.wish().map_err(Failure::usage)?;
-    refuse_server_faults(&wish, &scenario).map_err(Failure::usage)?;
+    let request = args.ensemble.request().map_err(Failure::usage)?;
+    refuse_server_faults(&request, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
     Archive::check(&out).map_err(Failure::usage)?;
@@ -127,7 +127,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         resolved,
         seed,
         out,
-        wish,
+        request,
         lying_proxy: args.lying_proxy,
         exe,
         command,

@@ -5,10 +5,11 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use hustings_record::words::duration;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario};
-use hustings_workloads::simulation::{Course, Timing};
+use hustings_workloads::simulation::Timing;
 
 use crate::archive::Archive;
 use crate::clock;
@@ -111,32 +112,33 @@ pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
 fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> Result<Exit, Failure> {
     let mut timing = timing(args.timing.as_deref())?;
     let mut seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
-    let mut course = None;
+    let mut replayed = None;
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
         let simulation = of_seed(&for_search(cell), Bugs::default(), schedule, args.steps.as_deref());
         seed = schedule;
         timing = simulation.timing;
-        course = Some((simulation.cell, simulation.what));
+        replayed = Some((simulation.cell, simulation.schedule));
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
     Archive::check(&out).map_err(Failure::usage)?;
     scenario.seed = Some(seed);
-    let (cells, course) = match course {
-        Some((cell, course)) => (vec![cell], course),
-        None => (scenario.cells(), Course::Planned),
+    let (cells, schedule) = match replayed {
+        Some((cell, schedule)) => (vec![cell], schedule),
+        None => (scenario.cells(), None),
     };
     let progress = Progress::new(cells.len() as u64, std::io::stderr().is_terminal(), args.quiet);
     let command = replay(args, seed);
     let options =
-        SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, course, out: out.clone(), command };
+        SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out.clone(), command };
     let began = clock::now();
     let (happened, written) = simulate(&options, &progress).map_err(Failure::infrastructure)?;
-    let seconds = (clock::now() - began) as f64 / 1e9;
+    let took = clock::now() - began;
     progress.line(&format!(
-        "simulated {happened} events in {seconds:.1} s ({:.2} µs each) to {written} events of the record",
-        seconds * 1e6 / happened.max(1) as f64
+        "simulated {happened} events in {} ({} each) to {written} events of the record",
+        duration(took),
+        duration(took / happened.max(1))
     ));
     progress.finish();
     let summary = report::make(&out, &Told { json: args.json, quiet: args.quiet })?;
@@ -245,10 +247,9 @@ fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
         let began = clock::now();
         let hunted = hunt(case, args.seeds.clone()).map_err(Failure::infrastructure)?;
         missed += u32::from(!hunted.is_caught());
-        println!("{:<28} {hunted}; {:.1} s", case.name, (clock::now() - began) as f64 / 1e9);
+        println!("{:<28} {hunted}; {}", case.name, duration(clock::now() - began));
     }
-    let seconds = (clock::now() - began) as f64 / 1e9;
-    println!("{} known bugs, {missed} not caught; {seconds:.0} s", cases().len());
+    println!("{} known bugs, {missed} not caught; {}", cases().len(), duration(clock::now() - began));
     Ok(if missed == 0 { Exit::Pass } else { Exit::Fail })
 }
 
@@ -270,19 +271,20 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
         }
     })
     .map_err(Failure::infrastructure)?;
-    let seconds = (clock::now() - began) as f64 / 1e9;
+    let took = clock::now() - began;
     progress.finish();
     eprintln!(
-        "{} {}: {} seeds in {seconds:.1} s ({:.0} a second), {} handovers, {} that show what must not be; counted apart: {} overlaps \
+        "{} {}: {} seeds in {} ({:.0} a second), {} handovers, {} that show what must not be; counted apart: {} overlaps \
          on waking, {} after a forced expiry unheard of; {} did not enrol",
         cell.recipe,
         cell.step_down,
         searched.seeds,
-        searched.seeds as f64 / seconds,
+        duration(took),
+        searched.seeds as f64 * 1e9 / took as f64,
         searched.handovers,
         searched.found.len(),
-        searched.apart.waking,
-        searched.apart.forced,
+        searched.excused_overlaps.waking,
+        searched.excused_overlaps.forced,
         searched.not_enrolled,
     );
     Ok(searched.found)

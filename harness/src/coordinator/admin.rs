@@ -6,8 +6,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use zookeeper_client as zk;
 
-use crate::coordinator::set_up::connect_string;
-
 /// Of the sessions; clamped by the servers if need be.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a handful of writes may take.
@@ -30,4 +28,10 @@ pub(crate) async fn write(servers: &[SocketAddr], chroot: &str, count: u32) -> a
         anyhow::Ok(())
     };
     tokio::time::timeout(WRITES_AT_MOST, writes).await.context("the servers took too long")?
+}
+
+/// `host:port,host:port/chroot`.
+pub(super) fn connect_string(servers: &[SocketAddr], chroot: &str) -> String {
+    let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
+    format!("{}{chroot}", servers.join(","))
 }

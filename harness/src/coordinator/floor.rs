@@ -2,23 +2,26 @@
 
 use std::time::Duration;
 
-use hustings_reports::record::Event;
+use hustings_record::Event;
+use hustings_workloads::driver::{FloorPart, floor_samples};
 use tokio::sync::mpsc;
 
 use crate::clock;
-use crate::coordinator::stage::Stage;
-use crate::protocol::{FloorPart, ToHost};
+use crate::coordinator::live_cell::LiveCell;
+use crate::protocol::ToHost;
 
 const AT_MOST: Duration = Duration::from_secs(30);
 
 /// Takes samples: one host deletes, another one watches; where there is one host only, it does both. A floor that cannot be
 /// measured is told in the record; the cell goes on.
-pub(super) async fn measure(stage: &Stage, samples: u32) {
+pub(super) async fn measure(cell: &LiveCell, samples: u32) {
     let (sender, mut done) = mpsc::channel(2);
-    stage.floor.replace(Some(sender));
+    cell.floor.replace(Some(sender));
     {
-        let hosts = stage.hosts.borrow();
-        let (Some(first), Some(last)) = (hosts.values().next(), hosts.values().next_back()) else { return };
+        let hosts = cell.hosts.borrow();
+        let mut running = hosts.values().filter_map(|host| host.process.as_ref());
+        let Some(first) = running.next() else { return };
+        let last = running.next_back().unwrap_or(first);
         first.tell(ToHost::Floor { part: FloorPart::Watch, samples });
         last.tell(ToHost::Floor { part: FloorPart::Delete, samples });
     }
@@ -34,14 +37,10 @@ pub(super) async fn measure(stage: &Stage, samples: u32) {
         Ok::<(), String>(())
     };
     let outcome = tokio::time::timeout(AT_MOST, both).await.unwrap_or_else(|_| Err("no answer".to_owned()));
-    stage.floor.replace(None);
-    for ((deleted, _), (notified, listed)) in deleted.into_iter().zip(heard) {
-        if notified >= deleted && listed >= notified {
-            stage.journal.push(&Event::Floor { deleted, notified, listed });
-        }
-    }
+    cell.floor.replace(None);
+    floor_samples(deleted, heard).for_each(|sample| cell.journal.push(&sample));
     if let Err(why) = outcome {
         let text = format!("the floor could not be measured: {why}");
-        stage.journal.push(&Event::Note { t: clock::now(), cand: None, text });
+        cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
     }
 }

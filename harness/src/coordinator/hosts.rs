@@ -34,14 +34,14 @@ pub(super) struct HostFactory {
 /// A message, and who it is from. None: the connection has ended.
 pub(super) struct Inbound {
     pub(super) host: u16,
-    pub(super) life: u32,
+    pub(super) generation: u32,
     pub(super) message: Option<FromHost>,
 }
 
 /// One running host process.
 pub(super) struct HostProcess {
     pub(super) host: u16,
-    pub(super) life: u32,
+    pub(super) generation: u32,
     pub(super) pid: u32,
     child: Child,
     outgoing: mpsc::Sender<ToHost>,
@@ -86,9 +86,9 @@ impl HostFactory {
         }
         let _turn = self.starting.lock().await;
         let mut starting = BTreeMap::new();
-        for (host, life, set_up) in wanted {
-            let child = self.spawn(host, life)?;
-            starting.insert((host, life), (child, set_up));
+        for (host, generation, set_up) in wanted {
+            let child = self.spawn(host, generation)?;
+            starting.insert((host, generation), (child, set_up));
         }
         let mut started = Vec::new();
         // For all of them: strangers that connect must not make it longer.
@@ -98,9 +98,9 @@ impl HostFactory {
                 Ok(hello) => hello?,
                 Err(_) => bail!("{} host processes did not report within {HELLO_AT_MOST:?}", starting.len()),
             };
-            let Some((host, life, sender, receiver)) = hello else { continue };
-            let Some((child, set_up)) = starting.remove(&(host, life)) else { continue };
-            started.push(introduce(host, life, child, set_up, sender, receiver, inbox.clone())?);
+            let Some((host, generation, sender, receiver)) = hello else { continue };
+            let Some((child, set_up)) = starting.remove(&(host, generation)) else { continue };
+            started.push(introduce(host, generation, child, set_up, sender, receiver, inbox.clone())?);
         }
         started.sort_by_key(|process: &HostProcess| process.host);
         Ok(started)
@@ -108,11 +108,11 @@ impl HostFactory {
 
     // The kernel ties a child's death to the thread that started it. This runtime is single-threaded and on the main
     // thread, which lives as long as the process.
-    fn spawn(&self, host: u16, life: u32) -> anyhow::Result<Child> {
+    fn spawn(&self, host: u16, generation: u32) -> anyhow::Result<Child> {
         let mut command = Command::new(&self.exe);
         command
             .args(["host", "--coordinator", &self.address.to_string()])
-            .args(["--host", &host.to_string(), "--life", &life.to_string()])
+            .args(["--host", &host.to_string(), "--generation", &generation.to_string()])
             .args(["--parent", &std::process::id().to_string()])
             .env(SECRET_VARIABLE, &self.secret)
             .stdin(Stdio::null())
@@ -129,8 +129,8 @@ impl HostFactory {
         let (sender, mut receiver) = split(stream)?;
         let hello = tokio::time::timeout(Duration::from_secs(2), receiver.next()).await;
         match hello {
-            Ok(Ok(Some(FromHost::Hello { secret, host, life, .. }))) if secret == self.secret => {
-                Ok(Some((host, life, sender, receiver)))
+            Ok(Ok(Some(FromHost::Hello { secret, host, generation, .. }))) if secret == self.secret => {
+                Ok(Some((host, generation, sender, receiver)))
             }
             _ => Ok(None),
         }
@@ -139,7 +139,7 @@ impl HostFactory {
 
 fn introduce(
     host: u16,
-    life: u32,
+    generation: u32,
     child: Child,
     set_up: HostSetUp,
     mut sender: Sender,
@@ -168,19 +168,19 @@ fn introduce(
         let mut farewell = Some(farewell);
         loop {
             let message = receiver.next().await.unwrap_or_else(|error| {
-                tracing::warn!(host, life, %error, "a host said what cannot be read");
+                tracing::warn!(host, generation, %error, "a host said what cannot be read");
                 None
             });
             let over = message.is_none();
             if matches!(message, Some(FromHost::Bye { .. })) {
                 farewell.take();
             }
-            if inbox.send(Inbound { host, life, message }).await.is_err() || over {
+            if inbox.send(Inbound { host, generation, message }).await.is_err() || over {
                 return;
             }
         }
     });
-    Ok(HostProcess { host, life, pid, child, outgoing })
+    Ok(HostProcess { host, generation, pid, child, outgoing })
 }
 
 impl HostProcess {

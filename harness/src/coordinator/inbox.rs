@@ -2,141 +2,136 @@
 
 use std::rc::Rc;
 
-use hustings_reports::record::Event;
-use hustings_workloads::booth::{Predecessor, Token};
-use hustings_workloads::scenario::FencingMethod;
+use hustings_record::{Event, FencingMethod};
+use hustings_workloads::host::{Predecessor, Token};
 use tokio::sync::mpsc;
 
 use crate::clock;
 use crate::coordinator::hosts::Inbound;
-use crate::coordinator::stage::Stage;
-use crate::host::said;
+use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::{FromHost, ToHost};
 
 /// Serves all hosts of a cell until the last sender is gone.
-pub(super) async fn serve(stage: Rc<Stage>, mut inbound: mpsc::Receiver<Inbound>) {
-    while let Some(Inbound { host, life, message }) = inbound.recv().await {
+pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<Inbound>) {
+    while let Some(Inbound { host, generation, message }) = inbound.recv().await {
         match message {
-            Some(message) => take(&stage, host, life, message),
-            None => hung_up(&stage, host, life).await,
+            Some(message) => take(&cell, host, generation, message),
+            None => hung_up(&cell, host, generation).await,
         }
     }
 }
 
-fn take(stage: &Rc<Stage>, host: u16, life: u32, message: FromHost) {
+fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     match message {
         FromHost::Hello { .. } | FromHost::Ready => {}
         // The last words of a process that is dead must not bring its beliefs back.
-        FromHost::Progress { .. } | FromHost::Belief { .. } if !stage.is_current(host, life) => {}
+        FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.is_current(host, generation) => {}
         FromHost::Progress { connected, standing } => {
-            stage.progress.borrow_mut().insert(host, (connected, standing));
-            stage.touch();
+            if let Some(host) = cell.hosts.borrow_mut().get_mut(&host) {
+                host.progress = (connected, standing);
+            }
+            cell.touch();
         }
         FromHost::Belief { cand, token } => {
-            stage.led.borrow_mut().extend(token.map(|token| (token.session, life)));
-            stage.leaders.borrow_mut().believe(cand, token);
-            stage.touch();
+            if let Some(token) = token {
+                cell.leads(host, generation, token.session);
+            }
+            cell.state.leaders.borrow_mut().believe(cand, token);
+            cell.touch();
         }
         FromHost::Write { cand, token } => {
-            write(stage, host, cand, token);
-            stage.tell(host, life, ToHost::Written { cand });
+            write(cell, host, cand, token);
+            cell.tell(host, generation, ToHost::Written { cand });
         }
         FromHost::Fence { request, cand, old, new } => {
-            let stage = stage.clone();
-            stage.clone().errand(async move {
-                let error = fence(&stage, host, cand, &old, new).await;
-                stage.tell(host, life, ToHost::Fenced { request, error });
+            let cell = cell.clone();
+            cell.clone().send(async move {
+                let error = fence(&cell, host, cand, &old, new).await;
+                cell.tell(host, generation, ToHost::Fenced { request, error });
             });
         }
         FromHost::FloorDone { part, stamps } => {
-            if let Some(waiting) = &*stage.floor.borrow() {
+            if let Some(waiting) = &*cell.floor.borrow() {
                 // Nobody waits any more when it took too long.
                 let _ = waiting.try_send((part, stamps));
             }
         }
         FromHost::Done { fault, cand, outcome } => {
-            if let Some(waiting) = stage.asked.borrow_mut().remove(&(fault, cand)) {
+            if let Some(waiting) = cell.asked.borrow_mut().remove(&(fault, cand)) {
                 // The fault has given up waiting.
                 let _ = waiting.send(outcome);
             }
         }
-        FromHost::Failed { what } => stage.fail(format!("host {host}: {what}")),
+        FromHost::Failed { what } => cell.fail(format!("host {host}: {what}")),
         FromHost::Bye { closed, unanswered } => {
             if unanswered > 0 {
                 let text = format!("host {host} closed {closed} sessions; {unanswered} closes were not answered");
-                stage.journal.push(&Event::Note { t: clock::now(), cand: None, text });
+                cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
             }
         }
     }
 }
 
-fn write(stage: &Stage, host: u16, cand: u32, token: Token) {
-    let Some(group) = stage.leaders.borrow().group_of(cand) else { return };
-    let taken = stage.resource.borrow_mut().write(group as usize, cand, token);
-    stage.journal.push(&said::written(clock::now(), group, (cand, host), token, taken));
+fn write(cell: &LiveCell, host: u16, cand: u32, token: Token) {
+    let Some(group) = cell.state.leaders.borrow().group_of(cand) else { return };
+    let taken = cell.state.resource.borrow_mut().write(group as usize, cand, token);
+    cell.journal.push(&taken.event(clock::now(), group, (cand, host), token));
 }
 
 /// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.
-async fn fence(stage: &Rc<Stage>, host: u16, cand: u32, old: &Predecessor, new: Token) -> Option<String> {
-    let group = stage.leaders.borrow().group_of(cand);
-    let (how, error) = match (stage.cell.fencing, group) {
-        (_, None) => ("none", Some("no such candidate".to_owned())),
-        (FencingMethod::None, _) => ("none", None),
+async fn fence(cell: &Rc<LiveCell>, host: u16, cand: u32, old: &Predecessor, new: Token) -> Option<String> {
+    let group = cell.state.leaders.borrow().group_of(cand);
+    let (how, error) = match (cell.state.cell.fencing, group) {
+        (_, None) => (FencingMethod::None, Some("no such candidate".to_owned())),
+        (FencingMethod::None, _) => (FencingMethod::None, None),
         (FencingMethod::Resource, Some(group)) => {
-            stage.resource.borrow_mut().bar(group as usize, old.token);
-            ("resource", None)
+            cell.state.resource.borrow_mut().bar(group as usize, old.token);
+            (FencingMethod::Resource, None)
         }
         // A host cannot outlive its own fencing.
-        (FencingMethod::Kill, _) if old.host == host => ("none", None),
-        (FencingMethod::Kill, _) => ("kill", kill(stage, old).await),
+        (FencingMethod::Kill, _) if old.host == host => (FencingMethod::None, None),
+        (FencingMethod::Kill, _) => (FencingMethod::Kill, kill(cell, old).await),
     };
-    stage.journal.push(&Event::Fence {
+    cell.journal.push(&Event::Fence {
         t: clock::now(),
         group: group.unwrap_or(u32::MAX),
         by: cand,
         old_czxid: old.token.czxid,
         old_session: old.token.session,
-        how: how.to_owned(),
-        done: error.is_none() && stage.cell.fencing == FencingMethod::Resource && group.is_some(),
+        how,
+        done: error.is_none() && cell.state.cell.fencing == FencingMethod::Resource && group.is_some(),
     });
-    tracing::debug!(cand, ?old, ?new, how, "fenced");
+    tracing::debug!(cand, ?old, ?new, %how, "fenced");
     error
 }
 
 /// Kills the host of a former leader, and starts it again as a supervisor would. A host that is dead already is fenced.
-async fn kill(stage: &Rc<Stage>, old: &Predecessor) -> Option<String> {
+async fn kill(cell: &Rc<LiveCell>, old: &Predecessor) -> Option<String> {
     let host = old.host;
-    match stage.kill_leader(host, old.token.session).await {
+    match cell.kill_leader(host, old.token.session).await {
         Ok(true) => {}
         Ok(false) => return None,
         Err(error) => return Some(format!("host {host} could not be killed: {error:#}")),
     }
-    let stage = stage.clone();
-    stage.clone().errand(async move {
-        if let Err(error) = stage.restart(&[host]).await {
-            stage.fail(format!("host {host} could not be started again after it was fenced: {error:#}"));
+    let cell = cell.clone();
+    cell.clone().send(async move {
+        if let Err(error) = cell.restart(&[host]).await {
+            cell.fail(format!("host {host} could not be started again after it was fenced: {error:#}"));
         }
     });
     None
 }
 
 /// A host's connection has ended: in order, by our doing, or by an accident that ends the run.
-async fn hung_up(stage: &Rc<Stage>, host: u16, life: u32) {
-    if stage.stopping.get() || stage.buried.borrow().contains(&(host, life)) {
+async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
+    if cell.stopping.get() {
         return;
     }
-    let process = {
-        let mut hosts = stage.hosts.borrow_mut();
-        match hosts.get(&host) {
-            Some(process) if process.life == life => hosts.remove(&host),
-            _ => None,
-        }
-    };
-    let Some(mut process) = process else { return };
+    let Some(mut process) = cell.lost(host, generation) else { return };
     let status = match process.wait(std::time::Duration::from_secs(2)).await {
         Ok((status, _)) => status.to_string(),
         Err(error) => error.to_string(),
     };
-    stage.ended(host, life, false, &status, 0);
-    stage.fail(format!("host {host} ended by itself: {status}"));
+    cell.ended(host, generation, false, &status, 0);
+    cell.fail(format!("host {host} ended by itself: {status}"));
 }

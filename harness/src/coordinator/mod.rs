@@ -1,24 +1,23 @@
 //! The coordinator: runs the cells of a scenario one after the other, breaks things on time, and writes down what it saw.
 
 pub(crate) mod admin;
-mod as_found;
-mod calibrate;
+mod backend;
 mod cell;
-pub(crate) mod describe;
+mod correction;
+mod cut_short;
+mod environment;
+mod errands;
 mod floor;
 mod hosts;
 mod inbox;
+pub(crate) mod live_cell;
 mod observer;
+mod observer_weight;
 mod run;
-mod schedule;
-mod server_watch;
+mod run_links;
 mod set_up;
-mod stage;
+mod tear_down;
 mod warm;
-mod ways;
-mod write_probe;
+mod watching;
 
 pub use run::{Outcome, RunError, RunOptions, default_folder, run};
-pub(crate) use schedule::struck;
-pub use stage::Stage;
-pub(crate) use stage::writer_name;

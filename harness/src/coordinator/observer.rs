@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::Event;
+use hustings_record::Event;
 use hustings_workloads::recipes::{RecipeKind, names};
+use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
 use zookeeper_client as zk;
 
@@ -15,7 +16,6 @@ use crate::journal::Journal;
 
 /// A read this often bounds from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
-const ELECTION: &str = "/election";
 
 /// Watches all groups of one cell until it is told to end.
 pub(super) struct Observer {
@@ -58,7 +58,7 @@ impl Observer {
 
     /// Observes until `stop` is notified, then writes its last count. `ready` is notified when the watch is armed.
     pub(super) async fn run(mut self, ready: Rc<Notify>, stop: Rc<Notify>) {
-        let watch = self.client.watch(ELECTION, zk::AddWatchMode::PersistentRecursive).await;
+        let watch = self.client.watch(ROOT, zk::AddWatchMode::PersistentRecursive).await;
         let mut watcher = match watch {
             Ok(watcher) => watcher,
             Err(error) => {
@@ -94,7 +94,7 @@ impl Observer {
     async fn heartbeat(&mut self) {
         self.known = self.known.max(self.answered);
         let sent = clock::now();
-        if self.client.check_stat(ELECTION).await.is_ok() {
+        if self.client.check_stat(ROOT).await.is_ok() {
             self.answered = sent;
         }
     }
@@ -103,7 +103,7 @@ impl Observer {
     /// connection, and no server would make up for what they missed. None: the connection has gone again.
     async fn watch_again(&mut self) -> Option<zk::PersistentWatcher> {
         let from = self.known;
-        let watcher = self.client.watch(ELECTION, zk::AddWatchMode::PersistentRecursive).await.ok()?;
+        let watcher = self.client.watch(ROOT, zk::AddWatchMode::PersistentRecursive).await.ok()?;
         let groups: Vec<(String, u32)> = self.numbers.iter().map(|(name, number)| (name.clone(), *number)).collect();
         for (group, number) in groups {
             let nodes = match self.read_group(&group).await {
@@ -121,7 +121,7 @@ impl Observer {
 
     /// Every znode of a group that a lead can rest on, by czxid, with its name and session.
     async fn read_group(&self, group: &str) -> Result<BTreeMap<i64, (String, i64)>, zk::Error> {
-        let path = format!("{ELECTION}/{group}");
+        let path = format!("{ROOT}/{group}");
         let names = match self.client.list_children(&path).await {
             Err(zk::Error::NoNode) => return Ok(BTreeMap::new()),
             names => names?,
@@ -202,7 +202,7 @@ impl Observer {
     /// Group and name of a znode that a lead can rest on: `/election/<group>/<name>`, and neither a breadcrumb nor any
     /// other.
     fn locate(&self, path: &str) -> Option<(u32, String)> {
-        let (group, name) = path.strip_prefix(ELECTION)?.strip_prefix('/')?.split_once('/')?;
+        let (group, name) = path.strip_prefix(ROOT)?.strip_prefix('/')?.split_once('/')?;
         let leads = if self.recipe.is_lock() { name == names::LOCK } else { names::sequence(name).is_some() };
         leads.then_some(())?;
         Some((*self.numbers.get(group)?, name.to_owned()))

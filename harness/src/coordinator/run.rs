@@ -7,19 +7,22 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_reports::record::{MANIFEST_FILE, Manifest, RunState, SCHEMA};
-use hustings_workloads::scenario::{Cell, FaultKind, Scenario};
+use hustings_record::words::duration;
+use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
+use hustings_workloads::scenario::{Cell, Scenario};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
 use crate::archive::Archive;
 use crate::capacity::{Demand, check_capacity};
-use crate::coordinator::cell::{self, CellEnd, Surroundings};
+use crate::coordinator::cell;
+use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::environment::Environment;
 use crate::coordinator::hosts::HostFactory;
-use crate::coordinator::set_up::Ground;
-use crate::coordinator::{as_found, warm, ways};
-use crate::ensemble::start::{Needs, Wish, start};
-use crate::ensemble::{Ensemble, external, local, look};
+use crate::coordinator::{correction, run_links, warm};
+use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
+use crate::ensemble::start::{EnsembleRequest, Needs, start};
+use crate::ensemble::{Ensemble, external, look};
 use crate::interrupt::Interrupt;
 use crate::links::Links;
 use crate::progress::Progress;
@@ -39,7 +42,7 @@ pub struct RunOptions {
     /// The record's folder.
     pub out: PathBuf,
     /// What it is to run on.
-    pub wish: Wish,
+    pub request: EnsembleRequest,
     /// The embedded proxy accepts toxics and ignores them: to see whether the harness notices.
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
@@ -79,9 +82,9 @@ pub enum RunError {
 }
 
 /// What a run is from its beginning on.
-struct Begun<'a> {
+struct RunContext<'a> {
     options: &'a RunOptions,
-    wish: Wish,
+    request: EnsembleRequest,
     /// Why this ensemble: completes the sentence "chosen because …".
     why: String,
     run_id: String,
@@ -99,21 +102,21 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let interrupt = Interrupt::listen().context("signals cannot be listened to")?;
     let cells = options.scenario.cells();
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
-    let (wish, why) = options.wish.clone().choose().await?;
+    let (request, why) = options.request.clone().choose().await?;
     // A cell without candidates asks nothing of the machine.
     for cell in cells.iter().filter(|cell| cell.groups > 0) {
-        check_capacity(demand(cell, &wish))?;
+        check_capacity(demand(cell, &request))?;
     }
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
     let progress = Progress::new(cells.len() as u64, options.terminal, options.quiet);
-    let begun = Begun { options, wish, why, run_id, started, work: &work, interrupt, progress: &progress };
+    let run = RunContext { options, request, why, run_id, started, work: &work, interrupt, progress: &progress };
     let result = tokio::select! {
-        result = on_ensemble(&begun, &cells) => result,
-        () = begun.interrupt.second() => Err(stopped_at_once(options)),
+        result = on_ensemble(&run, &cells) => result,
+        () = run.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let debt = external::debt(work.path(), &begun.run_id);
+    let debt = external::debt(work.path(), &run.run_id);
     progress.finish();
     if let Some(debt) = debt.ok().flatten() {
         let (prefix, servers) = (debt.prefix, debt.servers);
@@ -126,20 +129,21 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     result
 }
 
-async fn on_ensemble(begun: &Begun<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
-    let Begun { options, wish, run_id, work, interrupt, progress, .. } = begun;
+async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
+    let RunContext { options, request, run_id, work, interrupt, progress, .. } = run;
     progress.now("starting the ensemble");
     let started = async {
-        let named = ways::named(wish, cells).await?;
-        Ok::<_, RunError>((named, start(wish, needs(begun, cells), work, run_id).await?))
+        let named = run_links::named(request, cells).await?;
+        Ok::<_, RunError>((named, start(request, needs(run, cells), work, run_id).await?))
     };
     let (named, ensemble) = tokio::select! {
         started = started => started?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
-    let (scenario, found) = as_found::scenario(&options.scenario, &*ensemble);
-    let warnings: Vec<String> = ensemble.caveat().map(ToOwned::to_owned).into_iter().chain(found).collect();
+    let (scenario, found) = correction::corrected(&options.scenario, &*ensemble);
+    let caveat = ensemble.caveat().map(|text| Warning::new(WarningKind::Modelled, text));
+    let warnings: Vec<Warning> = caveat.into_iter().chain(found).collect();
     warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
     let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));
@@ -153,7 +157,7 @@ async fn on_ensemble(begun: &Begun<'_>, cells: &[Cell]) -> Result<Outcome, RunEr
         Some(Err(error)) => Err(error.context("the servers could not be warmed up").into()),
         Some(Ok(rounds)) => {
             tracing::debug!(rounds, "the servers are warm");
-            on_links(begun, scenario.cells(), warnings, named, &ensemble).await
+            on_links(run, scenario.cells(), warnings, named, &ensemble).await
         }
     };
     if let Err(error) = ensemble.stop().await {
@@ -163,51 +167,47 @@ async fn on_ensemble(begun: &Begun<'_>, cells: &[Cell]) -> Result<Outcome, RunEr
 }
 
 fn stopped_at_once(options: &RunOptions) -> RunError {
-    let begun = options.out.join(MANIFEST_FILE).exists();
-    if begun { RunError::StoppedAtOnce(options.out.clone()) } else { RunError::Interrupted }
+    let recorded = options.out.join(MANIFEST_FILE).exists();
+    if recorded { RunError::StoppedAtOnce(options.out.clone()) } else { RunError::Interrupted }
 }
 
 async fn on_links(
-    begun: &Begun<'_>,
+    run: &RunContext<'_>,
     cells: Vec<Cell>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     named: Option<Rc<Links>>,
     ensemble: &Rc<dyn Ensemble>,
 ) -> Result<Outcome, RunError> {
-    let Begun { options, run_id, interrupt, progress, .. } = begun;
-    let links = ways::of_run(options, &cells, named, &**ensemble).await?;
-    let manifest = manifest(begun, &cells, warnings, &**ensemble);
+    let RunContext { options, run_id, interrupt, progress, .. } = run;
+    let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
+    let manifest = manifest(run, &cells, warnings, &**ensemble);
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
     let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
-    let mut end = Ok(CellEnd::Complete);
+    let mut end = Ok(());
     for cell in cells {
         if let Err(error) = whole(&**ensemble).await {
-            end = Err(error);
+            end = Err(error.into());
             break;
         }
-        let ground = Ground {
+        let (name, began) = (cell.name.clone(), clock::now());
+        let environment = Environment {
             servers: ensemble.servers(),
             upstreams: ensemble.upstreams(),
             links: links.clone().filter(|_| cell.over_links),
             chroot: format!("{}{}", external::prefix(run_id), cell.index),
             seed: options.seed,
-        };
-        let (name, began) = (cell.name.clone(), clock::now());
-        let around = Surroundings {
-            ground,
             ensemble: ensemble.clone(),
             factory: factory.clone(),
             archive: archive.clone(),
             interrupt: interrupt.clone(),
-            progress,
+            progress: (*progress).clone(),
         };
-        end = cell::run(Rc::new(cell), &around).await;
-        let seconds = (clock::now() - began) as f64 / 1e9;
-        let complete = matches!(end, Ok(CellEnd::Complete));
-        let how = if complete { "recorded" } else { "cut short" };
-        progress.cell_done(&format!("  {name}: {how} in {seconds:.1} s"));
-        if !complete {
+        end = cell::run(Rc::new(cell), environment).await;
+        let took = duration(clock::now() - began);
+        let how = if end.is_ok() { "recorded" } else { "cut short" };
+        progress.cell_done(&format!("  {name}: {how} in {took}"));
+        if end.is_err() {
             break;
         }
     }
@@ -234,17 +234,17 @@ async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
 }
 
 /// Writes down how the run ended. Whatever ended it, what was recorded until then is a record.
-fn conclude(archive: &RefCell<Archive>, end: anyhow::Result<CellEnd>) -> Outcome {
+fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> Outcome {
     let (state, trouble) = match end {
-        Ok(CellEnd::Complete) => (RunState::Completed, None),
-        Ok(CellEnd::Interrupted) => (RunState::Interrupted, None),
-        Ok(CellEnd::Aborted(why)) => (RunState::Aborted, Some(why)),
-        Err(error) => (RunState::Aborted, Some(format!("{error:#}"))),
+        Ok(()) => (RunState::Completed, None),
+        Err(CutShort::Interrupted) => (RunState::Interrupted, None),
+        Err(CutShort::Aborted(why)) => (RunState::Aborted, Some(why)),
     };
     let closed = archive.borrow_mut().update(|manifest| {
         manifest.state = state;
         manifest.ended_utc = Some(utc::now());
-        manifest.warnings.extend(trouble.as_ref().map(|why| format!("the run was aborted: {why}")));
+        let aborted = |why: &String| Warning::new(WarningKind::Aborted, format!("the run was aborted: {why}"));
+        manifest.warnings.extend(trouble.as_ref().map(aborted));
     });
     // The first trouble is the one to tell: a manifest that cannot be written any more is mostly its consequence.
     let trouble = trouble.or_else(|| closed.err().map(|error| format!("{error:#}")));
@@ -254,52 +254,55 @@ fn conclude(archive: &RefCell<Archive>, end: anyhow::Result<CellEnd>) -> Outcome
 }
 
 /// What a cell asks of the machine.
-fn demand(cell: &Cell, wish: &Wish) -> Demand {
+fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
     Demand {
         sessions: u32::try_from(cell.session_count()).unwrap_or(u32::MAX),
         hosts: u32::from(cell.hosts),
-        servers: wish.servers().unwrap_or(cell.servers),
-        local_servers: wish.is_local(),
+        servers: request.servers().unwrap_or(cell.servers),
+        local_servers: request.is_local(),
         links: cell.over_links,
     }
 }
 
 /// What the cells ask of the ensemble. All of them are of one scenario, which has one ensemble.
-fn needs(begun: &Begun<'_>, cells: &[Cell]) -> Needs {
+fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
     let first = &cells[0];
     let sessions = cells.iter().map(Cell::session_count).max().unwrap_or(0);
     Needs {
-        servers: first.servers,
-        tick_ms: first.tick_ms,
-        init_limit: first.init_limit,
-        sync_limit: first.sync_limit,
-        fsync: first.fsync,
-        heap_mb: local::heap_mb_for(u32::try_from(sessions).unwrap_or(u32::MAX)),
+        servers: ServerOptions {
+            count: first.servers,
+            tick_ms: first.tick_ms,
+            init_limit: first.init_limit,
+            sync_limit: first.sync_limit,
+            fsync: first.fsync,
+            heap_mb: heap_mb_for(u32::try_from(sessions).unwrap_or(u32::MAX)),
+        },
         sessions,
         quorum_links: cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition)),
-        link_ports: u16::try_from(ways::most(cells)).unwrap_or(u16::MAX),
-        exe: begun.options.exe.clone(),
-        why: begun.why.clone(),
+        link_ports: u16::try_from(run_links::most(cells)).unwrap_or(u16::MAX),
+        exe: run.options.exe.clone(),
+        why: run.why.clone(),
     }
 }
 
-fn manifest(begun: &Begun<'_>, cells: &[Cell], warnings: Vec<String>, ensemble: &dyn Ensemble) -> Manifest {
-    let options = begun.options;
+fn manifest(run: &RunContext<'_>, cells: &[Cell], warnings: Vec<Warning>, ensemble: &dyn Ensemble) -> Manifest {
+    let options = run.options;
     let mut versions = BTreeMap::new();
     versions.insert("hustings".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     versions.insert("zookeeper".to_owned(), ensemble.version().to_owned());
     Manifest {
         schema: SCHEMA,
-        run: begun.run_id.clone(),
+        run: run.run_id.clone(),
         state: RunState::Running,
         scenario: options.scenario.name.clone(),
         summary: options.scenario.summary.clone(),
         analysis: options.scenario.analysis.clone(),
         seed: options.seed,
-        started_utc: begun.started.clone(),
+        started_utc: run.started.clone(),
         ended_utc: None,
         folder: options.out.display().to_string(),
         command: options.command.clone(),
+        ensemble_kind: ensemble.kind(),
         ensemble: ensemble.describe(),
         ensemble_version: ensemble.version().to_owned(),
         versions,

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch as _};
 
 use crate::clock;
-use crate::coordinator::set_up::connect_string;
+use crate::coordinator::admin::connect_string;
 use crate::session::ZkSession;
 
 /// Sessions that keep them busy, spread over the servers by the client's own choice.

@@ -2,9 +2,10 @@
 
 use super::{Context, Found};
 use crate::ensemble::docker::{DockerOptions, look};
+use crate::ensemble::server_options::ServerOptions;
 
 pub(super) fn docker(_: &Context) -> Found {
-    let options = DockerOptions::new();
+    let options = DockerOptions::new(ServerOptions::of(3));
     let images = [options.zookeeper_image.as_str(), options.toxiproxy_image.as_str()];
     match look(&images) {
         Ok((engine, there)) => {

@@ -1,8 +1,9 @@
 //! Limits of a process: descriptors, and ports.
 
+use hustings_record::words::count;
 use rustix::process::{Resource, getrlimit};
 
-use super::{Context, Found, thousands};
+use super::{Context, Found};
 use crate::capacity::{Demand, Limits, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
 use crate::ensemble::local::count_free;
 
@@ -21,7 +22,7 @@ pub(super) fn descriptors(_: &Context) -> Found {
         let demand = Demand { sessions: 0, hosts: HOSTS, servers: SERVERS, local_servers: true, links };
         demand.sessions_max(limits)
     };
-    let limit = |n: Option<u64>| n.map_or("unlimited".to_owned(), thousands);
+    let limit = |n: Option<u64>| n.map_or("unlimited".to_owned(), count);
     let of_process = getrlimit(Resource::Nofile);
     let text = format!(
         "soft {}, hard {} a process; with {HOSTS} hosts and {SERVERS} local servers that allows {} candidates without \
@@ -29,9 +30,9 @@ pub(super) fn descriptors(_: &Context) -> Found {
          ports a host + {PROCESS_DESCRIPTORS}, a server 1 a session + {SERVER_DESCRIPTORS}; {} ports to one destination)",
         limit(of_process.current),
         limit(of_process.maximum),
-        thousands(most(false).into()),
-        thousands(most(true).into()),
-        thousands(limits.ports),
+        count(most(false).into()),
+        count(most(true).into()),
+        count(limits.ports),
     );
     let remedy = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
     match most(true) {

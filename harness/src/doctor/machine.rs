@@ -3,7 +3,9 @@
 use std::fs;
 use std::thread;
 
-use super::{Context, Found, thousands};
+use hustings_record::words::count;
+
+use super::{Context, Found};
 use crate::{clock, leftovers};
 
 const MIB: u64 = 1 << 20;
@@ -28,7 +30,7 @@ pub(super) fn temp_space(context: &Context) -> Found {
     if let Err(e) = tempfile::tempfile_in(root) {
         return Found::failed(format!("{} cannot be written to: {e}", root.display()), remedy);
     }
-    let text = format!("{} MiB free in {}", thousands(free), root.display());
+    let text = format!("{} MiB free in {}", count(free), root.display());
     match free {
         free if free < SPACE_MIB_NEEDED => Found::failed(text, remedy),
         free if free < SPACE_MIB_WANTED => Found::warning(text, remedy),
@@ -46,8 +48,8 @@ pub(super) fn memory(_: &Context) -> Found {
     let candidates = mib.saturating_sub(MEMORY_MIB_NEEDED) * 1_000 / MEMORY_MIB_PER_1000;
     let text = format!(
         "{} MiB available: about {} candidates, at {MEMORY_MIB_PER_1000} MiB per 1,000 over {MEMORY_MIB_NEEDED} MiB",
-        thousands(mib),
-        thousands(candidates),
+        count(mib),
+        count(candidates),
     );
     match mib {
         mib if mib < MEMORY_MIB_NEEDED => Found::failed(text, "end other programs, or use a larger machine"),
@@ -74,7 +76,7 @@ pub(super) fn cpu(_: &Context) -> Found {
 
 pub(super) fn clock(_: &Context) -> Found {
     let ns = clock::uncertainty();
-    let text = format!("readings are good to {} ns", thousands(ns));
+    let text = format!("readings are good to {} ns", count(ns));
     if ns > CLOCK_NS_MAX {
         return Found::warning(text, "use a kernel with high-resolution timers: overlaps this short cannot be told");
     }

@@ -106,22 +106,9 @@ pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.status < Status::Failed)
 }
 
-/// Figures for people: `12,345`.
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Context, Status, can_run, examine, thousands};
+    use super::{Context, Status, can_run, examine};
     use crate::ensemble::local::Places;
 
     #[test]
@@ -134,10 +121,5 @@ mod tests {
         }
         let warned = |name| findings.iter().any(|f| f.check == name && f.status == Status::Warning);
         assert!(warned("java") && warned("zookeeper"));
-    }
-
-    #[test]
-    fn figures_are_grouped_by_thousands() {
-        assert_eq!(["0", "999", "1,000", "28,232", "1,234,567"], [0, 999, 1_000, 28_232, 1_234_567].map(thousands)[..]);
     }
 }

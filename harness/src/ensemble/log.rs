@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use hustings_reports::record::ServerLine;
+use hustings_record::ServerLine;
 
 /// One line that matters, and when it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn hex(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use hustings_reports::record::ServerLine;
+    use hustings_record::ServerLine;
 
     use super::election_lines;
 

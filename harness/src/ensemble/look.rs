@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use hustings_reports::record::ServerState;
+use hustings_record::ServerState;
 
 use super::four_letter::{self, FourLetterError};
 use super::{Ensemble, EnsembleError};
@@ -46,12 +46,7 @@ pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, 
         _ if text.is_empty() => ServerState::Down,
         _ => ServerState::NotServing,
     };
-    (state, if serves(state) { four_letter::zxid(&text) } else { None })
-}
-
-/// Whether clients are served in this state.
-pub(crate) fn serves(state: ServerState) -> bool {
-    matches!(state, ServerState::Leading | ServerState::Following | ServerState::Standalone)
+    (state, if state.serves() { four_letter::zxid(&text) } else { None })
 }
 
 /// Looks at servers until one shows the state that is wanted, or for so long; gives the last state seen.
@@ -71,7 +66,7 @@ pub(crate) async fn until_all_serve(ensemble: &dyn Ensemble, servers: &[u32], at
     let until = clock::now() + at_most.as_nanos() as u64;
     loop {
         let states = futures::future::join_all(servers.iter().map(|&server| look(ensemble, server))).await;
-        let idle = servers.iter().zip(states).filter(|(_, (state, _))| !serves(*state)).map(|(&server, _)| server);
+        let idle = servers.iter().zip(states).filter(|(_, (state, _))| !state.serves()).map(|(&server, _)| server);
         let idle: Vec<u32> = idle.collect();
         if idle.is_empty() || clock::now() > until {
             return idle;

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
-use hustings_reports::record::ServerMetrics;
+use hustings_record::{EnsembleKind, ServerMetrics};
 
 pub mod control;
 pub mod docker;
 pub mod embedded;
 pub mod external;
 pub mod four_letter;
-mod limits;
 pub mod local;
 pub mod log;
 pub(crate) mod look;
+pub mod server_options;
 mod serving;
 pub mod start;
 
@@ -60,8 +60,8 @@ pub trait Ensemble {
     /// out of reach.
     fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>>;
 
-    /// How it is run: `local`, …
-    fn kind(&self) -> &str;
+    /// How it is run.
+    fn kind(&self) -> EnsembleKind;
 
     /// The version of ZooKeeper that answers, as `3.8.0`.
     fn version(&self) -> &str;

@@ -8,6 +8,7 @@ use super::docker::{self, DockerEnsemble, DockerOptions};
 use super::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use super::external::{ExternalEnsemble, ExternalOptions};
 use super::local::{Install, LocalEnsemble, LocalOptions, Places};
+use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::links::External;
 use crate::workdir::WorkDir;
@@ -17,18 +18,18 @@ const STARTING: Duration = Duration::from_secs(10);
 
 /// What the user wants to run on.
 #[derive(Clone, Debug)]
-pub enum Wish {
+pub enum EnsembleRequest {
     /// Local if the machine has Java and ZooKeeper, else Docker, else embedded.
-    Auto(LocalWish, DockerWish),
-    Local(LocalWish),
-    Docker(DockerWish),
-    Embedded(EmbeddedWish),
-    External(ExternalWish),
+    Auto(LocalRequest, DockerRequest),
+    Local(LocalRequest),
+    Docker(DockerRequest),
+    Embedded(EmbeddedRequest),
+    External(ExternalRequest),
 }
 
 /// Servers as child processes.
 #[derive(Clone, Debug, Default)]
-pub struct LocalWish {
+pub struct LocalRequest {
     /// An unpacked release; None: the installed packages.
     pub zookeeper_home: Option<PathBuf>,
     pub base_port: Option<u16>,
@@ -38,7 +39,7 @@ pub struct LocalWish {
 
 /// Servers and Toxiproxy as containers.
 #[derive(Clone, Debug)]
-pub struct DockerWish {
+pub struct DockerRequest {
     pub zookeeper_image: String,
     pub toxiproxy_image: String,
     pub base_port: Option<u16>,
@@ -46,7 +47,7 @@ pub struct DockerWish {
 
 /// Servers of the model, in a child process.
 #[derive(Clone, Debug, Default)]
-pub struct EmbeddedWish {
+pub struct EmbeddedRequest {
     pub base_port: Option<u16>,
     /// The Toxiproxy for the links; None: embedded proxies.
     pub toxiproxy: Option<External>,
@@ -54,7 +55,7 @@ pub struct EmbeddedWish {
 
 /// Servers that somebody else runs.
 #[derive(Clone, Debug)]
-pub struct ExternalWish {
+pub struct ExternalRequest {
     /// Client addresses, as `host:port`.
     pub connect: Vec<String>,
     /// The same servers as the Toxiproxy reaches them, in the same order; None: at the same addresses.
@@ -66,14 +67,7 @@ pub struct ExternalWish {
 /// What a run needs of its ensemble: the most that any of its cells asks for.
 #[derive(Clone, Debug)]
 pub struct Needs {
-    pub servers: u32,
-    pub tick_ms: u64,
-    /// `initLimit` and `syncLimit`, in ticks, where the scenario tells them.
-    pub init_limit: Option<u32>,
-    pub sync_limit: Option<u32>,
-    pub fsync: bool,
-    /// Largest heap of each server, in MiB.
-    pub heap_mb: u32,
+    pub servers: ServerOptions,
     pub sessions: u64,
     /// Whether the servers' own connections are to be cut.
     pub quorum_links: bool,
@@ -85,7 +79,7 @@ pub struct Needs {
     pub why: String,
 }
 
-impl Wish {
+impl EnsembleRequest {
     /// The Toxiproxy that was named; it is there before the ensemble is.
     #[must_use]
     pub fn toxiproxy(&self) -> Option<&External> {
@@ -102,14 +96,17 @@ impl Wish {
     pub fn servers(&self) -> Option<u32> {
         match self {
             Self::External(external) => u32::try_from(external.connect.len()).ok(),
-            _ => None,
+            Self::Auto(..) | Self::Local(_) | Self::Embedded(_) | Self::Docker(_) => None,
         }
     }
 
     /// Whether the servers will be processes of this machine, under its limits.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        matches!(self, Self::Local(_))
+        match self {
+            Self::Local(_) => true,
+            Self::Auto(..) | Self::Embedded(_) | Self::Docker(_) | Self::External(_) => false,
+        }
     }
 
     /// Whether the servers are somebody else's, so that nothing may be done to them.
@@ -130,11 +127,11 @@ impl Wish {
     }
 }
 
-async fn auto(local: LocalWish, docker: DockerWish) -> Result<(Wish, String), EnsembleError> {
+async fn auto(local: LocalRequest, docker: DockerRequest) -> Result<(EnsembleRequest, String), EnsembleError> {
     let missing = match Install::find(&places(&local)) {
         Ok(_) => {
             let why = "this machine has Java and ZooKeeper, and servers without containers come first";
-            return Ok((Wish::Local(local), why.to_owned()));
+            return Ok((EnsembleRequest::Local(local), why.to_owned()));
         }
         // A release that was named is meant.
         Err(error) if local.zookeeper_home.is_some() || local.toxiproxy.is_some() => return Err(error),
@@ -143,11 +140,11 @@ async fn auto(local: LocalWish, docker: DockerWish) -> Result<(Wish, String), En
     match docker::fetch(&docker.zookeeper_image, &docker.toxiproxy_image).await {
         Ok(engine) => {
             let why = format!("{engine} can run it, and local servers cannot be started ({missing})");
-            Ok((Wish::Docker(docker), why))
+            Ok((EnsembleRequest::Docker(docker), why))
         }
         Err(error) => {
             let why = format!("nothing else can be started here: {missing}; and {error}");
-            Ok((Wish::Embedded(EmbeddedWish { base_port: local.base_port, toxiproxy: None }), why))
+            Ok((EnsembleRequest::Embedded(EmbeddedRequest { base_port: local.base_port, toxiproxy: None }), why))
         }
     }
 }
@@ -156,14 +153,23 @@ async fn auto(local: LocalWish, docker: DockerWish) -> Result<(Wish, String), En
 ///
 /// # Errors
 /// As for the ensemble's own start.
-pub async fn start(wish: &Wish, needs: Needs, work: &WorkDir, run_id: &str) -> Result<Rc<dyn Ensemble>, EnsembleError> {
-    Ok(match wish {
-        Wish::Auto(local, _) | Wish::Local(local) => {
+pub async fn start(
+    request: &EnsembleRequest,
+    needs: Needs,
+    work: &WorkDir,
+    run_id: &str,
+) -> Result<Rc<dyn Ensemble>, EnsembleError> {
+    Ok(match request {
+        EnsembleRequest::Auto(local, _) | EnsembleRequest::Local(local) => {
             Rc::new(LocalEnsemble::start(local_options(local, needs), work).await?)
         }
-        Wish::Docker(docker) => Rc::new(DockerEnsemble::start(docker_options(docker, needs), work, run_id).await?),
-        Wish::Embedded(embedded) => Rc::new(EmbeddedEnsemble::start(embedded_options(embedded, needs), work).await?),
-        Wish::External(external) => {
+        EnsembleRequest::Docker(docker) => {
+            Rc::new(DockerEnsemble::start(docker_options(docker, needs), work, run_id).await?)
+        }
+        EnsembleRequest::Embedded(embedded) => {
+            Rc::new(EmbeddedEnsemble::start(embedded_options(embedded, needs), work).await?)
+        }
+        EnsembleRequest::External(external) => {
             let options = ExternalOptions {
                 connect: external.connect.clone(),
                 upstreams: external.upstreams.clone(),
@@ -177,51 +183,36 @@ pub async fn start(wish: &Wish, needs: Needs, work: &WorkDir, run_id: &str) -> R
     })
 }
 
-fn embedded_options(embedded: &EmbeddedWish, needs: Needs) -> EmbeddedOptions {
+fn embedded_options(embedded: &EmbeddedRequest, needs: Needs) -> EmbeddedOptions {
     EmbeddedOptions {
-        servers: needs.servers,
-        tick_ms: needs.tick_ms,
-        sync_limit: needs.sync_limit,
         sessions: needs.sessions,
         base_port: embedded.base_port,
         why: needs.why,
-        ..EmbeddedOptions::new(needs.exe)
+        ..EmbeddedOptions::new(needs.servers, needs.exe)
     }
 }
 
-fn docker_options(docker: &DockerWish, needs: Needs) -> DockerOptions {
+fn docker_options(docker: &DockerRequest, needs: Needs) -> DockerOptions {
     DockerOptions {
-        servers: needs.servers,
-        tick_ms: needs.tick_ms,
-        init_limit: needs.init_limit,
-        sync_limit: needs.sync_limit,
-        fsync: needs.fsync,
-        heap_mb: needs.heap_mb,
         zookeeper_image: docker.zookeeper_image.clone(),
         toxiproxy_image: docker.toxiproxy_image.clone(),
         link_ports: needs.link_ports,
         base_port: docker.base_port,
         why: needs.why,
-        ..DockerOptions::new()
+        ..DockerOptions::new(needs.servers)
     }
 }
 
-fn places(local: &LocalWish) -> Places {
+fn places(local: &LocalRequest) -> Places {
     Places { zookeeper_home: local.zookeeper_home.clone(), ..Places::from_env() }
 }
 
-fn local_options(local: &LocalWish, needs: Needs) -> LocalOptions {
+fn local_options(local: &LocalRequest, needs: Needs) -> LocalOptions {
     LocalOptions {
-        servers: needs.servers,
-        tick_ms: needs.tick_ms,
-        init_limit: needs.init_limit,
-        sync_limit: needs.sync_limit,
         quorum_links: needs.quorum_links,
-        fsync: needs.fsync,
-        heap_mb: needs.heap_mb,
         base_port: local.base_port,
         places: places(local),
         why: needs.why,
-        ..LocalOptions::new(needs.exe)
+        ..LocalOptions::new(needs.servers, needs.exe)
     }
 }

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
+use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::Stage;
+use crate::coordinator::live_cell::LiveCell;
 
-pub(super) async fn inject(stage: &Rc<Stage>, hit: &Hit) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
     let (mut seen, mut dead) = (Vec::new(), Vec::new());
     for &host in &hit.hosts {
-        match stage.kill(host).await {
+        match cell.kill(host).await {
             Ok(status) => {
                 dead.push(host);
                 seen.push(format!("host {host}: {status}"));
@@ -25,7 +25,7 @@ pub(super) async fn inject(stage: &Rc<Stage>, hit: &Hit) -> Injury {
         }
     }
     proof.to = clock::now();
-    match stage.touches(&hit.hosts).await {
+    match cell.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),
     }
@@ -33,10 +33,10 @@ pub(super) async fn inject(stage: &Rc<Stage>, hit: &Hit) -> Injury {
     Injury { proof, remedy: Remedy::Restart(dead) }
 }
 
-pub(super) async fn heal(stage: &Rc<Stage>, hosts: &[u16]) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: true, ..Proof::default() };
-    match stage.restart(hosts).await {
+    match cell.restart(hosts).await {
         Ok(pids) => proof.evidence = format!("started again as {pids:?}"),
         Err(error) => {
             proof.verified = false;

@@ -2,53 +2,54 @@
 
 use std::rc::Rc;
 
-use hustings_workloads::plan::{Hit, PlannedFault};
-use hustings_workloads::scenario::FaultKind;
+use hustings_record::Direction;
+use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::faults::Slow;
+use hustings_workloads::plan::Hit;
 
-use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::Stage;
-use crate::links::{Direction, LinkError, LinkReceipt, Slow};
+use crate::coordinator::live_cell::LiveCell;
+use crate::links::{LinkError, LinkReceipt, Links};
 
-pub(super) async fn inject(stage: &Rc<Stage>, planned: &PlannedFault, hit: &Hit) -> Injury {
-    let Some(links) = stage.links() else {
+pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    on_links(cell, Remedy::None, async |links| links.disconnect(&hit.hosts).await).await
+}
+
+pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction) -> Injury {
+    let remedy = Remedy::Links(hit.hosts.clone());
+    let mut injury = on_links(cell, remedy, async |links| links.partition(&hit.hosts, direction).await).await;
+    if cell.links().is_none() {
+        return injury;
+    }
+    let proof = &mut injury.proof;
+    match cell.touches(&hit.hosts).await {
+        Ok(touches) => proof.touches = touches,
+        Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
+    }
+    injury
+}
+
+pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow) -> Injury {
+    on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.slow(&hit.hosts, how).await).await
+}
+
+/// Does it to the cell's links, if there are any.
+async fn on_links(
+    cell: &Rc<LiveCell>,
+    remedy: Remedy,
+    act: impl AsyncFnOnce(&Links) -> Result<LinkReceipt, LinkError>,
+) -> Injury {
+    let Some(links) = cell.links() else {
         let evidence = "this cell has no links to act on".to_owned();
         return Injury { proof: Proof { evidence, ..Proof::default() }, remedy: Remedy::None };
     };
     let from = clock::now();
-    let (receipt, lasts) = match planned.kind {
-        FaultKind::Disconnect => (links.disconnect(&hit.hosts).await, false),
-        FaultKind::PartitionUp => (links.partition(&hit.hosts, Direction::Up).await, true),
-        FaultKind::PartitionDown => (links.partition(&hit.hosts, Direction::Down).await, true),
-        FaultKind::Slow => {
-            let slow = Slow {
-                latency_ms: narrow(planned.params.latency_ms),
-                jitter_ms: narrow(planned.params.jitter_ms),
-                rate_kb: narrow(planned.params.rate_kb.unwrap_or(0)),
-            };
-            (links.slow(&hit.hosts, slow).await, true)
-        }
-        _ => (links.partition(&hit.hosts, Direction::Both).await, true),
-    };
-    let mut proof = proof_of(receipt, from);
-    if lasts && planned.kind != FaultKind::Slow {
-        match stage.touches(&hit.hosts).await {
-            Ok(touches) => proof.touches = touches,
-            Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
-        }
-    }
-    let remedy = if lasts { Remedy::Links(hit.hosts.clone()) } else { Remedy::None };
-    Injury { proof, remedy }
+    Injury { proof: proof_of(act(&links).await, from), remedy }
 }
 
-/// Toxiproxy's attributes are 32-bit numbers; scenarios are validated to stay far below.
-fn narrow(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-pub(super) async fn heal(stage: &Rc<Stage>, hosts: &[u16]) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
     let from = clock::now();
-    match stage.links() {
+    match cell.links() {
         Some(links) => proof_of(links.heal(hosts).await, from),
         None => Proof::default(),
     }

@@ -4,21 +4,21 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
-use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::Stage;
+use crate::coordinator::live_cell::LiveCell;
 use crate::procfs::process_state;
 
 /// The kernel shows the new state long before this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
-pub(super) async fn inject(stage: &Rc<Stage>, hit: &Hit) -> Injury {
-    let mut proof = signal_all(stage, &hit.hosts, Signal::STOP, true).await;
-    if stage.links().is_some() {
-        match stage.touches(&hit.hosts).await {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    let mut proof = signal_all(cell, &hit.hosts, Signal::STOP, true).await;
+    if cell.links().is_some() {
+        match cell.touches(&hit.hosts).await {
             Ok(touches) => proof.touches = touches,
             Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
         }
@@ -26,22 +26,22 @@ pub(super) async fn inject(stage: &Rc<Stage>, hit: &Hit) -> Injury {
     Injury { proof, remedy: Remedy::Continue(hit.hosts.clone()) }
 }
 
-pub(super) async fn heal(stage: &Rc<Stage>, hosts: &[u16]) -> Proof {
-    signal_all(stage, hosts, Signal::CONT, false).await
+pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
+    signal_all(cell, hosts, Signal::CONT, false).await
 }
 
 /// Sends the signal to each host and reads from the kernel that it is stopped, or that it is not.
-async fn signal_all(stage: &Rc<Stage>, hosts: &[u16], signal: Signal, stopped: bool) -> Proof {
+async fn signal_all(cell: &Rc<LiveCell>, hosts: &[u16], signal: Signal, stopped: bool) -> Proof {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hosts.is_empty(), ..Proof::default() };
     let mut seen = Vec::new();
     for &host in hosts {
-        let Some(pid) = stage.pid(host) else {
+        let Some(pid) = cell.pid(host) else {
             proof.verified = false;
             seen.push(format!("host {host} has no process"));
             continue;
         };
-        if let Err(error) = stage.signal(host, signal) {
+        if let Err(error) = cell.signal(host, signal) {
             proof.verified = false;
             seen.push(format!("host {host}: {error}"));
             continue;

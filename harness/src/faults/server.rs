@@ -4,13 +4,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_reports::record::ServerState;
-use hustings_workloads::plan::{Hit, PlannedFault};
-use hustings_workloads::scenario::FaultKind;
+use hustings_record::ServerState;
+use hustings_workloads::driver::{Injury, Proof, Remedy, ServerRemedy};
+use hustings_workloads::faults::Restart;
+use hustings_workloads::plan::Hit;
 
-use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::{Stage, admin};
+use crate::coordinator::admin;
+use crate::coordinator::live_cell::LiveCell;
 use crate::ensemble::control::Seen;
 use crate::ensemble::{Ensemble, ServerControl, look};
 
@@ -20,17 +21,6 @@ const SHOWS_AT_MOST: Duration = Duration::from_secs(5);
 const SERVES_AT_MOST: Duration = Duration::from_secs(45);
 /// Writes that servers miss which are to lag behind.
 const WRITES_BEHIND: u32 = 50;
-
-/// What undoes a fault on servers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerRemedy {
-    /// Dead servers are started again in this order, so far apart, and without their data.
-    Start { servers: Vec<u32>, gap: Duration, empty: bool },
-    /// Stopped servers go on.
-    Resume(Vec<u32>),
-    /// Everything passes again between these servers and the others.
-    Rejoin(Vec<u32>),
-}
 
 /// A proof in the making.
 struct Witness {
@@ -68,56 +58,74 @@ impl Witness {
     }
 }
 
-pub(super) async fn inject(stage: &Rc<Stage>, planned: &PlannedFault, hit: &Hit) -> Injury {
+pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    on_servers(cell, hit, async |witness, ensemble, control| {
+        let servers = kill_all(witness, ensemble, control, &hit.servers).await;
+        ServerRemedy::Start { servers, gap: Duration::ZERO, empty: false }
+    })
+    .await
+}
+
+pub(super) async fn restart_all(cell: &Rc<LiveCell>, hit: &Hit, restart: &Restart) -> Injury {
+    on_servers(cell, hit, async |witness, ensemble, control| {
+        let behind = &restart.behind;
+        if !behind.is_empty() {
+            leave_behind(witness, cell, control, behind).await;
+        }
+        let rest: Vec<u32> = hit.servers.iter().copied().filter(|server| !behind.contains(server)).collect();
+        kill_all(witness, ensemble, control, &rest).await;
+        let gap = Duration::from_millis(restart.gap_ms);
+        ServerRemedy::Start { servers: restart.order.clone(), gap, empty: restart.empty }
+    })
+    .await
+}
+
+pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    on_servers(cell, hit, async |witness, ensemble, control| {
+        let mut stopped = Vec::new();
+        for &server in &hit.servers {
+            if witness.take(control.pause(server).await) {
+                stopped.push(server);
+            }
+        }
+        witness.in_effect();
+        for &server in &stopped {
+            shows(witness, ensemble, server, ServerState::Silent).await;
+        }
+        ServerRemedy::Resume(stopped)
+    })
+    .await
+}
+
+pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    on_servers(cell, hit, async |witness, _, control| {
+        let cut = witness.take(control.cut(&hit.servers).await);
+        witness.in_effect();
+        ServerRemedy::Rejoin(if cut { hit.servers.clone() } else { Vec::new() })
+    })
+    .await
+}
+
+/// Does it to the servers that are hit, if there are any and they are our own.
+async fn on_servers(
+    cell: &Rc<LiveCell>,
+    hit: &Hit,
+    act: impl AsyncFnOnce(&mut Witness, &dyn Ensemble, &dyn ServerControl) -> ServerRemedy,
+) -> Injury {
     let mut witness = Witness::new();
-    let ensemble = stage.ensemble.clone();
+    let ensemble = cell.ensemble();
     let Some(control) = ensemble.control().filter(|_| !hit.servers.is_empty()) else {
         let why =
             if hit.servers.is_empty() { "there was no such server to hit" } else { "these servers are not our own" };
         witness.find(false, why.to_owned());
         return Injury { proof: witness.into_proof(), remedy: Remedy::None };
     };
-    let remedy = match planned.kind {
-        FaultKind::ServerPause => {
-            let mut stopped = Vec::new();
-            for &server in &hit.servers {
-                if witness.take(control.pause(server).await) {
-                    stopped.push(server);
-                }
-            }
-            witness.in_effect();
-            for &server in &stopped {
-                shows(&mut witness, &*ensemble, server, ServerState::Silent).await;
-            }
-            ServerRemedy::Resume(stopped)
-        }
-        FaultKind::ServerPartition => {
-            let cut = witness.take(control.cut(&hit.servers).await);
-            witness.in_effect();
-            ServerRemedy::Rejoin(if cut { hit.servers.clone() } else { Vec::new() })
-        }
-        FaultKind::ServerRestartAll => {
-            let plan = planned.restart.as_ref();
-            let behind = plan.map_or(&[][..], |plan| &plan.behind);
-            if !behind.is_empty() {
-                leave_behind(&mut witness, stage, control, behind).await;
-            }
-            let rest: Vec<u32> = hit.servers.iter().copied().filter(|server| !behind.contains(server)).collect();
-            kill(&mut witness, &*ensemble, control, &rest).await;
-            let gap = Duration::from_millis(plan.map_or(0, |plan| plan.gap_ms));
-            let servers = plan.map_or_else(|| hit.servers.clone(), |plan| plan.order.clone());
-            ServerRemedy::Start { servers, gap, empty: plan.is_some_and(|plan| plan.empty) }
-        }
-        _ => {
-            let servers = kill(&mut witness, &*ensemble, control, &hit.servers).await;
-            ServerRemedy::Start { servers, gap: Duration::ZERO, empty: false }
-        }
-    };
+    let remedy = act(&mut witness, &*ensemble, control).await;
     Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
 }
 
 /// Kills servers and looks for nobody answering there any more; gives those that it killed.
-async fn kill(
+async fn kill_all(
     witness: &mut Witness,
     ensemble: &dyn Ensemble,
     control: &dyn ServerControl,
@@ -137,9 +145,9 @@ async fn kill(
 }
 
 /// Kills some servers and has the others go on without them for some writes.
-async fn leave_behind(witness: &mut Witness, stage: &Stage, control: &dyn ServerControl, behind: &[u32]) {
-    let ensemble = &*stage.ensemble;
-    kill(witness, ensemble, control, behind).await;
+async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn ServerControl, behind: &[u32]) {
+    let ensemble = &*cell.ensemble();
+    kill_all(witness, ensemble, control, behind).await;
     let addresses = ensemble.servers();
     let others: Vec<u32> = (1..).take(addresses.len()).filter(|server| !behind.contains(server)).collect();
     if !look::until_all_serve(ensemble, &others, SERVES_AT_MOST).await.is_empty() {
@@ -147,7 +155,7 @@ async fn leave_behind(witness: &mut Witness, stage: &Stage, control: &dyn Server
         return;
     }
     let addresses: Vec<_> = others.iter().filter_map(|&server| addresses.get(server as usize - 1).copied()).collect();
-    match admin::write(&addresses, &stage.chroot, WRITES_BEHIND).await {
+    match admin::write(&addresses, cell.chroot(), WRITES_BEHIND).await {
         Ok(()) => witness.find(true, format!("{WRITES_BEHIND} writes were acknowledged without {behind:?}")),
         Err(error) => witness.find(false, format!("the writes without {behind:?} failed: {error:#}")),
     }
@@ -157,23 +165,12 @@ async fn leave_behind(witness: &mut Witness, stage: &Stage, control: &dyn Server
 async fn shows(witness: &mut Witness, ensemble: &dyn Ensemble, server: u32, wanted: ServerState) {
     let state = look::until(ensemble, server, wanted, SHOWS_AT_MOST).await;
     let judgement = if state == wanted { "" } else { "NOT as it should be: " };
-    witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", spelled(state)));
+    witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", state.name()));
 }
 
-fn spelled(state: ServerState) -> &'static str {
-    match state {
-        ServerState::Leading => "leading",
-        ServerState::Following => "following",
-        ServerState::Standalone => "standalone",
-        ServerState::NotServing => "not serving",
-        ServerState::Silent => "silent",
-        ServerState::Down => "down",
-    }
-}
-
-pub(super) async fn heal(stage: &Rc<Stage>, remedy: &ServerRemedy) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
     let mut witness = Witness::new();
-    let ensemble = stage.ensemble.clone();
+    let ensemble = cell.ensemble();
     let Some(control) = ensemble.control() else {
         witness.find(false, "these servers are not our own".to_owned());
         return witness.into_proof();
@@ -194,7 +191,7 @@ pub(super) async fn heal(stage: &Rc<Stage>, remedy: &ServerRemedy) -> Proof {
         ServerRemedy::Start { servers, gap, empty } => {
             for (place, &server) in servers.iter().enumerate() {
                 // A run that is to end does not wait between them.
-                if place > 0 && !stage.stopping() {
+                if place > 0 && !cell.stopping() {
                     tokio::time::sleep(*gap).await;
                 }
                 witness.take(control.start(server, *empty).await);

@@ -3,35 +3,38 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
-use hustings_workloads::scenario::FaultKind;
 
-use super::{Injury, Proof, Remedy};
 use crate::clock;
-use crate::coordinator::Stage;
+use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::ToHost;
 
 /// The host's word on what came of it is waited for this long.
 const AT_MOST: Duration = Duration::from_secs(10);
 
-pub(super) async fn inject(stage: &Rc<Stage>, fault: u32, kind: FaultKind, hit: &Hit) -> Injury {
-    let from = clock::now();
-    let mut proof = Proof { from, to: from, ..Proof::default() };
-    let Some(&cand) = hit.cands.first() else {
-        "there was no leader to hit".clone_into(&mut proof.evidence);
-        return Injury { proof, remedy: Remedy::None };
+pub(super) async fn resign(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury {
+    let order = |cand| ToHost::Resign { fault, cand };
+    on_the_leader(cell, fault, hit, order, "the deletion of its znode was answered").await
+}
+
+pub(super) async fn expire(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury {
+    let order = |cand| ToHost::Expire { fault, cand };
+    let what = "a second connection took the session over and its close was answered";
+    on_the_leader(cell, fault, hit, order, what).await
+}
+
+async fn on_the_leader(
+    cell: &Rc<LiveCell>,
+    fault: u32,
+    hit: &Hit,
+    order: impl FnOnce(u32) -> ToHost,
+    what: &str,
+) -> Injury {
+    let asked = clock::now();
+    let outcome = match hit.cands.first() {
+        None => Err("there was no leader to hit".to_owned()),
+        Some(&cand) => cell.ask(cand, fault, order(cand), AT_MOST).await,
     };
-    let (order, what) = match kind {
-        FaultKind::Resign => (ToHost::Resign { fault, cand }, "the deletion of its znode was answered"),
-        _ => (ToHost::Expire { fault, cand }, "a second connection took the session over and its close was answered"),
-    };
-    let outcome = stage.ask(cand, fault, order, AT_MOST).await;
-    (proof.from, proof.to, proof.verified, proof.evidence) = match outcome {
-        Ok((sent, answered)) => {
-            let took_us = (answered - sent) / 1_000;
-            (sent, answered, true, format!("{what} after {took_us} µs"))
-        }
-        Err(why) => (from, clock::now(), false, why),
-    };
-    Injury { proof, remedy: Remedy::None }
+    Injury { proof: Proof::of_order(what, asked, clock::now(), outcome), remedy: Remedy::None }
 }

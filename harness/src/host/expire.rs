@@ -11,7 +11,7 @@ const AT_MOST: Duration = Duration::from_secs(5);
 
 /// Takes the session over, closes it, and tells when that was sent and answered.
 pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
-    let info = seat.session.borrow().as_ref().map(|session| session.info.clone());
+    let info = seat.session.borrow().clone();
     let outcome = match info {
         Some(info) => take_over_and_close(&seat.shared.set_up.cluster, info, AT_MOST).await,
         None => Err("it has no session to expire".into()),

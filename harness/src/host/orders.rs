@@ -7,25 +7,28 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use hustings_reports::record::Event;
-use hustings_workloads::booth::Order;
+use hustings_record::Event;
+use hustings_workloads::driver::{End, FloorPart, Sessions, live, take_floor};
+use hustings_workloads::host::Order;
 use hustings_workloads::recipes::Election;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
-use crate::host::candidate::{End, live};
-use crate::host::seat::{Seat, Shared};
-use crate::host::sessions::Sessions;
-use crate::host::{expire, floor};
+use crate::host::expire;
+use crate::host::process::{HostProcess, Shared};
+use crate::host::seat::Seat;
 use crate::journal::{Journal, Owner};
-use crate::protocol::{FloorPart, FromHost, HostSetUp, Receiver, Sender, ToHost, connect};
+use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, connect};
+use crate::session::ZkSession;
 use crate::{child, clock, limits, stall};
 
 /// Messages to the coordinator that may wait; more than every candidate of a host can have under way.
 const OUTGOING_MAX: usize = 1 << 17;
 const ORDERS_MAX: usize = 8;
+/// The close of the session under which a floor was measured is waited for this long.
+const FLOOR_CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// All candidates together have this long to close their sessions once the host is told to stop.
 const STOP_AT_MOST: Duration = Duration::from_secs(12);
@@ -41,7 +44,7 @@ pub struct HostArgs {
     host: u16,
     /// How many processes were this host before
     #[arg(long, default_value_t = 0)]
-    life: u32,
+    generation: u32,
     /// Process to die with
     #[arg(long)]
     parent: u32,
@@ -56,9 +59,11 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
     let secret = std::env::var(SECRET_VARIABLE).context("a host is started by `hustings run`, not by hand")?;
     let (mut sender, mut receiver) = connect(args.coordinator).await.context("the coordinator cannot be reached")?;
-    sender.send(&FromHost::Hello { secret, host: args.host, life: args.life, pid: std::process::id() }).await?;
+    sender
+        .send(&FromHost::Hello { secret, host: args.host, generation: args.generation, pid: std::process::id() })
+        .await?;
     let Some(ToHost::SetUp(set_up)) = receiver.next().await? else { bail!("the coordinator sent no set-up") };
-    let owner = Owner { cell: set_up.cell, writer: &set_up.writer, host: Some(args.host), life: args.life };
+    let owner = Owner { cell: set_up.cell, writer: &set_up.writer, host: Some(args.host), generation: args.generation };
     let journal = match Journal::create(&set_up.segment, &owner) {
         Ok(journal) => journal,
         Err(error) => {
@@ -72,7 +77,7 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
 
 struct Host {
     shared: Rc<Shared>,
-    sessions: Rc<Sessions>,
+    sessions: Rc<Sessions<HostProcess>>,
     stop: watch::Sender<bool>,
     seats: BTreeMap<u32, (Rc<Seat>, mpsc::Sender<Order>)>,
     lives: JoinSet<End>,
@@ -98,19 +103,23 @@ impl Host {
         spawn_local(journal.clone().flush_forever());
         spawn_local(stall::watch(journal));
         spawn_local(tell_progress(shared.clone()));
-        let sessions = Rc::new(Sessions::new(shared.clone()));
+        let sessions = Rc::new(Sessions::new(
+            Rc::new(HostProcess(shared.clone())),
+            shared.set_up.sessions,
+            shared.set_up.connect_concurrency,
+        ));
         let mut host =
             Self { shared, sessions, stop, seats: BTreeMap::new(), lives: JoinSet::new(), ended: Ended::default() };
-        host.take_seats(args.life);
+        host.take_seats(args.generation);
         host
     }
 
-    fn take_seats(&mut self, life: u32) {
+    fn take_seats(&mut self, generation: u32) {
         for &(cand, group, _) in &self.shared.set_up.candidates {
             self.shared.journal.push(&Event::Candidate { t: clock::now(), cand, group });
             let (sender, orders) = mpsc::channel(ORDERS_MAX);
             let mut rng = ChaCha8Rng::seed_from_u64(self.shared.set_up.seed);
-            rng.set_stream(u64::from(cand) << 32 | u64::from(life));
+            rng.set_stream(u64::from(cand) << 32 | u64::from(generation));
             self.seats.insert(cand, (Seat::new(self.shared.clone(), cand, orders, rng), sender));
         }
     }
@@ -140,9 +149,9 @@ impl Host {
     fn obey(&mut self, message: ToHost) -> anyhow::Result<()> {
         match message {
             ToHost::SetUp(_) => bail!("set up twice"),
-            ToHost::Enrol => self.enrol()?,
+            ToHost::Enrol => self.enrol(),
             ToHost::Floor { part, samples } => {
-                spawn_local(take_floor(self.shared.clone(), part, samples));
+                spawn_local(measure_floor(self.shared.clone(), part, samples));
             }
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
@@ -174,21 +183,20 @@ impl Host {
         self.seats.get(&cand).with_context(|| format!("candidate {cand} does not sit on this host"))
     }
 
-    fn enrol(&mut self) -> anyhow::Result<()> {
+    fn enrol(&mut self) {
         let set_up = &self.shared.set_up;
-        let (recipe, step_down) = (set_up.recipe.parse()?, set_up.step_down.parse()?);
         for (cand, _, path) in &set_up.candidates {
             let election = Rc::new(Election {
                 path: path.clone(),
-                recipe,
-                step_down,
+                recipe: set_up.recipe,
+                step_down: set_up.step_down,
                 poll_interval_ms: set_up.poll_interval_ms,
                 create_missing: false,
             });
             let seat = self.seats[cand].0.clone();
-            self.lives.spawn_local(live(seat, self.sessions.clone(), election));
+            let sessions = self.sessions.clone();
+            self.lives.spawn_local(async move { live(&*seat, &sessions, &election).await });
         }
-        Ok(())
     }
 
     /// Stops every candidate, writes the last event and says farewell, all in bounded time.
@@ -263,7 +271,16 @@ async fn tell_progress(shared: Rc<Shared>) {
     }
 }
 
-async fn take_floor(shared: Rc<Shared>, part: FloorPart, samples: u32) {
-    let stamps = floor::measure(&shared.set_up, part, samples).await;
+async fn measure_floor(shared: Rc<Shared>, part: FloorPart, samples: u32) {
+    let set_up = &shared.set_up;
+    let stamps = async {
+        let session = ZkSession::connect(&set_up.cluster, Duration::from_millis(set_up.timeout_ms)).await;
+        let session = session.map_err(|error| error.to_string())?;
+        let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
+        let stamps = take_floor(&HostProcess(shared.clone()), &session, part, samples, listed).await;
+        session.close(FLOOR_CLOSE_AT_MOST).await;
+        stamps
+    };
+    let stamps = stamps.await;
     shared.tell(FromHost::FloorDone { part, stamps });
 }

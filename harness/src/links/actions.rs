@@ -10,9 +10,10 @@ use tracing::warn;
 use crate::clock;
 use crate::proxy::stats::{Disconnected, ProxyStats};
 
-use super::control::{Control, Toxic, Toxics, missing, toxics};
+use super::control::{Control, missing, toxics};
 use super::error::LinkError;
 use super::layout::Link;
+use super::toxics::{Toxic, Toxics};
 
 /// How long connections may take to go once they were told to.
 const GONE_LIMIT: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use hustings_record::Direction;
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,42 +14,9 @@ use toxiproxy_rust::client::Client;
 use toxiproxy_rust::proxy::{Proxy, ProxyPack};
 
 use super::error::LinkError;
+use super::toxics::{self, Toxic, Toxics};
 
 const HTTP_LIMIT: Duration = Duration::from_secs(5);
-
-/// Toxics of a proxy, by name.
-pub(super) type Toxics = BTreeMap<String, Toxic>;
-
-/// A toxic as asked for, or as read back, at toxicity 1.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Toxic {
-    pub(super) kind: String,
-    pub(super) stream: &'static str,
-    pub(super) attributes: BTreeMap<String, u32>,
-}
-
-impl Toxic {
-    pub(super) fn new(kind: &str, stream: &'static str, attributes: &[(&str, u32)]) -> Self {
-        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        Self { kind: kind.to_owned(), stream, attributes }
-    }
-
-    /// The name that toxiproxy_rust gives it.
-    pub(super) fn name(&self) -> String {
-        format!("{}_{}", self.kind, self.stream)
-    }
-
-    fn attribute(&self, name: &str) -> u32 {
-        self.attributes.get(name).copied().unwrap_or(0)
-    }
-}
-
-impl fmt::Display for Toxic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.stream, self.kind)?;
-        self.attributes.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
-    }
-}
 
 pub(super) struct Control {
     pub(super) api: SocketAddr,
@@ -226,7 +194,7 @@ impl Control {
 /// What a proxy bears; None if some of it is none of ours (another toxicity, or an unknown stream).
 pub(super) fn toxics(proxy: &Proxy) -> Option<Toxics> {
     let known = proxy.proxy_pack.toxics.iter().map(|pack| {
-        let stream = ["upstream", "downstream"].into_iter().find(|stream| pack.stream == *stream)?;
+        let stream = toxics::streams(Direction::Both).iter().copied().find(|stream| pack.stream == *stream)?;
         let attributes = pack.attributes.iter().map(|(name, value)| (name.clone(), *value)).collect();
         (pack.toxicity == 1.0).then(|| (pack.name.clone(), Toxic { kind: pack.r#type.clone(), stream, attributes }))
     });

@@ -6,23 +6,23 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
+use hustings_record::Direction;
 
 use crate::proxy::stats::ProxyStats;
 
-use super::control::{Control, Toxic};
+use super::actions;
+use super::control::Control;
+use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, Links, endpoints};
+use super::error::LinkError;
 use super::layout::Link;
 use super::probe::{self, Before};
 use super::receipt::{self, LinkReceipt};
-use super::{CALL_LIMIT, Direction, LinkError, Links, Slow, actions, endpoints};
+use super::toxics::{self, Toxic};
 
-/// How long a link may take to answer before a fault; one that works answers at once.
-const BEFORE_LIMIT: Duration = Duration::from_millis(500);
 /// How long a partitioned link is listened at: three times what the slowest answer took before, within these bounds.
 const SILENCE: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(1));
 /// How long connections may take to be seen closing.
 const CLOSING_LIMIT: Duration = Duration::from_millis(500);
-/// How long a healed link may take to answer.
-const HEALED_LIMIT: Duration = Duration::from_secs(2);
 
 impl Links {
     /// Lets nothing pass, and tells nobody.
@@ -36,18 +36,13 @@ impl Links {
         let mut before = probe::before(&endpoints, &self.question, BEFORE_LIMIT).await;
         self.remember(&links, before.iter().map(|b| b.answer.came()));
         let (kind, attributes): (_, &[_]) = if self.embedded { ("hold", &[]) } else { ("timeout", &[("timeout", 0)]) };
-        let toxics: Vec<_> = direction.streams().iter().map(|way| Toxic::new(kind, way, attributes)).collect();
+        let toxics: Vec<_> = toxics::streams(direction).iter().map(|way| Toxic::new(kind, way, attributes)).collect();
         let bracket = self.inject("partition", &links, toxics.clone()).await?;
         let looked = self.look_for_silence(&links, &mut before).await;
         match looked {
             Ok((seen, limit)) => Ok(receipt::partition(bracket, (kind, direction), &before, &seen, limit)),
             Err(error) => {
-                let take_back = move |controls: &mut Vec<Control>| {
-                    actions::take_back(controls, &links, &toxics);
-                    Ok(())
-                };
-                // The first error is the one to tell.
-                let _ = self.caller.call("take the partition back", CALL_LIMIT, take_back).await;
+                self.take_back(links, toxics).await;
                 Err(error)
             }
         }
@@ -114,22 +109,7 @@ impl Links {
         Ok(receipt::disconnect(bracket, gone, &before, &closed, &after))
     }
 
-    /// Makes the links slow.
-    ///
-    /// # Errors
-    /// As for a partition.
-    pub async fn slow(&self, hosts: &[u16], slow: Slow) -> Result<LinkReceipt, LinkError> {
-        let links = self.layout().links(hosts)?;
-        let endpoints = endpoints(&links);
-        let before = probe::round_trips(&endpoints, &self.question, BEFORE_LIMIT).await;
-        self.remember(&links, before.iter().map(Option::is_some));
-        let bracket = self.inject("slow", &links, slow.toxics()).await?;
-        let limit = Duration::from_millis(u64::from(slow.latency_ms) + u64::from(slow.jitter_ms)) + HEALED_LIMIT;
-        let during = probe::round_trips(&endpoints, &self.question, limit).await;
-        Ok(receipt::slow(bracket, slow, self.question.len(), &before, &during))
-    }
-
-    async fn inject(
+    pub(super) async fn inject(
         &self,
         what: &'static str,
         links: &[Link],
@@ -138,6 +118,15 @@ impl Links {
         let links = links.to_vec();
         let inject = move |controls: &mut Vec<Control>| actions::inject(controls, &links, &toxics);
         self.caller.call(what, CALL_LIMIT, inject).await
+    }
+
+    /// Takes back what was injected, as far as that is possible: the first error is the one to tell.
+    pub(super) async fn take_back(&self, links: Vec<Link>, toxics: Vec<Toxic>) {
+        let take_back = move |controls: &mut Vec<Control>| {
+            actions::take_back(controls, &links, &toxics);
+            Ok(())
+        };
+        let _ = self.caller.call("take the fault back", CALL_LIMIT, take_back).await;
     }
 
     async fn counters(&self, links: &[Link]) -> Result<Option<Vec<ProxyStats>>, LinkError> {
@@ -149,7 +138,7 @@ impl Links {
         self.caller.call("read the counters", CALL_LIMIT, count).await.map(Some)
     }
 
-    fn remember(&self, links: &[Link], answered: impl Iterator<Item = bool>) {
+    pub(super) fn remember(&self, links: &[Link], answered: impl Iterator<Item = bool>) {
         let mut known = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(links.iter().map(|link| link.name.clone()).zip(answered));
     }

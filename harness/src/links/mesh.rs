@@ -6,15 +6,18 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use hustings_record::Direction;
+
 use crate::clock;
 
-use super::CALL_LIMIT;
 use super::actions;
 use super::caller::Caller;
-use super::control::{Control, Toxic};
+use super::control::Control;
+use super::driver::CALL_LIMIT;
 use super::error::LinkError;
 use super::fleet::Fleet;
 use super::layout::Link;
+use super::toxics::{self, Toxic};
 
 /// How long a follower that is refused tries to reach its new leader (five times, 100 ms apart). A link cannot refuse it, and
 /// tries in its place: a follower that was hung up on would look for another leader at once.
@@ -147,8 +150,8 @@ impl Mesh {
 }
 
 /// What keeps a link from carrying anything.
-fn holds() -> [Toxic; 2] {
-    ["upstream", "downstream"].map(|stream| Toxic::new("hold", stream, &[]))
+fn holds() -> Vec<Toxic> {
+    toxics::streams(Direction::Both).iter().map(|stream| Toxic::new("hold", stream, &[])).collect()
 }
 
 /// When they were counted, and the bytes that have passed on these links so far, both ways.

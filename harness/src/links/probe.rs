@@ -9,8 +9,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Probes of a round trip: the quickest of them counts, since noise only adds.
-const ROUNDS: usize = 3;
 /// Pause between two questions to a link that does not answer.
 const AGAIN: Duration = Duration::from_millis(10);
 
@@ -40,6 +38,20 @@ impl Answer {
 pub(super) struct Before {
     pub(super) answer: Answer,
     pub(super) standing: Option<TcpStream>,
+}
+
+/// What probes of a link took.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timing {
+    /// Round trips of small questions, with the bytes of the answer.
+    pub(super) rounds: Vec<(Duration, usize)>,
+    /// The same each way by itself; empty where the proxy does not tell.
+    pub(super) up: Vec<Duration>,
+    pub(super) down: Vec<Duration>,
+    /// A long question, until the server had all of it and hung up.
+    pub(super) long_up: Option<Flow>,
+    /// A long answer, as far as it was read.
+    pub(super) long_down: Option<Flow>,
 }
 
 /// Asks on a new connection.
@@ -92,21 +104,36 @@ pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], questio
     .await
 }
 
-/// The quickest round trip of every link, and the length of the answer.
-pub(super) async fn round_trips(
-    endpoints: &[SocketAddr],
-    question: &[u8],
-    limit: Duration,
-) -> Vec<Option<(Duration, usize)>> {
-    join_all(endpoints.iter().map(|endpoint| async {
-        let answers = join_all((0..ROUNDS).map(|_| ask(*endpoint, question, limit))).await;
-        let came = answers.into_iter().filter_map(|answer| match answer {
-            Answer::Came(after, bytes) => Some((after, bytes)),
-            _ => None,
-        });
-        came.min()
-    }))
-    .await
+/// How much came in how long, from the sending of a question to the last byte of its answer or the end of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) bytes: usize,
+    pub(super) took: Duration,
+}
+
+/// Sends a question on a new connection and reads until the other side hangs up: for `limit` until anything happens, and for
+/// `reading` from then on. `None`: nobody was there, or nothing happened.
+pub(super) async fn flow(endpoint: SocketAddr, question: &[u8], limit: Duration, reading: Duration) -> Option<Flow> {
+    let mut stream = timeout(limit, connect(endpoint)).await.ok()??;
+    let asked = Instant::now();
+    // A server that has hung up already is seen below.
+    let _ = timeout(limit, stream.write_all(question)).await.ok()?;
+    let mut answer = [0; 4_096];
+    let mut bytes = 0;
+    let mut took = None;
+    let mut until = asked + limit;
+    while let Ok(read) = timeout(until.saturating_duration_since(Instant::now()), stream.read(&mut answer)).await {
+        let now = Instant::now();
+        if took.is_none() {
+            until = now + reading;
+        }
+        took = Some(now - asked);
+        match read {
+            Ok(0) | Err(_) => break,
+            Ok(n) => bytes += n,
+        }
+    }
+    took.map(|took| Flow { bytes, took })
 }
 
 async fn connect(endpoint: SocketAddr) -> Option<TcpStream> {

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use hustings_record::Direction;
+use hustings_workloads::faults::Slow;
+
 use crate::proxy::stats::ProxyStats;
 
 use super::actions::{Bracket, Gone};
-use super::probe::{Answer, Before};
-use super::{Direction, Slow};
+use super::probe::{Answer, Before, Flow, Timing};
+use super::toxics::{spelled, toxiproxy_rate};
 
 /// The proof that a fault took effect on links, or the lack of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +82,9 @@ pub(super) fn partition(
         _ => "NOT in effect although the proxy says so: ",
     };
     let evidence = format!(
-        "{judgement}{toxic} ({direction}) read back on {links} links; {answered} of them answered before; in {} ms {leaks} \
+        "{judgement}{toxic} ({}) read back on {links} links; {answered} of them answered before; in {} ms {leaks} \
          answers came to {} questions on old and {} on new connections; {counters}",
+        spelled(direction),
         limit.as_millis(),
         seen.old.len(),
         seen.new.len(),
@@ -136,52 +140,142 @@ pub(super) fn disconnect(
     LinkReceipt::new(bracket, verified, evidence)
 }
 
-/// The quickest round trip of a link, and the length of the answer.
-pub(super) type RoundTrip = Option<(Duration, usize)>;
-
 /// Growth below this many milliseconds cannot be told from noise.
 const VISIBLE_MS: f64 = 2.0;
+/// A way that was to be left alone is held against the slowness of the other one only where that is far above noise.
+const PLAIN_MS: f64 = 20.0;
 
-/// Verified: on every link that answered before, the quickest round trip grew by at least half of the least that the toxics
-/// must add. Half, since the earlier figure is noisy too; a proxy that does nothing adds nothing.
-pub(super) fn slow(
-    bracket: Bracket,
-    slow: Slow,
-    question: usize,
-    before: &[RoundTrip],
-    during: &[RoundTrip],
-) -> LinkReceipt {
-    let least_ms = |answer: usize| {
-        let line = if slow.rate_kb == 0 { 0.0 } else { (question + answer) as f64 / f64::from(slow.rate_kb) };
-        f64::from(slow.latency_ms.saturating_sub(slow.jitter_ms)) + line
-    };
-    let mut answered = 0;
-    let mut grown = Vec::new();
-    let mut wanted = 0.0_f64;
-    for (before, during) in before.iter().zip(during) {
-        let Some((first, bytes)) = before else { continue };
-        answered += 1;
-        wanted = wanted.max(least_ms(*bytes));
-        if let Some((second, _)) = during {
-            grown.push(millis(*second) - millis(*first));
+/// What was to be seen of slow links, and what was seen.
+#[derive(Default)]
+struct Sight {
+    words: Vec<String>,
+    visible: bool,
+    wrong: bool,
+}
+
+impl Sight {
+    /// Holds what was seen against at least half of what is due: half, since the figure before the fault is noisy too; a proxy
+    /// that does nothing adds nothing.
+    fn hold(&mut self, what: &str, seen_ms: f64, due_ms: f64) {
+        if due_ms < VISIBLE_MS {
+            return;
+        }
+        self.visible = true;
+        self.wrong |= seen_ms.is_nan() || seen_ms < due_ms / 2.0;
+        self.words.push(format!("{what} {seen_ms:.1} ms ({due_ms:.1} due)"));
+    }
+
+    /// A way that is not to be slow.
+    fn spare(&mut self, what: &str, seen_ms: f64, other_ms: f64) {
+        if other_ms >= PLAIN_MS {
+            self.wrong |= seen_ms > other_ms / 2.0;
+            self.words.push(format!("{what} {seen_ms:.1} ms (none due)"));
         }
     }
-    let least_seen = grown.iter().copied().fold(f64::INFINITY, f64::min);
-    let visible = wanted >= VISIBLE_MS;
-    let verified = answered > 0 && grown.len() == answered && visible && least_seen >= wanted / 2.0;
-    let judgement = match (answered, visible, verified) {
+}
+
+/// Verified: every toxic was read back, and on every link that answered before, what probes can show of it was seen: the
+/// quickest ones later by the least that the toxics must add, each way by itself where the proxy tells; apart by a quarter of
+/// the jitter at least; long ones as much later as a line of this rate needs. What is too small to show is read back only.
+pub(super) fn slow(bracket: Bracket, how: &Slow, question: usize, before: &[Timing], during: &[Timing]) -> LinkReceipt {
+    let pairs: Vec<_> = before.iter().zip(during).filter(|(before, _)| !before.rounds.is_empty()).collect();
+    let answer = pairs.iter().flat_map(|(before, _)| &before.rounds).map(|round| round.1).min().unwrap_or(0);
+    let (up, down) = (due(how, Direction::Up, question), due(how, Direction::Down, answer));
+    let least = |of: &dyn Fn(&Timing, &Timing) -> f64| {
+        pairs.iter().map(|(before, during)| of(before, during)).fold(f64::INFINITY, nan_or_less)
+    };
+    let rounds = |timing: &Timing| timing.rounds.iter().map(|round| round.0).collect::<Vec<_>>();
+    let mut sight = Sight::default();
+    let told = pairs.iter().all(|(_, during)| !during.up.is_empty());
+    let up_ms = least(&|before, during| grown(&before.up, &during.up));
+    let down_ms = least(&|before, during| grown(&before.down, &during.down));
+    if told && how.latency_ms > 0 {
+        sight.hold("up later by", up_ms, up.least_ms);
+        sight.hold("down later by", down_ms, down.least_ms);
+        match how.direction {
+            Direction::Up => sight.spare("down later by", down_ms, up.least_ms),
+            Direction::Down => sight.spare("up later by", up_ms, down.least_ms),
+            Direction::Both => {}
+        }
+    }
+    let round_ms = least(&|before, during| grown(&rounds(before), &rounds(during)));
+    sight.hold("the round trip later by", round_ms, up.least_ms + down.least_ms);
+    let apart_ms = least(&|_, during| apart(&rounds(during)));
+    sight.hold("round trips apart by", apart_ms, up.jitter_ms.max(down.jitter_ms) / 2.0);
+    if how.rate_kb.is_some() {
+        flows(&mut sight, how, &pairs);
+    }
+    let verified = !pairs.is_empty() && sight.visible && !sight.wrong;
+    let judgement = match (pairs.len(), sight.visible, verified) {
         (0, ..) => "nothing is proven, for no link answered before: ",
         (_, false, _) => "nothing is proven, for a probe cannot show so small an effect: ",
         (_, _, false) => "NOT in effect although the proxy says so: ",
-        _ => "",
+        (_, _, true) => "",
     };
-    let seen = if grown.is_empty() { "no answer".to_owned() } else { format!("{least_seen:.1} ms or more") };
+    let rate = toxiproxy_rate(how).map(|rate| format!(" (as {rate} KB/s of 1,000 bytes)")).unwrap_or_default();
     let evidence = format!(
-        "{judgement}{slow} read back on {} links; the round trip of the {answered} that answered before grew by {seen}, {wanted:.1} ms \
-         at least were due",
+        "{judgement}{how}{rate} read back on {} links; at least, on the {} that answered before: {}",
         before.len(),
+        pairs.len(),
+        if sight.words.is_empty() { "nothing to see".to_owned() } else { sight.words.join(", ") },
     );
     LinkReceipt::new(bracket, verified, evidence)
+}
+
+/// What of a slow link probes can see one way, in milliseconds.
+struct Due {
+    least_ms: f64,
+    jitter_ms: f64,
+}
+
+/// What is due of a message of so many bytes, one way.
+fn due(how: &Slow, way: Direction, bytes: usize) -> Due {
+    match acts(how, way) {
+        true => Due { least_ms: how.least_ms(bytes), jitter_ms: how.jitter_ms as f64 },
+        false => Due { least_ms: 0.0, jitter_ms: 0.0 },
+    }
+}
+
+fn acts(how: &Slow, way: Direction) -> bool {
+    if way.is_up() { how.direction.is_up() } else { how.direction.is_down() }
+}
+
+/// How much longer long questions and answers took, on the link on which it is furthest from what is due.
+fn flows(sight: &mut Sight, how: &Slow, pairs: &[(&Timing, &Timing)]) {
+    type Of = fn(&Timing) -> Option<Flow>;
+    let both: [(Direction, &str, Of); 2] =
+        [(Direction::Up, "up", |timing| timing.long_up), (Direction::Down, "down", |timing| timing.long_down)];
+    for (way, name, of) in both {
+        if !acts(how, way) {
+            continue;
+        }
+        let one = |(before, during): &(&Timing, &Timing)| {
+            let (first, second) = (of(before), of(during));
+            let bytes = second.map_or_else(|| first.map_or(0, |flow| flow.bytes), |flow| flow.bytes);
+            let line_ms = Slow { latency_ms: 0, ..how.clone() }.least_ms(bytes);
+            let seen = first.zip(second).map_or(f64::NAN, |(first, second)| millis(second.took) - millis(first.took));
+            (seen, line_ms, bytes)
+        };
+        let share = |(seen, due, _): &(f64, f64, usize)| if seen.is_nan() { f64::NEG_INFINITY } else { seen / due };
+        if let Some((seen, due, bytes)) = pairs.iter().map(one).min_by(|a, b| share(a).total_cmp(&share(b))) {
+            sight.hold(&format!("{bytes} B {name} later by"), seen, due);
+        }
+    }
+}
+
+/// By how many milliseconds the quickest one is later; NaN without both.
+fn grown(before: &[Duration], during: &[Duration]) -> f64 {
+    let least = |all: &[Duration]| all.iter().min().copied();
+    least(before).zip(least(during)).map_or(f64::NAN, |(first, second)| millis(second) - millis(first))
+}
+
+/// From the quickest to the slowest, in milliseconds.
+fn apart(all: &[Duration]) -> f64 {
+    all.iter().max().zip(all.iter().min()).map_or(f64::NAN, |(most, least)| millis(*most) - millis(*least))
+}
+
+fn nan_or_less(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
 }
 
 fn millis(time: Duration) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_reports::record::Touch;
+use hustings_record::Touch;
 
 use crate::proxy::stats::{ProxyStats, unhex};
 

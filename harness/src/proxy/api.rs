@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::registry::{Change, Registry, Wish};
-use super::relay::Extent;
+use super::registry::{Change, ProxyRequest, Registry};
+use super::shared::Extent;
 
 /// The release of Toxiproxy whose API this is.
 const SPEAKS: &str = "2.12.0";
@@ -88,9 +88,9 @@ async fn reset(State(registry): State<Registry>) -> Answer {
 }
 
 async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
-    let wishes: Vec<Wish> = read(&body)?;
+    let requests: Vec<ProxyRequest> = read(&body)?;
     let mut all = registry.0.lock().await;
-    let names = all.populate(wishes).await?;
+    let names = all.populate(requests).await?;
     let views = names.iter().map(|name| all.get(name).map(|relay| relay.view())).collect::<Result<Vec<_>, _>>()?;
     Ok(show(StatusCode::CREATED, json!({ "proxies": views })))
 }
@@ -102,9 +102,9 @@ async fn proxies(State(registry): State<Registry>) -> Answer {
 }
 
 async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> Answer {
-    let wish: Wish = read(&body)?;
+    let request: ProxyRequest = read(&body)?;
     let mut all = registry.0.lock().await;
-    let relay = all.create(wish).await?;
+    let relay = all.create(request).await?;
     Ok(show(StatusCode::CREATED, relay.view()))
 }
 

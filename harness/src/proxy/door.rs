@@ -8,14 +8,23 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::BACKLOG;
+/// Connections that may wait to be accepted, on every port.
+const BACKLOG: u32 = 4096;
 
 /// A connection over loopback stands at once, or the queue is full.
 const FILL_LIMIT: Duration = Duration::from_millis(20);
 /// A queue of length 0 takes one connection; another may have gone before ours.
 const FILLERS_MAX: usize = 3;
+
+/// Binds and listens, with a backlog that takes a whole host's reconnects at once.
+pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// A shut port. Open it again with [`open`](Self::open).
 pub(super) struct Door {

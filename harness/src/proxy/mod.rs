@@ -10,6 +10,7 @@
 //! either direction no connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold
 //! hits only some connections (toxicity below 1), those are made and reach their upstream when it ends. Timers have a resolution of about 1 ms.
 
+mod active_toxic;
 mod api;
 mod connection;
 mod counters;
@@ -20,7 +21,8 @@ mod pipeline;
 mod pump;
 mod registry;
 mod relay;
-mod stage;
+mod serve;
+mod shared;
 pub mod stats;
 mod toxic;
 
@@ -28,13 +30,10 @@ use std::io;
 use std::net::SocketAddr;
 
 use axum::serve::ListenerExt as _;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tracing::debug;
 
 use registry::Registry;
-
-/// Connections that may wait to be accepted, on every port.
-const BACKLOG: u32 = 4096;
 
 /// What the proxy is told at its start.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +61,7 @@ impl Server {
     /// # Errors
     /// The address cannot be bound (taken, not local, not allowed).
     pub fn bind(options: Options) -> io::Result<Self> {
-        Ok(Self { listener: listen(options.listen)?, options })
+        Ok(Self { listener: door::listen(options.listen)?, options })
     }
 
     /// Where the API listens.
@@ -87,12 +86,4 @@ impl Server {
         });
         axum::serve(listener, router).await
     }
-}
-
-/// Binds and listens, with a backlog that takes a whole host's reconnects at once.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }

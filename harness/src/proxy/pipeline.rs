@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stage::{Fate, Item, Stage, Step};
+use super::active_toxic::{ActiveToxic, Fate, Item, Step};
 use super::toxic::{Kind, Stream, Toxic};
 
 /// Bytes and items that may wait in one direction of one connection while toxics act on it.
@@ -55,7 +55,7 @@ impl Chain {
 pub(super) struct Pipeline {
     connection: u64,
     seed: u64,
-    stages: Vec<Stage>,
+    active: Vec<ActiveToxic>,
     ready: VecDeque<Item>,
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Turn {
 
 impl Pipeline {
     pub(super) fn new(connection: u64, seed: u64) -> Self {
-        Self { connection, seed, stages: Vec::new(), ready: VecDeque::new() }
+        Self { connection, seed, active: Vec::new(), ready: VecDeque::new() }
     }
 
     /// Takes over a changed chain. Err: a toxic that went closes the connection.
     pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), Fate> {
-        let mut old = std::mem::take(&mut self.stages);
+        let mut old = std::mem::take(&mut self.active);
         let mut fate = Ok(());
         while let Some(mut gone) =
             old.iter().rposition(|s| toxics.iter().all(|t| t.serial != s.toxic.serial)).map(|at| (at, old.remove(at)))
@@ -84,18 +84,18 @@ impl Pipeline {
                 fate = Err(Fate::Close);
             }
             // What waited in it goes on right behind what waits in front of it.
-            let next = old.get_mut(gone.0).map_or(&mut self.ready, |stage| &mut stage.queue);
+            let next = old.get_mut(gone.0).map_or(&mut self.ready, |active| &mut active.queue);
             next.append(&mut gone.1.queue);
         }
         for toxic in toxics {
-            let known = old.iter().position(|stage| stage.toxic.serial == toxic.serial);
-            self.stages.push(match known.map(|at| old.remove(at)) {
-                None => Stage::new(Arc::clone(toxic), self.connection, self.seed, now),
-                Some(mut stage) => {
-                    if !Arc::ptr_eq(&stage.toxic, toxic) {
-                        stage.update(Arc::clone(toxic), self.connection, self.seed);
+            let known = old.iter().position(|active| active.toxic.serial == toxic.serial);
+            self.active.push(match known.map(|at| old.remove(at)) {
+                None => ActiveToxic::new(Arc::clone(toxic), self.connection, self.seed, now),
+                Some(mut known) => {
+                    if !Arc::ptr_eq(&known.toxic, toxic) {
+                        known.update(Arc::clone(toxic), self.connection, self.seed);
                     }
-                    stage
+                    known
                 }
             });
         }
@@ -104,17 +104,17 @@ impl Pipeline {
 
     /// Whether everything stands still.
     pub(super) fn held(&self) -> bool {
-        self.stages.iter().any(|stage| stage.hits && matches!(stage.toxic.kind, Kind::Hold(_)))
+        self.active.iter().any(|active| active.hits && matches!(active.toxic.kind, Kind::Hold(_)))
     }
 
     /// No toxic and nothing waiting: bytes may go straight through.
     pub(super) fn is_clear(&self) -> bool {
-        self.stages.is_empty() && self.ready.is_empty()
+        self.active.is_empty() && self.ready.is_empty()
     }
 
     /// Whether more may be read. Without toxics only once all that was read is written.
     pub(super) fn has_room(&self) -> bool {
-        if self.stages.is_empty() {
+        if self.active.is_empty() {
             return self.ready.is_empty();
         }
         let (items, bytes) = self.waiting();
@@ -127,23 +127,23 @@ impl Pipeline {
     }
 
     fn waiting(&self) -> (usize, usize) {
-        let queues = self.stages.iter().map(|stage| &stage.queue).chain([&self.ready]);
+        let queues = self.active.iter().map(|active| &active.queue).chain([&self.ready]);
         queues.flatten().fold((0, 0), |(items, bytes), item| (items + 1, bytes + item.bytes()))
     }
 
     pub(super) fn push(&mut self, item: Item) {
-        self.stages.first_mut().map_or(&mut self.ready, |stage| &mut stage.queue).push_back(item);
+        self.active.first_mut().map_or(&mut self.ready, |active| &mut active.queue).push_back(item);
     }
 
     /// Moves everything on whose time has come.
     pub(super) fn turn(&mut self, now: u64) -> Turn {
         let mut turn = Turn::default();
-        for at in 0..self.stages.len() {
-            let (before, after) = self.stages.split_at_mut(at + 1);
-            let Some(stage) = before.last_mut() else { break };
-            let next = after.first_mut().map_or(&mut self.ready, |stage| &mut stage.queue);
+        for at in 0..self.active.len() {
+            let (before, after) = self.active.split_at_mut(at + 1);
+            let Some(active) = before.last_mut() else { break };
+            let next = after.first_mut().map_or(&mut self.ready, |active| &mut active.queue);
             while next.len() < ITEMS_MAX {
-                match stage.step(now) {
+                match active.step(now) {
                     Step::Emit(item) => next.push_back(item),
                     Step::Dropped(bytes) => turn.dropped += bytes,
                     Step::Wait(until) => {
@@ -171,8 +171,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::proxy::active_toxic::{End, What};
     use crate::proxy::greeting::tests::greeting;
-    use crate::proxy::stage::{End, What};
 
     const MS: u64 = 1_000_000;
 

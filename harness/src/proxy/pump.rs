@@ -11,10 +11,10 @@ use tokio::sync::watch;
 
 use crate::clock;
 
+use super::active_toxic::{End, Fate, Item, What};
 use super::connection::Connection;
 use super::counters::Counters;
 use super::pipeline::{Chain, Pipeline};
-use super::stage::{End, Fate, Item, What};
 use super::toxic::Stream;
 
 /// Turns of one pump before others get theirs.

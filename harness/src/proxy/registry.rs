@@ -25,7 +25,7 @@ pub(super) struct Proxies {
 
 /// A proxy as it is asked for. Its toxics, if any are named, are ignored, as Toxiproxy does.
 #[derive(Deserialize)]
-pub(super) struct Wish {
+pub(super) struct ProxyRequest {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -67,45 +67,45 @@ impl Proxies {
         self.by_name.iter()
     }
 
-    pub(super) async fn create(&mut self, wish: Wish) -> Result<&Relay, ApiError> {
-        let wish = wish.checked("")?;
-        if self.by_name.contains_key(&wish.name) {
+    pub(super) async fn create(&mut self, request: ProxyRequest) -> Result<&Relay, ApiError> {
+        let request = request.checked("")?;
+        if self.by_name.contains_key(&request.name) {
             return Err(ApiError::proxy_exists());
         }
-        self.put(wish).await
+        self.put(request).await
     }
 
-    /// Creates all, and replaces those that listen or lead elsewhere than asked. All wishes are checked first.
-    pub(super) async fn populate(&mut self, wishes: Vec<Wish>) -> Result<Vec<String>, ApiError> {
-        let mut checked = Vec::with_capacity(wishes.len());
-        for (at, wish) in wishes.into_iter().enumerate() {
-            checked.push(wish.checked(&format!(" at proxy {}", at + 1))?);
+    /// Creates all, and replaces those that listen or lead elsewhere than asked. All requests are checked first.
+    pub(super) async fn populate(&mut self, requests: Vec<ProxyRequest>) -> Result<Vec<String>, ApiError> {
+        let mut checked = Vec::with_capacity(requests.len());
+        for (at, request) in requests.into_iter().enumerate() {
+            checked.push(request.checked(&format!(" at proxy {}", at + 1))?);
         }
         let mut names = Vec::with_capacity(checked.len());
-        for wish in checked {
-            names.push(wish.name.clone());
-            if let Some(old) = self.by_name.get_mut(&wish.name) {
-                if old.listen == wish.listen && old.upstream == wish.upstream {
-                    switch(old, wish.enabled).await?;
+        for request in checked {
+            names.push(request.name.clone());
+            if let Some(old) = self.by_name.get_mut(&request.name) {
+                if old.listen == request.listen && old.upstream == request.upstream {
+                    switch(old, request.enabled).await?;
                     continue;
                 }
                 old.stop().await;
-                self.by_name.remove(&wish.name);
+                self.by_name.remove(&request.name);
             }
-            self.put(wish).await?;
+            self.put(request).await?;
         }
         Ok(names)
     }
 
-    async fn put(&mut self, wish: Wish) -> Result<&Relay, ApiError> {
+    async fn put(&mut self, request: ProxyRequest) -> Result<&Relay, ApiError> {
         if self.by_name.len() >= PROXIES_MAX {
             return Err(ApiError::too_many("proxies", PROXIES_MAX));
         }
-        let mut relay = Relay::new(wish.name.clone(), wish.listen, wish.upstream, self.lie, self.seed);
-        if wish.enabled {
+        let mut relay = Relay::new(request.name.clone(), request.listen, request.upstream, self.lie, self.seed);
+        if request.enabled {
             relay.start().await?;
         }
-        Ok(self.by_name.entry(wish.name).insert_entry(relay).into_mut())
+        Ok(self.by_name.entry(request.name).insert_entry(relay).into_mut())
     }
 
     pub(super) async fn change(&mut self, name: &str, change: Change) -> Result<&Relay, ApiError> {
@@ -143,7 +143,7 @@ impl Proxies {
     }
 }
 
-impl Wish {
+impl ProxyRequest {
     fn checked(self, place: &str) -> Result<Self, ApiError> {
         if self.name.is_empty() {
             return Err(ApiError::missing(format!("name{place}")));
@@ -164,11 +164,11 @@ async fn switch(relay: &mut Relay, enabled: bool) -> Result<(), ApiError> {
     }
 }
 
-/// Sets `field`; true if that changed it. An empty wish changes nothing.
-fn replaced(field: &mut String, wish: String) -> bool {
-    let differs = !wish.is_empty() && *field != wish;
+/// Sets `field`; true if that changed it. An empty value changes nothing.
+fn replaced(field: &mut String, wanted: String) -> bool {
+    let differs = !wanted.is_empty() && *field != wanted;
     if differs {
-        *field = wish;
+        *field = wanted;
     }
     differs
 }

@@ -1,10 +1,8 @@
 //! One proxy: a listening port, its upstream, its toxics and its connections.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,88 +11,20 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::warn;
 
-use crate::clock;
-
-use super::connection::{Connection, lock};
-use super::counters::Counters;
-use super::door::Door;
+use super::active_toxic::Fate;
+use super::door::{self, Door};
 use super::error::ApiError;
 use super::pipeline::Chain;
-use super::stage::Fate;
-use super::stats::{ConnectionStats, Disconnected, ProxyStats};
+use super::serve::serve;
+use super::shared::{Extent, Shared, next_id};
+use super::stats::{Disconnected, ProxyStats};
 use super::toxic::{Kind, Stream, Toxic};
 
-/// Closed connections that are remembered: as many as a host may have on one link, several times over.
-const RECENT_MAX: usize = 8192;
 const TOXICS_MAX: usize = 64;
 /// A name server may take as long as it likes; who asks for a proxy does not wait for that.
 const LOOK_UP_MAX: Duration = Duration::from_secs(1);
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-
-/// Ids of connections, over all proxies of the process.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// What a proxy shares with its connections.
-pub(super) struct Shared {
-    pub(super) seed: u64,
-    chain: watch::Sender<Arc<Chain>>,
-    up: Counters,
-    down: Counters,
-    accepted: AtomicU64,
-    closed: AtomicU64,
-    failed: AtomicU64,
-    abandoned: AtomicU64,
-    forgotten: AtomicU64,
-    connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
-    recent: Mutex<VecDeque<ConnectionStats>>,
-}
-
-impl Shared {
-    pub(super) fn chain(&self) -> watch::Receiver<Arc<Chain>> {
-        self.chain.subscribe()
-    }
-
-    pub(super) fn way(&self, stream: Stream) -> &Counters {
-        match stream {
-            Stream::Upstream => &self.up,
-            Stream::Downstream => &self.down,
-        }
-    }
-
-    pub(super) fn failed(&self) {
-        self.failed.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn abandoned(&self) {
-        self.abandoned.fetch_add(1, Relaxed);
-    }
-
-    fn remember(&self, connection: &Connection) {
-        let stats = connection.stats(Some(clock::now()));
-        self.closed.fetch_add(1, Relaxed);
-        let mut recent = lock(&self.recent);
-        // One that the server never answered carried no session: a storm of them must not push the others out.
-        if stats.head.is_empty() || recent.len() >= RECENT_MAX {
-            self.forgotten.fetch_add(1, Relaxed);
-        }
-        if !stats.head.is_empty() {
-            if recent.len() >= RECENT_MAX {
-                recent.pop_front();
-            }
-            recent.push_back(stats);
-        }
-    }
-}
-
-/// Which single connections statistics list.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extent {
-    /// None at all.
-    pub(super) brief: bool,
-    /// Of the closed ones only those closed since then.
-    pub(super) closed_after: u64,
-}
 
 /// A proxy as the API shows it.
 #[derive(Serialize)]
@@ -118,20 +48,7 @@ pub(super) struct Relay {
 
 impl Relay {
     pub(super) fn new(name: String, listen: String, upstream: String, lie: bool, seed: u64) -> Self {
-        let shared = Shared {
-            seed,
-            chain: watch::Sender::default(),
-            up: Counters::default(),
-            down: Counters::default(),
-            accepted: AtomicU64::new(0),
-            closed: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            abandoned: AtomicU64::new(0),
-            forgotten: AtomicU64::new(0),
-            connections: Mutex::default(),
-            recent: Mutex::default(),
-        };
-        Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared: Arc::new(shared), lie }
+        Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared: Arc::new(Shared::new(seed)), lie }
     }
 
     pub(super) fn view(&self) -> View<'_> {
@@ -166,19 +83,13 @@ impl Relay {
             // Cancelled is what it is meant to be.
             let _ = acceptor.await;
         }
-        self.end_all(Fate::Close);
+        self.shared.end_all(Fate::Close);
     }
 
     /// Resets all connections.
     pub(super) fn disconnect(&self) -> Disconnected {
-        let reset = if self.lie { lock(&self.shared.connections).len() as u64 } else { self.end_all(Fate::Reset) };
-        Disconnected { reset, below: NEXT_ID.load(Relaxed) }
-    }
-
-    fn end_all(&self, fate: Fate) -> u64 {
-        let connections = lock(&self.shared.connections);
-        connections.values().for_each(|connection| connection.end(fate));
-        connections.len() as u64
+        let reset = if self.lie { self.shared.open() } else { self.shared.end_all(Fate::Reset) };
+        Disconnected { reset, below: next_id() }
     }
 
     pub(super) fn add_toxic(&mut self, toxic: Toxic) -> Result<&Toxic, ApiError> {
@@ -227,38 +138,11 @@ impl Relay {
             self.toxics.iter().cloned().map(Arc::new).partition(|toxic| matches!(toxic.kind, Kind::AwaitUpstream(_)));
         let (up, down) = on_data.into_iter().partition(|toxic| toxic.stream == Stream::Upstream);
         let chain = Chain { up, down, before };
-        self.shared.chain.send_replace(Arc::new(chain));
+        self.shared.publish(chain);
     }
 
     pub(super) fn stats(&self, extent: Extent) -> ProxyStats {
-        let shared = &self.shared;
-        let open = lock(&shared.connections);
-        let recent = lock(&shared.recent);
-        let [mut up, mut down] = [shared.up.stats(0), shared.down.stats(0)];
-        for [way_up, way_down] in open.values().map(|connection| connection.ways()) {
-            up.held += way_up.held;
-            down.held += way_down.held;
-        }
-        let connections = if extent.brief {
-            Vec::new()
-        } else {
-            let late = recent.iter().filter(|one| one.closed.is_some_and(|closed| closed >= extent.closed_after));
-            late.cloned().chain(open.values().map(|connection| connection.stats(None))).collect()
-        };
-        ProxyStats {
-            now: clock::now(),
-            up,
-            down,
-            open: open.len() as u64,
-            accepted: shared.accepted.load(Relaxed),
-            closed: shared.closed.load(Relaxed),
-            failed: shared.failed.load(Relaxed),
-            abandoned: shared.abandoned.load(Relaxed),
-            oldest_open: open.keys().next().copied(),
-            next_id: NEXT_ID.load(Relaxed),
-            connections,
-            forgotten: shared.forgotten.load(Relaxed),
-        }
+        self.shared.stats(extent)
     }
 }
 
@@ -276,7 +160,7 @@ async fn open(listen: &str) -> io::Result<(TcpListener, SocketAddr)> {
         .map_err(|_| too_long())??
         .next()
         .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"))?;
-    let listener = super::listen(address)?;
+    let listener = door::listen(address)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -313,18 +197,4 @@ async fn shut_out(
     let _ = chain.wait_for(|chain| !chain.holds_all()).await;
     door.open(listener)?.into_iter().for_each(&welcome);
     Ok(())
-}
-
-async fn serve(client: TcpStream, shared: Arc<Shared>, upstream: Arc<str>) {
-    if let Err(error) = client.set_nodelay(true) {
-        // The client has gone already, or its bytes would be late for a reason that is not its network's.
-        warn!(%error, "a connection was refused: its Nagle delay cannot be turned off");
-        return;
-    }
-    let connection = Arc::new(Connection::new(NEXT_ID.fetch_add(1, Relaxed), client));
-    shared.accepted.fetch_add(1, Relaxed);
-    lock(&shared.connections).insert(connection.id, Arc::clone(&connection));
-    connection.run(&shared, &upstream).await;
-    lock(&shared.connections).remove(&connection.id);
-    shared.remember(&connection);
 }

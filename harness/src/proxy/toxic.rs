@@ -166,7 +166,7 @@ pub(super) struct Toxic {
 
 /// A toxic as it is asked for. What the API does not know on this level is ignored, as Toxiproxy does.
 #[derive(Deserialize)]
-struct Wish {
+struct ToxicRequest {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -180,25 +180,28 @@ struct Wish {
 impl Toxic {
     /// Reads the body of a creation.
     pub(super) fn create(body: &[u8], serial: u64) -> Result<Self, ApiError> {
-        let wish: Wish = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
-        let stream = Stream::parse(wish.stream.as_deref().unwrap_or("downstream"))?;
-        let kind = Kind::parse(&wish.r#type, wish.attributes.unwrap_or_default())?;
-        let name =
-            if wish.name.is_empty() { format!("{}_{}", wish.r#type, stream.name()) } else { checked_name(wish.name)? };
-        Ok(Self { serial, name, stream, toxicity: share(wish.toxicity.unwrap_or(1.0))?, kind })
+        let request: ToxicRequest = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let stream = Stream::parse(request.stream.as_deref().unwrap_or("downstream"))?;
+        let kind = Kind::parse(&request.r#type, request.attributes.unwrap_or_default())?;
+        let name = if request.name.is_empty() {
+            format!("{}_{}", request.r#type, stream.name())
+        } else {
+            checked_name(request.name)?
+        };
+        Ok(Self { serial, name, stream, toxicity: share(request.toxicity.unwrap_or(1.0))?, kind })
     }
 
     /// This toxic with the toxicity and the attributes that the body names.
     pub(super) fn updated(&self, body: &[u8]) -> Result<Self, ApiError> {
-        let wish: Wish = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let request: ToxicRequest = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
         let mut shown = json!(self.kind);
         let mut attributes = match shown["attributes"].take() {
             Value::Object(attributes) => attributes,
             _ => Map::new(),
         };
-        attributes.extend(wish.attributes.unwrap_or_default());
+        attributes.extend(request.attributes.unwrap_or_default());
         let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
-        let toxicity = share(wish.toxicity.unwrap_or(self.toxicity))?;
+        let toxicity = share(request.toxicity.unwrap_or(self.toxicity))?;
         Ok(Self { toxicity, kind, ..self.clone() })
     }
 

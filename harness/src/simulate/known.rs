@@ -5,12 +5,11 @@ use std::fmt;
 use std::ops::Range;
 
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::Case;
-use hustings_workloads::simulation::script::Caught;
-use hustings_workloads::simulation::{Course, Simulation, Timing};
+use hustings_workloads::recipes::{Case, Caught};
+use hustings_workloads::simulation::{Simulation, Timing};
 
 use super::search::{EXCUSED, Found, Search, search};
-use super::trial::try_course;
+use super::trial::try_simulation;
 
 /// Seed of the simulation of a fixed schedule.
 const SEED: u64 = 1;
@@ -60,8 +59,8 @@ pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
     let (sound, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
     let against = (case.cell(sound)?, bugs);
     let fixed = |(cell, bugs): (_, Bugs)| {
-        let what = Course::Scheduled(case.schedule.to_vec());
-        try_course(&Simulation { cell, seed: SEED, timing: Timing::default(), bugs, what })
+        let schedule = Some(case.schedule.to_vec());
+        try_simulation(&Simulation { cell, seed: SEED, timing: Timing::default(), bugs, schedule })
     };
     let caught = fixed((cell.clone(), case.bugs))?.caught;
     let missed = case.caught.iter().copied().filter(|wanted| !caught.contains(wanted)).collect();

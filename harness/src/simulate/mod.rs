@@ -11,4 +11,4 @@ pub use known::{Hunted, hunt};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
 pub use search::{EXCUSED, Found, Search, Searched, of_seed, search, shrink};
-pub use trial::{Trial, try_course};
+pub use trial::{Trial, try_simulation};

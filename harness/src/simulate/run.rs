@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use hustings_reports::record::{CellInfo, LinkUse, Machine, Manifest, RunState, SCHEMA};
+use hustings_record::words::duration;
+use hustings_record::{CellInfo, EnsembleKind, LinkUse, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::{Cell, Scenario};
-use hustings_workloads::simulation::{Course, Simulation, Timing, simulate};
+use hustings_workloads::schedule::Step;
+use hustings_workloads::simulation::{Simulation, Timing, simulate};
 
 use super::recorder::Recorder;
 use crate::archive::Archive;
 use crate::clock;
-use crate::coordinator::describe;
 use crate::progress::Progress;
 
 /// What to simulate, and where to.
@@ -26,7 +27,7 @@ pub struct SimulateOptions {
     pub resolved: String,
     pub seed: u64,
     pub timing: Timing,
-    pub course: Course,
+    pub schedule: Option<Vec<Step>>,
     pub out: PathBuf,
     pub command: String,
 }
@@ -47,8 +48,8 @@ pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u6
         let (of_cell, events) = one(options, cell, &archive).with_context(|| format!("cell {name}"))?;
         archive.borrow_mut().end_cell(true)?;
         (happened, written) = (happened + of_cell, written + events);
-        let seconds = (clock::now() - began) as f64 / 1e9;
-        progress.cell_done(&format!("  {name}: simulated in {seconds:.1} s"));
+        let took = duration(clock::now() - began);
+        progress.cell_done(&format!("  {name}: simulated in {took}"));
     }
     archive.borrow_mut().update(|manifest| manifest.state = RunState::Completed)?;
     Ok((happened, written))
@@ -57,9 +58,9 @@ pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u6
 fn one(options: &SimulateOptions, cell: Cell, archive: &Rc<RefCell<Archive>>) -> anyhow::Result<(u64, u64)> {
     let files = archive.clone();
     let recorder = Rc::new(Recorder::to_files(info(&cell), move |writer| files.borrow_mut().add_segment(writer)));
-    let what = options.course.clone();
+    let schedule = options.schedule.clone();
     let simulation =
-        Simulation { cell, seed: options.seed, timing: options.timing.clone(), bugs: Bugs::default(), what };
+        Simulation { cell, seed: options.seed, timing: options.timing.clone(), bugs: Bugs::default(), schedule };
     let ran = simulate(&simulation, recorder.clone());
     anyhow::ensure!(ran.in_order, "the simulation did not come to its end");
     let events = recorder.events();
@@ -70,7 +71,7 @@ fn one(options: &SimulateOptions, cell: Cell, archive: &Rc<RefCell<Archive>>) ->
 
 /// The cell in the words of the record. Every host has a link, which costs nothing here.
 pub(super) fn info(cell: &Cell) -> CellInfo {
-    CellInfo { links: LinkUse::Embedded, ..describe::cell(cell, None) }
+    cell.info(LinkUse::Embedded, true)
 }
 
 /// Nothing in it tells one machine or one day from another.
@@ -89,15 +90,16 @@ fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
         ended_utc: None,
         folder: String::new(),
         command: options.command.clone(),
+        ensemble_kind: EnsembleKind::Simulated,
         ensemble: format!("simulated: {} servers of the model, in virtual time", scenario.ensemble.servers),
         ensemble_version: format!("model of hustings {version}"),
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
         cells_planned: cells.len() as u32,
         cells: Vec::new(),
-        warnings: vec![
-            "simulated: no server, process or network of any machine took part; times follow from assumed service times"
-                .to_owned(),
-        ],
+        warnings: vec![Warning::new(
+            WarningKind::Modelled,
+            "simulated: no server, process or network of any machine took part; times follow from assumed service times",
+        )],
     }
 }

@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hustings_reports::summary::Apart;
+use hustings_reports::summary::Excused;
 use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::Caught;
 use hustings_workloads::scenario::Cell;
-use hustings_workloads::simulation::script::{Caught, Step};
-use hustings_workloads::simulation::{Course, Simulation, chaos, smallest};
+use hustings_workloads::schedule::Step;
+use hustings_workloads::simulation::{Simulation, chaos, smallest};
 
-use super::trial::{Trial, try_course};
+use super::trial::{Trial, try_simulation};
 
 /// What random faults on top of each other may bring about in a sound recipe.
 pub const EXCUSED: [Caught; 2] = [Caught::FanOut, Caught::Unplanned];
@@ -37,8 +38,8 @@ pub struct Searched {
     pub seeds: u64,
     pub handovers: u64,
     pub events: u64,
-    /// Overlaps that nobody can promise not to be; see [`Trial::apart`].
-    pub apart: Apart,
+    /// Overlaps that nobody can promise not to be.
+    pub excused_overlaps: Excused,
     /// Seeds in which the candidates did not even come to stand.
     pub not_enrolled: u64,
     /// In the order of the seeds.
@@ -60,7 +61,7 @@ pub fn of_seed(cell: &Cell, bugs: Bugs, seed: u64, only: Option<&[usize]>) -> Si
         None => steps,
         Some(only) => only.iter().filter_map(|place| steps.get(*place).copied()).collect(),
     };
-    Simulation { cell: cell.clone(), seed, timing, bugs, what: Course::Scheduled(steps) }
+    Simulation { cell: cell.clone(), seed, timing, bugs, schedule: Some(steps) }
 }
 
 /// Searches on every core. `tell` hears now and then how many seeds are done.
@@ -112,10 +113,10 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
 impl Search {
     /// Simulates one seed. Gives what it shows besides what is excused.
     fn of(&self, seed: u64) -> anyhow::Result<(Trial, BTreeSet<Caught>)> {
-        let trial = try_course(&of_seed(&self.cell, self.bugs, seed, None))?;
+        let trial = try_simulation(&of_seed(&self.cell, self.bugs, seed, None))?;
         let mut caught: BTreeSet<Caught> = trial.caught.difference(&self.excused).copied().collect();
         if let Some((cell, bugs)) = self.against.as_ref().filter(|_| !caught.is_empty()) {
-            let other = try_course(&of_seed(cell, *bugs, seed, None))?.caught;
+            let other = try_simulation(&of_seed(cell, *bugs, seed, None))?.caught;
             caught.retain(|shown| !other.contains(shown));
         }
         Ok((trial, caught))
@@ -127,7 +128,7 @@ impl Searched {
         self.seeds += 1;
         self.handovers += trial.handovers;
         self.events += trial.events;
-        self.apart += trial.apart;
+        self.excused_overlaps += trial.excused_overlaps;
         self.not_enrolled += u64::from(!trial.enrolled);
         if !caught.is_empty() {
             self.found.push(Found { seed, caught });
@@ -138,7 +139,7 @@ impl Searched {
         self.seeds += other.seeds;
         self.handovers += other.handovers;
         self.events += other.events;
-        self.apart += other.apart;
+        self.excused_overlaps += other.excused_overlaps;
         self.not_enrolled += other.not_enrolled;
         self.found.extend(other.found);
     }
@@ -152,7 +153,7 @@ pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usi
     let all: Vec<Step> = chaos(cell, found.seed).0;
     let mut failure = None;
     let kept = smallest(&(0..all.len()).collect::<Vec<_>>(), |places: &[usize]| {
-        match try_course(&of_seed(cell, bugs, found.seed, Some(places))) {
+        match try_simulation(&of_seed(cell, bugs, found.seed, Some(places))) {
             Ok(trial) => trial.caught.intersection(&found.caught).next().is_some(),
             Err(error) => {
                 failure.get_or_insert(error);

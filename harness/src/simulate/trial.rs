@@ -1,14 +1,14 @@
-//! One simulated cell in memory, and what it shows: the report's own checkers, and what only a simulation can tell apart.
+//! One simulated cell in memory, and what it shows: the report's own checkers, and what of it a search looks for.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use hustings_record::{CellRecord, Event, Phase};
 use hustings_reports::analysis::summarise_cell;
-use hustings_reports::record::{CellRecord, Event, FaultKind};
-use hustings_reports::summary::{Apart, CellSummary};
+use hustings_reports::check::Section as _;
+use hustings_reports::summary::{CellSummary, Excused, FanOutSeen, Handovers, Leaderless, Ownership};
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::simulation::script::Caught;
+use hustings_workloads::recipes::Caught;
 use hustings_workloads::simulation::{Simulation, simulate};
 
 use super::recorder::Recorder;
@@ -20,7 +20,7 @@ pub struct Trial {
     /// What must not be.
     pub caught: BTreeSet<Caught>,
     /// Overlaps that nobody can promise not to be.
-    pub apart: Apart,
+    pub excused_overlaps: Excused,
     pub handovers: u64,
     /// Things that happened in the simulated world.
     pub events: u64,
@@ -33,7 +33,7 @@ pub struct Trial {
 ///
 /// # Errors
 /// When the simulation did not come to its end, which would be an error of the simulation.
-pub fn try_course(simulation: &Simulation) -> anyhow::Result<Trial> {
+pub fn try_simulation(simulation: &Simulation) -> anyhow::Result<Trial> {
     let recorder = Rc::new(Recorder::in_memory(info(&simulation.cell)));
     let ran = simulate(simulation, recorder.clone());
     anyhow::ensure!(ran.in_order, "the simulation did not come to its end");
@@ -44,60 +44,19 @@ pub fn try_course(simulation: &Simulation) -> anyhow::Result<Trial> {
 
 fn judge(cell: &CellRecord, events: u64) -> Trial {
     let summary = summarise_cell(cell);
-    let forced = cell
-        .events()
-        .any(|(_, event)| matches!(event, Event::Fault { kind: FaultKind::Pause | FaultKind::Expire, .. }));
-    let mut caught = BTreeSet::new();
-    let apart = summary.split_brain.apart;
-    if summary.split_brain.active.seen > apart.total() {
-        caught.insert(Caught::Overlap);
-    }
-    let unfenced = summary.writes.unfenced.seen > 0 && !forced;
-    if summary.writes.past_fence.seen > 0 || unfenced {
-        caught.insert(Caught::StaleWrite);
-    }
     let failed = |name: &str| summary.checks.iter().any(|check| check.name == name && check.verdict == Verdict::Fail);
-    if summary.leaderless.groups_at_end > 0 || failed("liveness") {
-        caught.insert(Caught::Leaderless);
-    }
-    if failed("fan-out") {
-        caught.insert(Caught::FanOut);
-    }
-    if failed("handovers") {
-        caught.insert(Caught::Unplanned);
-    }
-    let (before, after) = (Counted::at(cell, "begin"), Counted::at(cell, "end"));
-    let candidates = cell.info.groups.len() as u64 * u64::from(cell.info.candidates_per_group);
-    let lock = cell.info.recipe.parse().is_ok_and(RecipeKind::is_lock);
-    let owned = if lock { cell.info.groups.len() as u64 } else { candidates };
-    if failed("ownership") || after.ephemerals > owned {
-        caught.insert(Caught::Orphan);
-    }
-    // A candidate waits with one watch, and a leader keeps one on its own znode instead. An order that comes between question
-    // and answer may leave one more at the server, until it fires.
-    if before.known && after.watches > candidates + 1 {
-        caught.insert(Caught::Watches);
-    }
-    Trial { caught, apart, handovers: summary.handovers.completed, events, enrolled: before.known, summary }
-}
-
-/// What the servers count.
-#[derive(Default)]
-struct Counted {
-    known: bool,
-    ephemerals: u64,
-    watches: u64,
-}
-
-impl Counted {
-    fn at(cell: &CellRecord, when: &str) -> Self {
-        let metrics = cell.events().find_map(|(_, event)| match event {
-            Event::Servers { at, metrics, .. } if at == when => Some(metrics),
-            _ => None,
-        });
-        let Some(metrics) = metrics else { return Self::default() };
-        let of =
-            |name: &'static str| metrics.values().map(move |server| server.get(name).copied().unwrap_or(0.0) as u64);
-        Self { known: true, ephemerals: of("ephemerals_count").max().unwrap_or(0), watches: of("watch_count").sum() }
-    }
+    let (writes, excused_overlaps) = (&summary.writes, summary.split_brain.excused);
+    let shown = [
+        (Caught::Overlap, summary.split_brain.active.seen > excused_overlaps.total()),
+        (Caught::StaleWrite, writes.past_fence.seen > 0 || writes.unfenced.seen > writes.excused),
+        (Caught::Leaderless, summary.leaderless.groups_at_end > 0 || failed(Leaderless::NAME)),
+        (Caught::Orphan, summary.leaks.ephemerals.leaks() || failed(Ownership::NAME)),
+        (Caught::Watches, summary.leaks.watches.leaks()),
+        (Caught::FanOut, failed(FanOutSeen::NAME)),
+        (Caught::Unplanned, failed(Handovers::NAME)),
+    ];
+    let caught = shown.into_iter().filter_map(|(what, is_shown)| is_shown.then_some(what)).collect();
+    // Nothing is measured before everybody stands.
+    let enrolled = cell.events().any(|(_, event)| matches!(event, Event::Phase { phase: Phase::Measure, .. }));
+    Trial { caught, excused_overlaps, handovers: summary.handovers.completed, events, enrolled, summary }
 }

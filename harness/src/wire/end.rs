@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
-use hustings_reports::record::Nanos;
+use hustings_record::Nanos;
 use hustings_workloads::model::{Connect, SessionId};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, ServerControl};
 use hustings::workdir::WorkDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -41,7 +42,7 @@ fn curators_recipes_work_on_embedded_servers() {
 #[test]
 fn real_servers_show_the_same_to_kazoo_and_to_curator() {
     on_one_thread("real", async |work| {
-        let options = LocalOptions::new(PathBuf::from(EXE));
+        let options = LocalOptions::new(ServerOptions::of(3), PathBuf::from(EXE));
         let ensemble = LocalEnsemble::start(options, work).await.expect("servers");
         assert_eq!(bounded(&ensemble, kazoo()).await, KAZOO_TELLS);
         assert_eq!(bounded(&ensemble, curator()).await, CURATOR_TELLS);
@@ -74,7 +75,7 @@ fn source(file: &str) -> PathBuf {
 
 fn on_embedded_servers(client: Command) -> Vec<String> {
     on_one_thread("embedded", async |work| {
-        let options = EmbeddedOptions::new(PathBuf::from(EXE));
+        let options = EmbeddedOptions::new(ServerOptions::of(3), PathBuf::from(EXE));
         let ensemble = EmbeddedEnsemble::start(options, work).await.expect("servers");
         let told = bounded(&ensemble, client).await;
         ensemble.stop().await.expect("stopped");

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::workdir::WorkDir;
 
 /// Runs a test on so many servers.
@@ -17,7 +18,8 @@ fn on_servers(servers: u32, tick_ms: u64, test: impl AsyncFnOnce(&EmbeddedEnsemb
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "embedded").expect("a folder");
         let exe = PathBuf::from(env!("CARGO_BIN_EXE_hustings"));
-        let options = EmbeddedOptions { servers, tick_ms, sync_limit: Some(4), ..EmbeddedOptions::new(exe) };
+        let servers = ServerOptions { tick_ms, sync_limit: Some(4), ..ServerOptions::of(servers) };
+        let options = EmbeddedOptions::new(servers, exe);
         let ensemble = EmbeddedEnsemble::start(options, &work).await.expect("servers");
         test(&ensemble).await;
         ensemble.check_alive().await.expect("it lives");

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use hustings::ensemble::EnsembleError;
 use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use tokio::time::timeout;
 
 use super::support::{Run, everything_of, options};
@@ -71,7 +72,8 @@ fn a_free_port_and_a_taken_one() -> (u16, TcpListener) {
 async fn sizes_and_ticks_that_make_no_ensemble_are_refused() {
     let run = Run::new("sizes");
     assert!(matches!(run.fails(options(2)).await, EnsembleError::BadSize(2)));
-    assert!(matches!(run.fails(DockerOptions { tick_ms: 0, ..options(1) }).await, EnsembleError::BadTick(0)));
+    let no_tick = DockerOptions::new(ServerOptions { tick_ms: 0, ..ServerOptions::of(1) });
+    assert!(matches!(run.fails(no_tick).await, EnsembleError::BadTick(0)));
 }
 
 #[test]

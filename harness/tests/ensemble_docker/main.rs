@@ -17,7 +17,7 @@ async fn three_servers_serve_count_and_leave_nothing_behind() {
     let begin = Instant::now();
     let ensemble = run.start(options(3)).await;
     println!("served after {:?}: {}", begin.elapsed(), ensemble.describe());
-    assert_eq!(ensemble.kind(), "docker");
+    assert_eq!(ensemble.kind(), hustings_record::EnsembleKind::Docker);
     assert!(ensemble.version().starts_with("3."), "{}", ensemble.version());
     assert!(ensemble.describe().contains("chosen because"), "{}", ensemble.describe());
     create(&ensemble, 1, "/told").await;

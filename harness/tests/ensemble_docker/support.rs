@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
 use hustings::workdir::WorkDir;
 use tokio::time::{Instant, sleep, timeout};
@@ -14,7 +15,7 @@ pub(crate) const WITHIN: Duration = Duration::from_secs(90);
 
 /// Of the images that the environment names. Without an engine or the images, starting fails, and the test with it.
 pub(crate) fn options(servers: u32) -> DockerOptions {
-    DockerOptions { servers, ..DockerOptions::new() }
+    DockerOptions::new(ServerOptions::of(servers))
 }
 
 /// An id that no other test run has.

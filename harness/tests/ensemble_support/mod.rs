@@ -4,12 +4,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hustings::ensemble::local::LocalOptions;
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::procfs::ProcessId;
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
 
 pub(crate) fn options(servers: u32) -> LocalOptions {
-    LocalOptions { servers, ..LocalOptions::new(PathBuf::from(EXE)) }
+    with(ServerOptions::of(servers))
+}
+
+pub(crate) fn with(servers: ServerOptions) -> LocalOptions {
+    LocalOptions::new(servers, PathBuf::from(EXE))
 }
 
 /// Waits until none of the processes lives; false if one still does after a time that no machine needs.

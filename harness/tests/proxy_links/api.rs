@@ -14,15 +14,15 @@ fn error(answer: &(u16, Value)) -> (u16, u64, &str) {
 #[test]
 fn proxies_are_created_shown_changed_and_deleted_with_toxiproxys_statuses() {
     let proxy = Proxy::start(&[]);
-    let wish = r#"{"name":"a","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
-    let (status, made) = proxy.call("POST", "/proxies", wish);
+    let request = r#"{"name":"a","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
+    let (status, made) = proxy.call("POST", "/proxies", request);
     assert_eq!(status, 201);
     assert_ne!(made["listen"], "127.0.0.1:0", "the port is resolved");
     let shown = json!({"name":"a","listen":made["listen"],"upstream":"127.0.0.1:1","enabled":true,"toxics":[]});
     assert_eq!(made, shown);
     assert_eq!(proxy.call("GET", "/proxies/a", ""), (200, shown.clone()));
     assert_eq!(proxy.call("GET", "/proxies", ""), (200, json!({ "a": shown })));
-    assert_eq!(error(&proxy.call("POST", "/proxies", wish)), (409, 409, "proxy already exists"));
+    assert_eq!(error(&proxy.call("POST", "/proxies", request)), (409, 409, "proxy already exists"));
     assert_eq!(error(&proxy.call("POST", "/proxies", r#"{"name":"b"}"#)).0, 400);
     assert_eq!(error(&proxy.call("POST", "/proxies", r#"{"upstream":"b"}"#)).2, "missing required field: name");
     assert_eq!(error(&proxy.call("GET", "/proxies/b", "")), (404, 404, "proxy not found"));
@@ -66,8 +66,8 @@ fn toxics_have_toxiproxys_names_defaults_and_statuses() {
         ("plain_greeting", json!({})),
         ("await_upstream", json!({"timeout":1})),
     ] {
-        let wish = json!({"name":format!("my {kind}"),"type":kind,"stream":"upstream","attributes":attributes});
-        let (status, made) = proxy.call("POST", at, &wish.to_string());
+        let request = json!({"name":format!("my {kind}"),"type":kind,"stream":"upstream","attributes":attributes});
+        let (status, made) = proxy.call("POST", at, &request.to_string());
         assert_eq!((status, &made["attributes"]), (200, &attributes), "{made}");
         assert_eq!(proxy.call("DELETE", &format!("{at}/my%20{kind}"), "").0, 204);
     }
@@ -82,7 +82,7 @@ fn toxics_have_toxiproxys_names_defaults_and_statuses() {
 fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
     let proxy = Proxy::start(&[]);
     proxy.link("127.0.0.1:1".parse().unwrap());
-    for wish in [
+    for request in [
         r#"{"type":"unknown"}"#,
         r#"{}"#,
         r#"{"type":"latency","stream":"sideways"}"#,
@@ -102,8 +102,8 @@ fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
         "[]",
         "{\"type\":",
     ] {
-        let answer = proxy.call("POST", "/proxies/link/toxics", wish);
-        assert_eq!((answer.0, error(&answer).1), (400, 400), "{wish}: {answer:?}");
+        let answer = proxy.call("POST", "/proxies/link/toxics", request);
+        assert_eq!((answer.0, error(&answer).1), (400, 400), "{request}: {answer:?}");
     }
     assert_eq!(proxy.call("GET", "/proxies/link/toxics", "").1, json!([]));
     assert_eq!(proxy.call("PATCH", "/proxies/link", r#"{"enabled":"no"}"#).0, 400);
@@ -138,8 +138,8 @@ fn a_taken_port_is_an_error_that_names_it() {
     let proxy = Proxy::start(&[]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let wish = json!({"name":"a","listen":address,"upstream":"127.0.0.1:1"});
-    let answer = proxy.call("POST", "/proxies", &wish.to_string());
+    let request = json!({"name":"a","listen":address,"upstream":"127.0.0.1:1"});
+    let answer = proxy.call("POST", "/proxies", &request.to_string());
     assert_eq!(answer.0, 500);
     assert!(error(&answer).2.contains(&address), "{answer:?}");
     assert_eq!(proxy.call("GET", "/proxies/a", "").0, 404);

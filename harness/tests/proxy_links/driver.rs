@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hustings::links::{Direction, External, LinkError, LinkReceipt, Links, Slow};
+use hustings::links::{External, LinkError, LinkReceipt, Links};
+use hustings_record::Direction;
+use hustings_workloads::faults::Slow;
 
 use super::support::*;
 
@@ -84,10 +86,10 @@ async fn touches_are_the_last_bytes_that_went_up() {
 #[tokio::test]
 async fn slow_links_are_seen_to_be_slow_and_then_quick_again() {
     let links = embedded(1, 1, false).await;
-    let slow = Slow { latency_ms: 401, jitter_ms: 10, rate_kb: 50 };
-    seen(&links.slow(&[0], slow).await.unwrap());
+    let slow = Slow { latency_ms: 201, jitter_ms: 10, rate_kb: Some(50), direction: Direction::Both };
+    seen(&links.slow(&[0], &slow).await.unwrap());
     seen(&links.heal(&[0]).await.unwrap());
-    let tiny = links.slow(&[0], Slow { rate_kb: 1_000_000, ..Slow::default() }).await.unwrap();
+    let tiny = links.slow(&[0], &Slow { rate_kb: Some(10_000_000), ..Slow::default() }).await.unwrap();
     assert!(!tiny.verified && tiny.evidence.starts_with("nothing is proven"), "{tiny:?}");
 }
 
@@ -109,7 +111,14 @@ async fn a_lying_proxy_is_noticed() {
         unseen(&links.partition(&[0], direction).await.unwrap());
         links.heal(&[0]).await.unwrap();
     }
-    unseen(&links.slow(&[0], Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
+    unseen(&links.slow(&[0], &Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
+    links.heal(&[0]).await.unwrap();
+    unseen(&links.slow(&[0], &Slow { jitter_ms: 400, ..Slow::default() }).await.unwrap());
+    links.heal(&[0]).await.unwrap();
+    for direction in [Direction::Up, Direction::Down] {
+        unseen(&links.slow(&[0], &Slow { rate_kb: Some(20), direction, ..Slow::default() }).await.unwrap());
+        links.heal(&[0]).await.unwrap();
+    }
     let _standing = session(links.endpoints(0)[0]);
     unseen(&links.disconnect(&[0]).await.unwrap());
 }
@@ -135,7 +144,7 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
         seen(&links.heal(&[0]).await.unwrap());
     }
     seen(&links.disconnect(&[0]).await.unwrap());
-    seen(&links.slow(&[0], Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
+    seen(&links.slow(&[0], &Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
     let touches = links.touches(&[0]).await.unwrap();
     assert!(touches.list.is_empty() && touches.explanation.contains("Toxiproxy"), "{touches:?}");
     assert!(links.stats().await.unwrap().is_empty());
@@ -150,7 +159,7 @@ async fn a_toxic_that_is_there_already_is_noticed_and_nothing_else_is_left() {
     links.populate(&names(1), &[zookeeper(1), zookeeper(2)]).await.unwrap();
     let other = r#"{"type":"latency","attributes":{"latency":1}}"#;
     assert_eq!(proxy.call("POST", "/proxies/h000-s2/toxics", other).0, 200);
-    let error = links.slow(&[0], Slow { latency_ms: 100, ..Slow::default() }).await.unwrap_err();
+    let error = links.slow(&[0], &Slow { latency_ms: 100, ..Slow::default() }).await.unwrap_err();
     assert!(matches!(&error, LinkError::AlreadyThere { proxy, .. } if proxy == "h000-s2"), "{error}");
     assert_eq!(proxy.call("GET", "/proxies/h000-s1/toxics", "").1, serde_json::json!([]));
     links.partition(&[0], Direction::Both).await.unwrap();

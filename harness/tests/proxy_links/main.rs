@@ -4,5 +4,6 @@ mod api;
 mod driver;
 mod hold;
 mod measure;
+mod slow;
 mod support;
 mod toxics;

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hustings::limits::raise_descriptor_limit;
-use hustings::links::{Direction, Links};
+use hustings::links::Links;
+use hustings_record::Direction;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::support::*;

@@ -54,15 +54,15 @@ impl Proxy {
     }
 
     pub(crate) fn named_link(&self, name: &str, upstream: SocketAddr) -> SocketAddr {
-        let wish = json!({ "name": name, "listen": "127.0.0.1:0", "upstream": upstream.to_string() });
-        let (status, made) = self.call("POST", "/proxies", &wish.to_string());
+        let request = json!({ "name": name, "listen": "127.0.0.1:0", "upstream": upstream.to_string() });
+        let (status, made) = self.call("POST", "/proxies", &request.to_string());
         assert_eq!(status, 201, "{made}");
         made["listen"].as_str().unwrap().parse().unwrap()
     }
 
     pub(crate) fn toxic(&self, kind: &str, stream: &str, attributes: Value) {
-        let wish = json!({ "type": kind, "stream": stream, "attributes": attributes });
-        let (status, made) = self.call("POST", "/proxies/link/toxics", &wish.to_string());
+        let request = json!({ "type": kind, "stream": stream, "attributes": attributes });
+        let (status, made) = self.call("POST", "/proxies/link/toxics", &request.to_string());
         assert_eq!(status, 200, "{made}");
     }
 
@@ -156,13 +156,23 @@ pub(crate) fn echo() -> (SocketAddr, Arc<AtomicUsize>) {
     })
 }
 
-/// Answers like ZooKeeper: `imok` to four letters, a ConnectResponse with this session to anything longer.
+/// How much it says when it is asked for its counters.
+pub(crate) const MNTR_BYTES: usize = 8_000;
+
+/// Answers like ZooKeeper: at length to `mntr`, `imok` to any other four letters, a ConnectResponse with this session to
+/// anything longer; a greeting that is much longer than usual it reads to its end and hangs up.
 pub(crate) fn zookeeper(session: i64) -> SocketAddr {
     server(move |mut stream| {
         let mut question = [0; 64];
         let Ok(n) = stream.read(&mut question) else { return };
         if n == 4 {
-            let _ = stream.write_all(b"imok");
+            let answer = if question.starts_with(b"mntr") { vec![b'x'; MNTR_BYTES] } else { b"imok".to_vec() };
+            let _ = stream.write_all(&answer);
+            return;
+        }
+        let length = question.first_chunk().map_or(0, |length| u32::from_be_bytes(*length) as usize);
+        if (64..1_048_576).contains(&length) {
+            let _ = std::io::copy(&mut (&stream).take((length + 4 - n) as u64), &mut std::io::sink());
             return;
         }
         let mut answer: Vec<u8> = [37_i32, 0, 4000].iter().flat_map(|field| field.to_be_bytes()).collect();

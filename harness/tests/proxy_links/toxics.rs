@@ -136,8 +136,8 @@ fn limit_data_passes_so_many_bytes_and_closes() {
 fn toxicity_is_drawn_once_a_connection() {
     let proxy = Proxy::start(&["--seed", "7"]);
     let address = proxy.link(echo().0);
-    let wish = json!({"type":"timeout","stream":"upstream","toxicity":0.5,"attributes":{"timeout":0}});
-    assert_eq!(proxy.call("POST", "/proxies/link/toxics", &wish.to_string()).0, 200);
+    let request = json!({"type":"timeout","stream":"upstream","toxicity":0.5,"attributes":{"timeout":0}});
+    assert_eq!(proxy.call("POST", "/proxies/link/toxics", &request.to_string()).0, 200);
     let mut streams: Vec<_> = (0..40).map(|_| connect(address)).collect();
     let bytes = |way: &str, what: &str| proxy.stats()[way][what].as_u64().unwrap();
     for round in 1..=3 {

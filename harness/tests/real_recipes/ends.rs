@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use hustings::links::Direction;
-use hustings_workloads::booth::Departure;
+use hustings_record::Direction;
 use hustings_workloads::coordination::{OpError, Refusal, Session as _};
+use hustings_workloads::host::Departure;
 use hustings_workloads::recipes::election::delete_election;
 use hustings_workloads::recipes::{Election, RecipeKind};
 
@@ -85,7 +85,7 @@ pub(crate) async fn a_thousand_that_come_while_it_is_deleted_all_end(stage: &Sta
         assert_eq!(group.enter_for(Rc::new(session), election.clone()), number);
     };
     (0..HALF).for_each(enter);
-    let joined = || group.hall.journal.borrow().iter().filter(|(_, e)| *e == super::booth::Entry::Joined).count();
+    let joined = || group.hall.journal.borrow().iter().filter(|(_, e)| *e == super::host::Entry::Joined).count();
     group.until("half of them have joined", || joined() >= HALF as usize).await;
     let racing = async {
         for number in HALF..2 * HALF {

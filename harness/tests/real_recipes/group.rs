@@ -1,18 +1,19 @@
 //! One group of candidates on the real ensemble.
 
+use hustings_record::StepDown;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hustings::session::{ZkSession, take_over_and_close};
-use hustings_workloads::booth::{Departure, Order};
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _};
+use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::election::{Lead, leader};
-use hustings_workloads::recipes::{Career, Election, RecipeKind, StepDown, names, stand};
+use hustings_workloads::recipes::{Career, Election, RecipeKind, names, stand};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use super::booth::{Entry, Hall, TestBooth};
+use super::host::{Entry, Hall, TestHost};
 use super::real_support::{CLOSE_AT_MOST, Stage};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -98,11 +99,11 @@ impl<'a> Group<'a> {
 
     fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: Career) -> Candidate {
         let (orders, receiver) = mpsc::channel(8);
-        let booth = TestBooth { candidate: number, hall: self.hall.clone(), orders: Mutex::new(receiver) };
+        let host = TestHost { candidate: number, hall: self.hall.clone(), orders: Mutex::new(receiver) };
         let departure = Rc::new(RefCell::new(None));
         let (left, standing, counter) = (departure.clone(), session.clone(), terms.clone());
         let task = tokio::task::spawn_local(async move {
-            let departure = stand(&*standing, &booth, &election, &counter).await;
+            let departure = stand(&*standing, &host, &election, &counter).await;
             left.replace(Some(departure));
         });
         Candidate { session, terms, orders, departure, task }
@@ -146,7 +147,7 @@ impl<'a> Group<'a> {
     pub(crate) async fn resigns(&self, number: u32) {
         self.order(number, Order::Resign);
         let departure = self.departs(number).await;
-        assert!(matches!(departure, Departure::Resigned { left: Some(_) }), "{number}: {departure:?}");
+        assert!(matches!(departure, Departure::Resigned { delete: Some(_) }), "{number}: {departure:?}");
     }
 
     pub(crate) async fn until(&self, what: &str, is: impl Fn() -> bool) {

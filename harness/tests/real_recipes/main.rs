@@ -1,8 +1,8 @@
 //! The recipes on real servers, in this process: what other election libraries are tested for holds for each of them.
 
-mod booth;
 mod ends;
 mod group;
+mod host;
 #[path = "../real_support/mod.rs"]
 mod real_support;
 mod succession;

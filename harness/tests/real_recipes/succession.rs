@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use hustings_workloads::booth::{Departure, Order, Predecessor, RevokeReason, Token};
 use hustings_workloads::coordination::{Session as _, SessionEnd};
+use hustings_workloads::host::{Departure, Order, Predecessor, RevokeReason, Token};
 use hustings_workloads::recipes::election::delete_election;
 use hustings_workloads::recipes::{RecipeKind, names};
 
-use super::booth::Entry;
 use super::group::{Group, TIMEOUT};
+use super::host::Entry;
 use super::real_support::Stage;
 
 fn granted(said: &[Entry]) -> Vec<Token> {

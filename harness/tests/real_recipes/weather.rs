@@ -1,15 +1,16 @@
 //! Lost connections, lost replies, silent links and killed servers.
 
+use hustings_record::Direction;
+use hustings_record::StepDown;
 use std::time::{Duration, Instant};
 
-use hustings::links::Direction;
 use hustings::procfs::ProcessId;
-use hustings_workloads::booth::{Departure, Order, RevokeReason};
 use hustings_workloads::coordination::Session as _;
-use hustings_workloads::recipes::{RecipeKind, StepDown};
+use hustings_workloads::host::{Departure, Order, RevokeReason};
+use hustings_workloads::recipes::RecipeKind;
 
-use super::booth::Entry;
 use super::group::{Group, TIMEOUT, make_path};
+use super::host::Entry;
 use super::real_support::Stage;
 
 /// Two seconds are promised; a busy machine gets more.
@@ -27,7 +28,7 @@ pub(crate) async fn a_resign_without_the_ensemble_ends_in_time(stage: &Stage, re
     group.order(number, Order::Resign);
     let departure = group.departs(number).await;
     let took = ordered.elapsed();
-    assert_eq!(departure, Departure::Resigned { left: None });
+    assert_eq!(departure, Departure::Resigned { delete: None });
     assert!(took <= RESIGNED_WITHIN, "it took {took:?}");
     assert!(group.said(number).contains(&Entry::Revoke(RevokeReason::Resigned)));
     assert!(group.hall.believers.borrow().is_empty());
@@ -80,8 +81,8 @@ pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
     }
     stage.links.disconnect(&[link]).await.expect("disconnected");
     stage.links.heal(&[link]).await.expect("healed");
-    let Departure::Resigned { left } = group.departs(0).await else { panic!("it resigns") };
-    if left.is_none() {
+    let Departure::Resigned { delete } = group.departs(0).await else { panic!("it resigns") };
+    if delete.is_none() {
         // A busy machine took longer than a resign may: the end of its session does the rest.
         group.expire(0).await;
     }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use hustings::links::Direction;
 use hustings::session::{ZkSession, take_over_and_close};
-use hustings_workloads::conformance::{Arm, Way};
+use hustings_record::Direction;
+use hustings_workloads::conformance::Arm;
 use hustings_workloads::coordination::Session as _;
 
 use super::real_support::{CLOSE_AT_MOST, Stage, Start};
@@ -37,13 +37,8 @@ impl<E: Start> Arm for Linked<E> {
         self.stage.links.disconnect(&[self.stage.link_of(session.id())]).await.expect("cut");
     }
 
-    async fn hold(&self, session: &ZkSession, way: Way) {
-        let direction = match way {
-            Way::Both => Direction::Both,
-            Way::Up => Direction::Up,
-            Way::Down => Direction::Down,
-        };
-        let held = self.stage.links.partition(&[self.stage.link_of(session.id())], direction).await.expect("held");
+    async fn hold(&self, session: &ZkSession, way: Direction) {
+        let held = self.stage.links.partition(&[self.stage.link_of(session.id())], way).await.expect("held");
         assert!(held.verified, "{}", held.evidence);
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
+use hustings::ensemble::server_options::ServerOptions;
 use hustings::links::Links;
 use hustings::session::ZkSession;
 use hustings::workdir::WorkDir;
@@ -41,14 +42,14 @@ pub(crate) trait Start: Ensemble + Sized {
 
 impl Start for LocalEnsemble {
     async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
-        let options = LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from(EXE)) };
+        let options = LocalOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(3) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }
 
 impl Start for EmbeddedEnsemble {
     async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
-        let options = EmbeddedOptions { tick_ms, ..EmbeddedOptions::new(PathBuf::from(EXE)) };
+        let options = EmbeddedOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(3) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }

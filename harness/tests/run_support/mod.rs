@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hustings_reports::record::{Event, Record};
+use hustings_record::{Event, Record};
 use hustings_reports::summary::{CellSummary, CheckResult, Summary};
 use hustings_reports::verdict::Verdict;
 use tempfile::TempDir;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hustings_reports::record::*;
+use hustings_record::*;
 
 const MS: Nanos = 1_000_000;
 const MEASURE: Nanos = 10_000 * MS;
@@ -111,8 +111,16 @@ fn begin(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> 
     for (place, name) in names.iter().enumerate() {
         let host = place.checked_sub(2).map(|host| host as u16);
         let (writer, t) = (name.clone(), 400 * MS);
-        let segment =
-            Event::Segment { schema: SCHEMA, t, cell: 0, writer, host, life: 0, pid: 1, clock_uncertainty_ns: 1_000 };
+        let segment = Event::Segment {
+            schema: SCHEMA,
+            t,
+            cell: 0,
+            writer,
+            host,
+            generation: 0,
+            pid: 1,
+            clock_uncertainty_ns: 1_000,
+        };
         match place {
             0 => w.coordinator.push(&segment)?,
             1 => w.observer.push(&segment)?,
@@ -121,18 +129,18 @@ fn begin(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> 
     }
     w.events += names.len() as u64 + 1;
     w.coordinator.push(&Event::Cell { t: 500 * MS, info: Box::new(info(size)) })?;
-    for (phase, t) in [(PhaseName::Enrol, 900 * MS), (PhaseName::WarmUp, 5_000 * MS), (PhaseName::Measure, MEASURE)] {
+    for (phase, t) in [(Phase::Enrol, 900 * MS), (Phase::WarmUp, 5_000 * MS), (Phase::Measure, MEASURE)] {
         w.coordinator().push(&Event::Phase { t, phase })?;
     }
-    servers(w, "begin", MEASURE, 0.0)
+    servers(w, WindowEdge::Begin, MEASURE, 0.0)
 }
 
 fn finish(w: &mut Writers, size: &Size, end: Nanos) -> std::io::Result<()> {
-    let phases = [(PhaseName::Heal, 50), (PhaseName::Drain, 40), (PhaseName::TearDown, 10), (PhaseName::End, 0)];
+    let phases = [(Phase::Heal, 50), (Phase::Drain, 40), (Phase::TearDown, 10), (Phase::End, 0)];
     for (phase, before) in phases {
         w.coordinator().push(&Event::Phase { t: end + 50 * MS - before * MS, phase })?;
     }
-    servers(w, "end", end + 30 * MS, f64::from(size.rounds) * f64::from(size.groups))?;
+    servers(w, WindowEdge::End, end + 30 * MS, f64::from(size.rounds) * f64::from(size.groups))?;
     let t = end + 60 * MS;
     w.events += 2 + w.hosts.len() as u64;
     for writer in w.hosts.iter_mut().chain([&mut w.coordinator, &mut w.observer]) {
@@ -142,15 +150,15 @@ fn finish(w: &mut Writers, size: &Size, end: Nanos) -> std::io::Result<()> {
     Ok(())
 }
 
-fn servers(w: &mut Writers, at: &str, t: Nanos, fired: f64) -> std::io::Result<()> {
+fn servers(w: &mut Writers, at: WindowEdge, t: Nanos, fired: f64) -> std::io::Result<()> {
     let metrics = [(1, BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), fired)]))].into();
-    w.coordinator().push(&Event::Servers { t, at: at.to_owned(), metrics })
+    w.coordinator().push(&Event::Servers { t, at, metrics })
 }
 
 fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std::io::Result<Stands> {
     *czxid += 1;
     let (session, node) = (1 << 40 | *czxid, Some(format!("n_{czxid:010}")));
-    let state = SessionChange::Connected;
+    let state = SessionState::Connected;
     w.of(host).push(&Event::Session { t, session, timeout_ms: 4_000, asked_ms: 4_000, connect_ns: 5 * MS })?;
     w.of(host).push(&Event::State { t, session, state })?;
     w.of(host).push(&Event::Incarnation { t, cand, session })?;
@@ -192,7 +200,7 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
 
 fn revoke(w: &mut Writers, cand: u32, host: u16, stands: Stands, t: Nanos) -> std::io::Result<()> {
     let Stands { session, term, .. } = stands;
-    w.of(host).push(&Event::Revoke { from: t, to: t + 10_000, cand, session, term, reason: Reason::Resigned })
+    w.of(host).push(&Event::Revoke { from: t, to: t + 10_000, cand, session, term, reason: RevokeReason::Resigned })
 }
 
 /// The leader of the round resigns, the next host's candidate follows, and the former one stands again.
@@ -222,10 +230,10 @@ fn resign(
         detail: String::new(),
     })?;
     revoke(w, cand, host, old, at + MS)?;
-    let (how, delete) = (LeaveHow::Resigned, Some((at + 2 * MS, at + 3 * MS)));
-    w.of(host).push(&Event::Left { t: at + 4 * MS, cand, session: old.session, how, delete })?;
+    let how = Departure::Resigned { delete: Some((at + 2 * MS, at + 3 * MS)) };
+    w.of(host).push(&Event::Left { t: at + 4 * MS, cand, session: old.session, how })?;
     let (session, node) = (stands[usize::from(next)].session, format!("n_{:010}", old.czxid));
-    w.of(next).push(&Event::Notified { t: at + 3 * MS, cand: heir, session, node, kind: NotifiedKind::Deleted })?;
+    w.of(next).push(&Event::Notified { t: at + 3 * MS, cand: heir, session, node, kind: WatchEvent::Deleted })?;
     w.of(next).push(&Event::Settled { t: at + 4 * MS, cand: heir, session, requests: 2 })?;
     let (from, to, evidence) = (at + 2 * MS, at + 3 * MS, "the deletion of its znode was answered".to_owned());
     let stage = ReceiptStage::Injected;
@@ -240,7 +248,7 @@ fn info(size: &Size) -> CellInfo {
         index: 0,
         name: "cell".into(),
         recipe: "predecessor-watch".into(),
-        step_down: "on-disconnect".into(),
+        step_down: StepDown::OnDisconnect,
         fault: "resign".into(),
         fault_kind: FaultKind::Resign,
         groups: (0..size.groups).map(|group| format!("g{group:05}")).collect(),
@@ -249,13 +257,17 @@ fn info(size: &Size) -> CellInfo {
         timeout_asked_ms: 4_000,
         tick_ms: 500,
         servers: 1,
+        own_servers: true,
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
         work_interval_ms: 50,
         expect: Expect::default(),
-        mutant: false,
-        extra: BTreeMap::new(),
+        self_test: false,
+        fencing_method: FencingMethod::Resource,
+        poll_interval_ms: 200,
+        init_limit: None,
+        sync_limit: None,
     }
 }
 
@@ -272,6 +284,7 @@ fn manifest(segments: Vec<SegmentEntry>) -> Manifest {
         ended_utc: None,
         folder: String::new(),
         command: "cargo bench".into(),
+        ensemble_kind: EnsembleKind::Simulated,
         ensemble: "none".into(),
         ensemble_version: String::new(),
         versions: BTreeMap::new(),

@@ -7,9 +7,9 @@ use crate::verdict::Verdict;
 /// Name of the line that it adds to a cell's checks.
 const NAME: &str = "self-test";
 
-/// Turns the verdict of a mutant's cell around: a failure is what it is there for.
+/// Turns the verdict of a broken recipe's cell around: a failure is what it is there for.
 pub(super) fn judge(cell: &mut CellSummary) {
-    if !cell.info.mutant {
+    if !cell.info.self_test {
         return;
     }
     let by: Vec<&str> =
@@ -20,6 +20,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
         true => format!("{recipe} was caught, by {}", by.join(", ")),
         false => format!("{recipe} was not caught under this fault"),
     };
+    let about = "the lines below judge a recipe that is broken on purpose".to_owned();
     let verdict = if caught { Verdict::Pass } else { Verdict::Inconclusive };
     cell.checks.insert(
         0,
@@ -27,23 +28,23 @@ pub(super) fn judge(cell: &mut CellSummary) {
             name: NAME.to_owned(),
             verdict,
             headline,
-            details: vec!["the lines below judge a recipe that is broken on purpose".to_owned()],
+            details: caught.then_some(about).into_iter().collect(),
             unsafe_as_expected: caught,
         },
     );
     (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);
 }
 
-/// What the self-tests say of the whole record: nothing where there are none, or where each mutant was caught in one cell at
-/// least; else what is to be doubted.
+/// What the self-tests say of the whole record: nothing where there are none, or where each broken recipe was caught in one
+/// cell at least; else what is to be doubted.
 pub(super) fn doubts(cells: &[CellSummary]) -> Option<String> {
-    let mutants: Vec<&CellSummary> = cells.iter().filter(|cell| cell.info.mutant).collect();
-    let missed = !mutants.is_empty() && mutants.iter().all(|cell| !cell.unsafe_as_expected);
+    let broken: Vec<&CellSummary> = cells.iter().filter(|cell| cell.info.self_test).collect();
+    let missed = !broken.is_empty() && broken.iter().all(|cell| !cell.unsafe_as_expected);
     missed.then(|| {
         format!(
             "self-test: {} was not caught in any of its {} cells: a bug like it would not have been seen in this run",
-            mutants[0].info.recipe,
-            mutants.len()
+            broken[0].info.recipe,
+            broken.len()
         )
     })
 }

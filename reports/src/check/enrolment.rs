@@ -1,55 +1,79 @@
 //! How long did it take until every group was led, what did it cost, and with which timeout?
 
-use super::{Finding, time};
-use crate::index::Index;
-use crate::record::{Event, Nanos};
-use crate::stats::Samples;
-use crate::summary::{CellSummary, Enrolment};
+use serde::{Deserialize, Serialize};
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let (mut connect, mut sessions, mut first) = (Samples::default(), 0, None::<Nanos>);
-    // The last word of each life of a host.
-    let mut memory = std::collections::BTreeMap::new();
-    for (_, event) in index.cell.events() {
-        match event {
-            Event::Session { t, connect_ns, .. } => {
-                sessions += 1;
-                connect.push(*connect_ns);
-                let began = t.saturating_sub(*connect_ns);
-                first = Some(first.map_or(began, |f| f.min(began)));
-            }
-            Event::HostMemory { host, rss_kb, .. } => _ = memory.insert(*host, *rss_kb),
-            _ => {}
-        }
-    }
-    let groups = 0..index.info.groups.len() as u32;
-    let led = groups.map(|group| {
-        let terms = index.terms.of_group(group).iter().map(|&t| &index.terms.all[t]);
-        terms.filter_map(|t| t.granted).min()
-    });
-    let all_led = led.collect::<Option<Vec<Nanos>>>().and_then(|led| led.into_iter().max());
-    let result = Enrolment {
-        candidates: index.candidates.all.len() as u64,
-        sessions,
-        all_led_ns: all_led.zip(first).map(|(led, first)| led.saturating_sub(first)),
-        connect: connect.distribution(),
-        rss_kb: (!memory.is_empty()).then(|| memory.values().sum()),
-        hosts: index.info.hosts.len() as u64,
-    };
-    match (index.timeout, result.all_led_ns) {
-        (None, _) => finding.inconclusive("no session was ever established".into()),
-        (_, None) => finding.inconclusive("not every group was ever led".into()),
-        _ => {}
-    }
-    timeouts(index, &mut finding);
-    let led = result.all_led_ns.map_or_else(|| "never".into(), time);
-    finding.headline(format!("{} candidates, {sessions} sessions; every group led after {led}", result.candidates));
-    summary.enrolment = result;
-    finding
+use super::finding::Finding;
+use super::section::Section;
+use crate::index::Index;
+use crate::stats::{Distribution, Samples};
+use hustings_record::words::{duration, setting_ms};
+use hustings_record::{Event, Nanos};
+
+/// What it took until every group was led.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Enrolment {
+    pub candidates: u64,
+    pub sessions: u64,
+    /// First connect → every group led.
+    pub all_led_ns: Option<Nanos>,
+    pub connect: Option<Distribution>,
+    /// Resident memory of all hosts together, and the candidates they carried, when every group was led.
+    pub rss_kb: Option<u64>,
+    pub hosts: u64,
 }
 
-fn timeouts(index: &Index<'_>, finding: &mut Finding) {
+impl Section for Enrolment {
+    const NAME: &'static str = "enrolment";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let (mut connect, mut sessions, mut first) = (Samples::default(), 0, None::<Nanos>);
+        // The last word of each life of a host.
+        let mut memory = std::collections::BTreeMap::new();
+        for (_, event) in index.cell.events() {
+            match event {
+                Event::Session { t, connect_ns, .. } => {
+                    sessions += 1;
+                    connect.push(*connect_ns);
+                    let began = t.saturating_sub(*connect_ns);
+                    first = Some(first.map_or(began, |f| f.min(began)));
+                }
+                Event::HostMemory { host, rss_kb, .. } => _ = memory.insert(*host, *rss_kb),
+                _ => {}
+            }
+        }
+        let groups = 0..index.info.groups.len() as u32;
+        let led = groups.map(|group| {
+            let terms = index.terms.of_group(group).iter().map(|&t| &index.terms.all[t]);
+            terms.filter_map(|t| t.granted).min()
+        });
+        let all_led = led.collect::<Option<Vec<Nanos>>>().and_then(|led| led.into_iter().max());
+        let result = Self {
+            candidates: index.candidates.all.len() as u64,
+            sessions,
+            all_led_ns: all_led.zip(first).map(|(led, first)| led.saturating_sub(first)),
+            connect: connect.distribution(),
+            rss_kb: (!memory.is_empty()).then(|| memory.values().sum()),
+            hosts: index.info.hosts.len() as u64,
+        };
+        match (index.timeout, result.all_led_ns) {
+            (None, _) => finding.inconclusive("no session was ever established".into()),
+            (_, None) => finding.inconclusive("not every group was ever led".into()),
+            _ => {}
+        }
+        timeouts(index, &mut finding);
+        let led = result.all_led_ns.map_or_else(|| "never".into(), duration);
+        finding.headline(format!("{} candidates, {sessions} sessions; every group led after {led}", result.candidates));
+        finding.section = result;
+        finding
+    }
+}
+
+fn timeouts(index: &Index<'_>, finding: &mut Finding<Enrolment>) {
     let asked = index.info.timeout_asked_ms;
     for (&ms, &n) in index.timeouts_ms.iter().filter(|(ms, _)| **ms != asked) {
         finding.note(format!(
@@ -57,6 +81,8 @@ fn timeouts(index: &Index<'_>, finding: &mut Finding) {
         ));
     }
     if index.timeouts_ms.len() > 1 {
-        finding.inconclusive(format!("sessions negotiated different timeouts: {:?} ms", index.timeouts_ms));
+        let each = index.timeouts_ms.iter().map(|(&ms, n)| format!("{} ({n})", setting_ms(ms)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        finding.inconclusive(format!("sessions negotiated different timeouts: {each}"));
     }
 }

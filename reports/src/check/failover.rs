@@ -1,14 +1,102 @@
 //! How long a failover takes, by phase: *detect* (the fault's effect → first watcher told), *spread* (first → last watcher),
 //! *decide* (→ grant), *act* (→ first accepted write), and how far detection is above the floor of session expiry.
 
-use super::{Finding, time};
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
 use crate::index::{Fault, Index, Loss, Outcome};
-use crate::record::{Event, FaultKind, Nanos};
-use crate::stats::Samples;
-use crate::summary::{CellSummary, Distribution, Excess};
+use crate::stats::{Distribution, Samples};
+use hustings_record::words::duration;
+use hustings_record::{Event, FaultKind, Nanos};
 
 /// What a busy machine may add to what expiry buckets and batched touches do.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
+
+/// Latencies of planned handovers, by phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failover {
+    /// From the lead's loss to the next grant.
+    pub whole: Option<Distribution>,
+    /// From the lead's loss to the first watcher told.
+    pub detect: Option<Distribution>,
+    /// First → last watcher.
+    pub spread: Option<Distribution>,
+    /// First watcher told → grant.
+    pub decide: Option<Distribution>,
+    /// Grant → first accepted write.
+    pub act: Option<Distribution>,
+    /// For sessions left to expire: detect minus the floor `T − age(last touch)`, from the nearest earlier side.
+    pub excess: Option<Excess>,
+    /// Deleted → notified → listed, over the same links, without any election.
+    pub floor: Option<Distribution>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Detect minus the floor's nearest end `T − age`; negative values are counted as `early` and set to 0 here.
+    pub over_floor: Distribution,
+    pub early: u64,
+    /// 1.5 tick + 500 ms: the window that theory and a busy machine leave.
+    pub window_ns: Nanos,
+    pub beyond_window: u64,
+    /// Samples whose session had its clock restarted by a new leader of the ensemble: their floor is `restart + T`.
+    #[serde(default)]
+    pub restarted: u64,
+    /// What these would be above the floor `T − age`, had their clock run on.
+    #[serde(default)]
+    pub over_naive_floor: Option<Distribution>,
+    /// The same above their real floor.
+    #[serde(default)]
+    pub over_restarted_floor: Option<Distribution>,
+}
+
+impl Section for Failover {
+    const NAME: &'static str = "failover";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        // Expiry buckets round up to a tick, followers hand touches on every half tick.
+        let window_ns = 3 * index.tick / 2 + WINDOW_MARGIN_NS;
+        let mut phases = Phases::default();
+        for loss in &index.losses.all {
+            measure(index, loss, window_ns, &mut phases);
+        }
+        let over_restarted_floor = phases.over_restarted.distribution();
+        let found = Self {
+            whole: phases.failover.distribution(),
+            detect: phases.detect.distribution(),
+            spread: phases.spread.distribution(),
+            decide: phases.decide.distribution(),
+            act: phases.act.distribution(),
+            excess: phases.over_floor.distribution().map(|over_floor| Excess {
+                over_floor,
+                early: phases.early,
+                window_ns,
+                beyond_window: phases.beyond,
+                restarted: over_restarted_floor.as_ref().map_or(0, |d| d.n),
+                over_naive_floor: phases.over_naive.distribution(),
+                over_restarted_floor,
+            }),
+            floor: floor(index),
+        };
+        match &found.whole {
+            Some(failover) => finding.headline(format!("failover {}", shape(failover))),
+            None if index.must_lose_leaders() => {
+                finding.inconclusive("no failover was measured, and this fault cannot but cause one".into());
+                finding.headline("no failover was measured".into());
+            }
+            None => finding.headline("no leader was lost to a proven fault: nothing to measure".into()),
+        }
+        describe(index, &found, &mut finding);
+        finding.section = found;
+        finding
+    }
+}
 
 #[derive(Default)]
 struct Phases {
@@ -23,42 +111,6 @@ struct Phases {
     over_naive: Samples,
     early: u64,
     beyond: u64,
-}
-
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    // Expiry buckets round up to a tick, followers hand touches on every half tick.
-    let window_ns = 3 * index.tick / 2 + WINDOW_MARGIN_NS;
-    let mut phases = Phases::default();
-    for loss in &index.losses.all {
-        measure(index, loss, window_ns, &mut phases);
-    }
-    summary.failover = phases.failover.distribution();
-    summary.detect = phases.detect.distribution();
-    summary.spread = phases.spread.distribution();
-    summary.decide = phases.decide.distribution();
-    summary.act = phases.act.distribution();
-    let over_restarted_floor = phases.over_restarted.distribution();
-    summary.excess = phases.over_floor.distribution().map(|over_floor| Excess {
-        over_floor,
-        early: phases.early,
-        window_ns,
-        beyond_window: phases.beyond,
-        restarted: over_restarted_floor.as_ref().map_or(0, |d| d.n),
-        over_naive_floor: phases.over_naive.distribution(),
-        over_restarted_floor,
-    });
-    summary.floor = floor(index);
-    match &summary.failover {
-        Some(failover) => finding.headline(format!("failover {}", shape(failover))),
-        None if index.must_lose_leaders() => {
-            finding.inconclusive("no failover was measured, and this fault cannot but cause one".into());
-            finding.headline("no failover was measured".into());
-        }
-        None => finding.headline("no leader was lost to a proven fault: nothing to measure".into()),
-    }
-    describe(index, summary, &mut finding);
-    finding
 }
 
 fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases) {
@@ -116,8 +168,7 @@ struct Floor {
 
 fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
     // Other faults end the session themselves, or let its touches through.
-    let expires =
-        matches!(fault.kind, FaultKind::Crash | FaultKind::Partition | FaultKind::PartitionUp | FaultKind::Pause);
+    let expires = fault.kind.facts().lets_sessions_expire;
     let session = index.terms.all[loss.term].session;
     let touches = &fault.injected.as_ref().filter(|_| expires)?.touches;
     let touch = touches.iter().filter(|t| t.session == session).map(|t| t.last_up).max()?;
@@ -138,31 +189,31 @@ fn floor(index: &Index<'_>) -> Option<Distribution> {
     samples.distribution()
 }
 
-fn describe(index: &Index<'_>, summary: &CellSummary, finding: &mut Finding) {
+fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>) {
     let phases = [
-        ("detect", &summary.detect),
-        ("spread", &summary.spread),
-        ("decide", &summary.decide),
-        ("act", &summary.act),
-        ("floor", &summary.floor),
+        ("detect", &found.detect),
+        ("spread", &found.spread),
+        ("decide", &found.decide),
+        ("act", &found.act),
+        ("floor", &found.floor),
     ];
     for (name, phase) in phases {
         if let Some(phase) = phase {
             finding.note(format!("{name} {}", shape(phase)));
         }
     }
-    if let Some(excess) = &summary.excess {
+    if let Some(excess) = &found.excess {
         finding.note(format!(
             "detect above T − age: {}; {} of {} beyond the window of {}, {} before the floor",
             shape(&excess.over_floor),
             excess.beyond_window,
             excess.over_floor.n,
-            time(excess.window_ns),
+            duration(excess.window_ns),
             excess.early,
         ));
     }
     let restarted =
-        summary.excess.as_ref().and_then(|e| e.over_naive_floor.as_ref().zip(e.over_restarted_floor.as_ref()));
+        found.excess.as_ref().and_then(|e| e.over_naive_floor.as_ref().zip(e.over_restarted_floor.as_ref()));
     if let Some((naive, real)) = restarted {
         finding.note(format!(
             "{} sessions had their clock restarted by a new ensemble leader: expired {} after T − age, {} after the \
@@ -174,14 +225,14 @@ fn describe(index: &Index<'_>, summary: &CellSummary, finding: &mut Finding) {
     }
     let halves = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);
     if let (FaultKind::Resign, Some(failover), Some(floor)) =
-        (index.info.fault_kind, halves(&summary.failover), halves(&summary.floor))
+        (index.info.fault_kind, halves(&found.whole), halves(&found.floor))
     {
         finding.note(format!("p50 of the failover is {:.2} times that of the floor", failover as f64 / floor as f64));
     }
 }
 
 fn shape(d: &Distribution) -> String {
-    let quantile = |q: Option<Nanos>| q.map_or_else(|| "beyond the run".into(), time);
+    let quantile = |q: Option<Nanos>| q.map_or_else(|| "beyond the run".into(), duration);
     let censored = if d.censored > 0 { format!(", {} not ended", d.censored) } else { String::new() };
-    format!("p50 {}, p99 {}, longest {} (n = {}{censored})", quantile(d.p50), quantile(d.p99), time(d.max), d.n)
+    format!("p50 {}, p99 {}, longest {} (n = {}{censored})", quantile(d.p50), quantile(d.p99), duration(d.max), d.n)
 }

@@ -1,59 +1,96 @@
 //! Which leads were lost to proven faults and what became of them; and which changed hands with no fault to explain it.
 
-use super::{Finding, evidence, moment, sessions};
-use crate::index::{Index, Outcome};
-use crate::record::Nanos;
-use crate::summary::{CellSummary, Handovers};
+use serde::{Deserialize, Serialize};
+
+use super::evidence::evidence;
+use super::finding::Finding;
+use super::section::Section;
+use super::words::{moment, under_way};
+use crate::index::{Ending, Index, Outcome};
+use hustings_record::{Nanos, RevokeReason};
 
 /// A session that is not served for long enough is given up, whoever is to blame: a stall of our own within this many T before
 /// a handover may be what it came of.
 const BLAMED_T: Nanos = 2;
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let doubtful = index.losses.unplanned.iter().filter(|change| stalled_before(index, change.at)).count() as u64;
-    let mut counts = Handovers { unplanned: index.losses.unplanned.len() as u64, ..Handovers::default() };
-    for loss in &index.losses.all {
-        match loss.outcome {
-            Outcome::Completed { .. } => counts.completed += 1,
-            Outcome::Censored { .. } => counts.censored += 1,
-            Outcome::Survived => counts.survived += 1,
+/// What became of the leads that were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Handovers {
+    /// Leader losses that a verified fault explains.
+    pub planned: u64,
+    pub completed: u64,
+    pub censored: u64,
+    /// False failovers: no injected fault explains them.
+    pub unplanned: u64,
+    /// Faults aimed at a leader that kept (or took back) the lead in the same incarnation.
+    pub survived: u64,
+}
+
+impl Section for Handovers {
+    const NAME: &'static str = "handovers";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let doubtful = index.losses.unplanned.iter().filter(|change| stalled_before(index, change.at)).count() as u64;
+        let mut counts = Self { unplanned: index.losses.unplanned.len() as u64, ..Self::default() };
+        for loss in &index.losses.all {
+            match loss.outcome {
+                Outcome::Completed { .. } => counts.completed += 1,
+                Outcome::Censored { .. } => counts.censored += 1,
+                Outcome::Survived => counts.survived += 1,
+            }
         }
-    }
-    counts.planned = counts.completed + counts.censored;
-    let certain = counts.unplanned - doubtful;
-    finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
-    if doubtful > 0 {
-        finding.inconclusive(format!("{doubtful} unplanned handovers came while a process of the harness stalled"));
-    }
-    for change in index.losses.unplanned.iter().take(10) {
-        let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
-        finding.note(format!(
-            "{}: from candidate {} on {} to candidate {} on {} at {}, and no fault explains it ({:?}){}",
-            index.group_name(change.group),
-            lost.cand,
-            index.host_name(lost.host),
-            next.cand,
-            index.host_name(next.host),
-            moment(index, change.at),
-            lost.ending,
-            sessions::under_way(index, change.at),
+        counts.planned = counts.completed + counts.censored;
+        let certain = counts.unplanned - doubtful;
+        finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
+        if doubtful > 0 {
+            finding.inconclusive(format!("{doubtful} unplanned handovers came while a process of the harness stalled"));
+        }
+        for change in index.losses.unplanned.iter().take(10) {
+            let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+            finding.note(format!(
+                "{}: from candidate {} on {} to candidate {} on {} at {}, and no fault explains it ({}){}",
+                index.group_name(change.group),
+                lost.cand,
+                index.host_name(lost.host),
+                next.cand,
+                index.host_name(next.host),
+                moment(index, change.at),
+                ending(lost.ending),
+                under_way(index.faults.on_servers_at(change.at)),
+            ));
+        }
+        if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {
+            finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
+        }
+        finding.headline(format!(
+            "{} planned: {} completed, {} not before the end; {} survived; {} unplanned; {} proven faults",
+            counts.planned,
+            counts.completed,
+            counts.censored,
+            counts.survived,
+            counts.unplanned,
+            index.verified_faults(),
         ));
+        finding.section = counts;
+        finding
     }
-    if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {
-        finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
+}
+
+fn ending(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Revoked(RevokeReason::Resigned) => "resigned",
+        Ending::Revoked(RevokeReason::SteppedDown) => "stepped down",
+        Ending::Revoked(RevokeReason::SessionEnded) => "its session ended",
+        Ending::Revoked(RevokeReason::Deposed) => "deposed",
+        Ending::Revoked(RevokeReason::ElectionDeleted) => "the election was deleted",
+        Ending::Died => "its process died",
+        Ending::Censored => "it believed to the end",
     }
-    finding.headline(format!(
-        "{} planned: {} completed, {} not before the end; {} survived; {} unplanned; {} proven faults",
-        counts.planned,
-        counts.completed,
-        counts.censored,
-        counts.survived,
-        counts.unplanned,
-        index.verified_faults(),
-    ));
-    summary.handovers = counts;
-    finding
 }
 
 fn stalled_before(index: &Index<'_>, at: Nanos) -> bool {

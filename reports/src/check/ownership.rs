@@ -3,14 +3,61 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, moment, sessions, time};
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
+use super::words::{moment, under_way};
 use crate::index::{Index, Term};
-use crate::record::{Event, Expectation, FaultKind, Nanos, PhaseName, SessionUse};
 use crate::stats::spans::{Span, total, union, within, without};
-use crate::summary::{CellSummary, Ownership};
+use hustings_record::words::duration;
+use hustings_record::{Event, Expectation, Nanos, Phase, SessionUse};
 
 /// What a busy machine may add.
 const MARGIN_NS: Nanos = 1_000_000_000;
+
+/// Beliefs against what ZooKeeper says of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ownership {
+    /// Longest time that a candidate believed without owning, and that an owner did not believe.
+    pub zombie_max_ns: Nanos,
+    pub zombies: u64,
+    pub dead_owner_max_ns: Nanos,
+    pub dead_owners: u64,
+    /// Time in which the observer itself could not see.
+    pub blind_ns: Nanos,
+}
+
+impl Section for Ownership {
+    const NAME: &'static str = "ownership";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let blind = blind(index);
+        let reigns = reigns(index);
+        evidence(index, &reigns, &blind, &mut finding);
+        // The observer only knows what it sees.
+        let seen: Vec<Reign> = reigns
+            .iter()
+            .flat_map(|reign| without(reign.span, &blind).into_iter().map(|span| Reign { span, ..*reign }))
+            .collect();
+        zombies(index, &seen, &mut finding);
+        dead_owners(index, &seen, &mut finding);
+        finding.headline(format!(
+            "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}",
+            duration(finding.section.zombie_max_ns),
+            finding.section.zombies,
+            duration(finding.section.dead_owner_max_ns),
+            finding.section.dead_owners,
+            duration(finding.section.blind_ns),
+        ));
+        finding
+    }
+}
 
 /// From when to when, for certain, ZooKeeper named this owner.
 #[derive(Clone, Copy, Debug)]
@@ -21,32 +68,7 @@ struct Reign {
     czxid: Option<i64>,
 }
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let blind = blind(index);
-    let reigns = reigns(index);
-    let mut result = Ownership::default();
-    evidence(index, &reigns, &blind, &mut result, &mut finding);
-    // The observer only knows what it sees.
-    let seen: Vec<Reign> = reigns
-        .iter()
-        .flat_map(|reign| without(reign.span, &blind).into_iter().map(|span| Reign { span, ..*reign }))
-        .collect();
-    zombies(index, &seen, &mut result, &mut finding);
-    dead_owners(index, &seen, &mut result, &mut finding);
-    finding.headline(format!(
-        "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}",
-        time(result.zombie_max_ns),
-        result.zombies,
-        time(result.dead_owner_max_ns),
-        result.dead_owners,
-        time(result.blind_ns),
-    ));
-    summary.ownership = result;
-    finding
-}
-
-fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], result: &mut Ownership, finding: &mut Finding) {
+fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], finding: &mut Finding<Ownership>) {
     let watched: std::collections::BTreeSet<u32> = reigns.iter().map(|r| r.group).collect();
     let missing = index.info.groups.len().saturating_sub(watched.len());
     if missing > 0 {
@@ -54,10 +76,10 @@ fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], result: &mut Ow
     }
     let window = index.window().unwrap_or(index.span);
     let blind = within(blind, window);
-    result.blind_ns = total(&blind);
+    finding.section.blind_ns = total(&blind);
     // Shorter than this it cannot hide anything that would fail.
     for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
-        let text = format!("the observer saw nothing for {} from {}", time(gap.1 - gap.0), moment(index, gap.0));
+        let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
         match server_fault(index, gap) {
             Some(why) => finding.note(format!("{text}{why}")),
             None => finding.inconclusive(text),
@@ -66,12 +88,12 @@ fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], result: &mut Ow
 }
 
 /// A fault on the servers takes the observer's server away too. While no quorum is served no lead changes its owner, and
-/// what is left of such a gap is forgiven if a belief or an owner that would fail could not hide in it.
+/// what is left of such a gap is excused if a belief or an owner that would fail could not hide in it.
 fn server_fault(index: &Index<'_>, gap: Span) -> Option<String> {
-    let under_way = sessions::under_way(index, gap.0);
+    let fault = index.faults.on_servers_at(gap.0)?;
     let left = without(gap, &index.servers.outages_within(gap));
     let fits = total(&left) <= index.timeout_or_asked();
-    (!under_way.is_empty() && fits).then_some(under_way)
+    fits.then(|| under_way(Some(fault)))
 }
 
 /// When the observer had no connection.
@@ -118,7 +140,7 @@ impl Reign {
     }
 }
 
-fn zombies(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, finding: &mut Finding) {
+fn zombies(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>) {
     let limit = 3 * index.timeout_or_asked() / 2 + MARGIN_NS;
     let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
     for reign in reigns {
@@ -135,15 +157,15 @@ fn zombies(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, finding:
             let spans = within(&joined(others.collect(), index.tick / 10), believed);
             let Some(worst) = spans.into_iter().max_by_key(|s| s.1 - s.0) else { continue };
             let long = worst.1 - worst.0;
-            result.zombie_max_ns = result.zombie_max_ns.max(long);
-            result.zombies += u64::from(long > index.tick);
+            finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
+            finding.section.zombies += u64::from(long > index.tick);
             if long > limit && index.info.expect.overlap == Expectation::None && !cut_off(index, term, worst) {
                 finding.fail(format!(
                     "{}: candidate {} on {} believed for {} from {} without owning the lead",
                     index.group_name(group),
                     term.cand,
                     index.host_name(term.host),
-                    time(long),
+                    duration(long),
                     moment(index, worst.0),
                 ));
             }
@@ -160,12 +182,10 @@ fn joined(mut spans: Vec<Span>, slack: Nanos) -> Vec<Span> {
 
 /// Whether a fault kept the candidate from hearing that it had lost the lead.
 fn cut_off(index: &Index<'_>, term: &Term<'_>, span: Span) -> bool {
-    use FaultKind as F;
-    let deafens = |kind| matches!(kind, F::Partition | F::PartitionUp | F::PartitionDown | F::Pause | F::Slow);
-    index.faults.of_cand(term.cand).any(|f| deafens(f.kind) && f.active.0 <= span.1 && span.0 <= f.active.1)
+    index.faults.of_cand(term.cand).any(|f| f.kind.facts().deafens && f.active.0 <= span.1 && span.0 <= f.active.1)
 }
 
-fn dead_owners(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, finding: &mut Finding) {
+fn dead_owners(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>) {
     let limit = 2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS;
     let demanded = demanded(index);
     let mut beliefs: BTreeMap<(u32, i64), Vec<&Term<'_>>> = BTreeMap::new();
@@ -177,8 +197,8 @@ fn dead_owners(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, find
         let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
         let believed = union(terms.iter().filter(|t| reign.is_of(index, t)).map(|t| t.possible()).collect());
         for gap in without(reign.span, &believed) {
-            result.dead_owner_max_ns = result.dead_owner_max_ns.max(gap.1 - gap.0);
-            result.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
+            finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
+            finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
             if gap.1 - gap.0 <= limit {
                 continue;
             }
@@ -189,7 +209,7 @@ fn dead_owners(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, find
                     "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
                     index.group_name(reign.group),
                     whose.map_or_else(|| "of no candidate of this run".into(), |&host| index.host_name(host)),
-                    time(worst.1 - worst.0),
+                    duration(worst.1 - worst.0),
                     moment(index, worst.0),
                 ));
             }
@@ -199,7 +219,7 @@ fn dead_owners(index: &Index<'_>, reigns: &[Reign], result: &mut Ownership, find
 
 /// Times in which an orphan is held against the cell.
 fn demanded(index: &Index<'_>) -> Vec<Span> {
-    let Some(&from) = index.phases.get(&PhaseName::Measure) else { return Vec::new() };
+    let Some(&from) = index.phases.get(&Phase::Measure) else { return Vec::new() };
     union(vec![(from, index.observed_until())])
 }
 

@@ -1,47 +1,73 @@
 //! Is the record itself whole? Segments cut off, candidates never heard of, terms without a beginning: what rests on them is
 //! not known.
 
-use super::Finding;
-use crate::index::Index;
-use crate::summary::CellSummary;
+use serde::{Deserialize, Serialize};
 
-pub(super) fn check(index: &Index<'_>, _: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    if !index.cell.complete {
-        finding.inconclusive("the cell was interrupted or aborted".into());
+use super::finding::Finding;
+use super::section::Section;
+use crate::index::Index;
+
+/// What the record of the cell holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wholeness {
+    pub segments: u64,
+    /// Candidates that were ever heard of, and their lives under a session.
+    pub candidates: u64,
+    pub incarnations: u64,
+    pub terms: u64,
+}
+
+impl Section for Wholeness {
+    const NAME: &'static str = "record";
+
+    fn applies(_: &Index<'_>) -> bool {
+        true
     }
-    for life in &index.lives.all {
-        if life.torn && !life.killed {
-            finding.inconclusive(format!("{}: torn, though its writer was not killed on purpose", life.file));
-        } else if life.torn {
-            finding.note(format!("{}: torn when its writer was killed: what it had not acted on is lost", life.file));
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        if !index.cell.complete {
+            finding.inconclusive("the cell was interrupted or aborted".into());
         }
-        if life.host.is_some() && life.died.is_some() && !life.killed {
-            finding.inconclusive(format!("{}: this process died of its own", life.writer));
-        } else if index.cell.complete && life.end.is_none() && life.died.is_none() {
-            finding.inconclusive(format!("{}: does not end in order", life.file));
+        for life in &index.lives.all {
+            if life.torn && !life.killed {
+                finding.inconclusive(format!("{}: torn, though its writer was not killed on purpose", life.file));
+            } else if life.torn {
+                finding
+                    .note(format!("{}: torn when its writer was killed: what it had not acted on is lost", life.file));
+            }
+            if life.host.is_some() && life.died.is_some() && !life.killed {
+                finding.inconclusive(format!("{}: this process died of its own", life.writer));
+            } else if index.cell.complete && life.end.is_none() && life.died.is_none() {
+                finding.inconclusive(format!("{}: does not end in order", life.file));
+            }
         }
+        if index.implausible > 0 {
+            finding.inconclusive(format!("{} events bear impossible numbers and are left out", index.implausible));
+        }
+        let expected = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
+        let declared = index.candidates.all.len() as u64;
+        if declared < expected {
+            finding.inconclusive(format!("{declared} candidates of {expected} were ever heard of"));
+        }
+        if index.terms.odd > 0 {
+            finding.inconclusive(format!("{} events of terms that never began", index.terms.odd));
+        }
+        let hosts: std::collections::BTreeSet<u16> = index.lives.all.iter().filter_map(|l| l.host).collect();
+        if index.info.has_candidates() && hosts.len() < index.info.hosts.len() {
+            finding.inconclusive(format!("{} of {} hosts left a segment", hosts.len(), index.info.hosts.len()));
+        }
+        let found = Self {
+            segments: index.lives.all.len() as u64,
+            candidates: declared,
+            incarnations: index.candidates.incarnations,
+            terms: index.terms.all.len() as u64,
+        };
+        finding.headline(format!(
+            "{} segments, {declared} candidates, {} incarnations, {} terms",
+            found.segments, found.incarnations, found.terms
+        ));
+        finding.section = found;
+        finding
     }
-    if index.implausible > 0 {
-        finding.inconclusive(format!("{} events bear impossible numbers and are left out", index.implausible));
-    }
-    let expected = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
-    let declared = index.candidates.all.len() as u64;
-    if declared < expected {
-        finding.inconclusive(format!("{declared} candidates of {expected} were ever heard of"));
-    }
-    if index.terms.odd > 0 {
-        finding.inconclusive(format!("{} events of terms that never began", index.terms.odd));
-    }
-    let hosts: std::collections::BTreeSet<u16> = index.lives.all.iter().filter_map(|l| l.host).collect();
-    if index.has_candidates() && hosts.len() < index.info.hosts.len() {
-        finding.inconclusive(format!("{} of {} hosts left a segment", hosts.len(), index.info.hosts.len()));
-    }
-    finding.headline(format!(
-        "{} segments, {declared} candidates, {} incarnations, {} terms",
-        index.lives.all.len(),
-        index.candidates.incarnations,
-        index.terms.all.len(),
-    ));
-    finding
 }

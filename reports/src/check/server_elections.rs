@@ -1,67 +1,139 @@
 //! Does the ensemble elect whom its votes elect, and for how long could nothing be written? The elections are found from the
 //! servers' states alone; their logs tell the votes, and probes whether writes were acknowledged meanwhile.
 
-use super::votes::{Prediction, predict};
-use super::{Finding, moment, time, unavailable, write_gaps};
-use crate::index::{Election, Fault, Index};
-use crate::record::{FaultKind, Nanos};
-use crate::summary::{CellSummary, ElectionRole, ServerBar, ServerElection, ServerFault, ServerWatch};
+use serde::{Deserialize, Serialize};
 
-/// Bars of server states that are worth drawing.
-const BARS_MAX: usize = 2_000;
-/// Points of the curve of groups led.
-const LED_MAX: usize = 1_000;
+use super::finding::Finding;
+use super::section::Section;
+use super::server_watch::{ServerBar, ServerWatch, bars, watch};
+use super::unavailable::{self, ServerUnavailable};
+use super::votes::{Cast, Prediction, predict};
+use super::words::moment;
+use super::write_gaps::{self, WriteGap};
+use crate::index::{Election, Fault, Index};
+use hustings_record::words::duration;
+use hustings_record::{Elects, FaultKind, Nanos};
+
 /// How long a leader and its followers may hear nothing of each other where the cell does not say (5 ticks, and 10 s at least).
 const DETECTION_MIN_NS: Nanos = 10_000_000_000;
 const SYNC_LIMIT: u64 = 5;
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    if !index.servers.watched() {
-        finding.headline("the servers were not watched".into());
-        finding.inconclusive("nobody watched the servers: whom they elected, and when, is not known".into());
-        return finding;
-    }
-    let seen = index.servers.all.values().filter(|s| !s.spells.is_empty()).count();
-    if seen < index.info.servers as usize {
-        finding.inconclusive(format!("{seen} of {} servers were ever seen in any state", index.info.servers));
-    }
-    let all = &index.servers.elections;
-    let elections: Vec<ServerElection> = all.iter().map(|e| judge(index, e, &mut finding)).collect();
-    let won = || elections.iter().filter(|e| e.winner.is_some());
-    let right = won().filter(|e| e.predicted.is_some() && e.predicted == e.winner).count();
-    let wrong = won().filter(|e| e.predicted.is_some() && e.predicted != e.winner).count();
-    let open = won().filter(|e| e.predicted.is_none()).count();
-    if index.info.fault_kind.hits_servers() && !elections.is_empty() && right + wrong == 0 {
-        finding.inconclusive("the winner of not a single election could be predicted".into());
-    }
-    write_gaps::demand(index, &mut finding);
-    expected_leader(index, &elections, &mut finding);
-    faults_on_leaders(index, &mut finding);
-    let unavailable = unavailable::compare(index, &mut finding);
-    let compared = unavailable.iter().filter(|u| u.times.is_some()).count();
-    let outage = won().map(|e| e.outage).max().map_or_else(
-        || "no outage of the quorum".into(),
-        |o| format!("servers say {} to {} without a quorum", time(o.0), time(o.1)),
-    );
-    let writes = elections.iter().filter_map(|e| e.writes).max_by_key(|gap| (gap.least_ns, gap.most_ns));
-    let writes = writes.map_or_else(String::new, |gap| format!("no write acknowledged {}; ", write_gaps::words(&gap)));
-    for server in &unavailable {
-        finding.note(unavailable_line(server));
-    }
-    finding.headline(format!(
-        "{} of the ensemble: {right} won as the votes say, {wrong} otherwise, {open} not predicted; {writes}{outage}; \
-         the servers' own counters compared for {compared} of {}",
-        if elections.len() == 1 { "1 election".into() } else { format!("{} elections", elections.len()) },
-        index.info.servers,
-    ));
-    summary.watch = Some(watch(index, unavailable, &elections));
-    summary.server_states = bars(index);
-    summary.elections = elections;
-    finding
+/// The ensemble's own elections, and how its servers were watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ensemble {
+    /// In order of time.
+    pub elections: Vec<ServerElection>,
+    /// What each server said that it was, for a picture; at most 2,000.
+    pub states: Vec<ServerBar>,
+    /// None: nobody watched.
+    pub watch: Option<ServerWatch>,
 }
 
-fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding) -> ServerElection {
+/// An election of the ensemble's leader, from the polls of the servers' states and, where present, their logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerElection {
+    /// Id of the server fault under way when the quorum was lost.
+    pub fault: Option<u32>,
+    /// Who led before; None: nobody was seen to.
+    pub old: Option<u32>,
+    /// None: nobody had won by the end of the watch.
+    pub winner: Option<u32>,
+    /// Whom the votes elect, where they say so for certain.
+    pub predicted: Option<u32>,
+    pub not_predicted: Option<String>,
+    /// The epoch of the winner's first zxid.
+    pub epoch: Option<u64>,
+    /// Between these times the quorum ceased to be served, and was served again.
+    pub lost: (Nanos, Nanos),
+    pub ended: Option<(Nanos, Nanos)>,
+    /// The longest gap in the writes around it, from the fault that was under way (or the loss) until shortly after its end.
+    /// None: no probe wrote, or there was none much longer than from one write to the next.
+    #[serde(default)]
+    pub writes: Option<WriteGap>,
+    /// How long no quorum was served by what the servers say, at least and at most. It flatters: while a leader is stopped or
+    /// cut off its followers go on saying that they follow, and nothing can be written.
+    pub outage: (Nanos, Nanos),
+    pub roles: Vec<ElectionRole>,
+    /// Votes in words, as the winner was told them.
+    pub votes: Vec<String>,
+}
+
+/// What an election was for one server. Times in pairs are brackets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElectionRole {
+    pub server: u32,
+    /// Ceased to serve.
+    pub left: (Nanos, Nanos),
+    /// First said that it does not serve.
+    pub looking: Option<(Nanos, Nanos)>,
+    /// Served again.
+    pub back: Option<(Nanos, Nanos)>,
+    /// Serves as the leader.
+    pub leads: bool,
+    /// How long its part in the election took, by its log.
+    pub took_ms: Option<u64>,
+    /// From its beginning to look for a leader to its serving again, by its log.
+    pub log_ns: Option<Nanos>,
+}
+
+impl Section for Ensemble {
+    const NAME: &'static str = "server-elections";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.servers.watched()
+            || index.faults.on_servers().next().is_some()
+            || index.info.expect.server_leader.is_some()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        if !index.servers.watched() {
+            finding.headline("the servers were not watched".into());
+            finding.inconclusive("nobody watched the servers: whom they elected, and when, is not known".into());
+            return finding;
+        }
+        let seen = index.servers.all.values().filter(|s| !s.spells.is_empty()).count();
+        if seen < index.info.servers as usize {
+            finding.inconclusive(format!("{seen} of {} servers were ever seen in any state", index.info.servers));
+        }
+        let all = &index.servers.elections;
+        let elections: Vec<ServerElection> = all.iter().map(|e| judge(index, e, &mut finding)).collect();
+        let won = || elections.iter().filter(|e| e.winner.is_some());
+        let right = won().filter(|e| e.predicted.is_some() && e.predicted == e.winner).count();
+        let wrong = won().filter(|e| e.predicted.is_some() && e.predicted != e.winner).count();
+        let open = won().filter(|e| e.predicted.is_none()).count();
+        if index.info.fault_kind.hits_servers() && !elections.is_empty() && right + wrong == 0 {
+            finding.inconclusive("the winner of not a single election could be predicted".into());
+        }
+        write_gaps::demand(index, &mut finding);
+        expected_leader(index, &elections, &mut finding);
+        faults_on_leaders(index, &mut finding);
+        let unavailable = unavailable::compare(index, &mut finding);
+        let compared = unavailable.iter().filter(|u| u.times.is_some()).count();
+        let outage = won().map(|e| e.outage).max().map_or_else(
+            || "no outage of the quorum".into(),
+            |o| format!("servers say {} to {} without a quorum", duration(o.0), duration(o.1)),
+        );
+        let writes = elections.iter().filter_map(|e| e.writes).max_by_key(|gap| (gap.least_ns, gap.most_ns));
+        let writes =
+            writes.map_or_else(String::new, |gap| format!("no write acknowledged {}; ", write_gaps::words(&gap)));
+        for server in &unavailable {
+            finding.note(unavailable_line(server));
+        }
+        finding.headline(format!(
+            "{} of the ensemble: {right} won as the votes say, {wrong} otherwise, {open} not predicted; {writes}{outage}; \
+             the servers' own counters compared for {compared} of {}",
+            if elections.len() == 1 { "1 election".into() } else { format!("{} elections", elections.len()) },
+            index.info.servers,
+        ));
+        let had_election = |fault: u32| elections.iter().any(|e| e.fault == Some(fault));
+        let watch = Some(watch(index, unavailable, had_election));
+        finding.section = Self { states: bars(index), elections, watch };
+        finding
+    }
+}
+
+fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<Ensemble>) -> ServerElection {
     let roles = election.roles.iter().map(|(&server, role)| ElectionRole {
         server,
         left: role.left,
@@ -96,7 +168,7 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding) -> Serve
     let list = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(" or ");
     let prediction = predict(index, election, winner);
     if let Prediction::Certain(_, cast) | Prediction::Open(_, cast) = &prediction {
-        let line = |c: &super::votes::Cast| format!("{}{}", c.vote, if c.certain { "" } else { " (perhaps too late)" });
+        let line = |c: &Cast| format!("{}{}", c.vote, if c.certain { "" } else { " (perhaps too late)" });
         result.votes = cast.iter().map(line).collect();
     }
     match &prediction {
@@ -117,8 +189,8 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding) -> Serve
             result
                 .writes
                 .map_or_else(String::new, |gap| format!(" no write acknowledged {};", write_gaps::words(&gap))),
-            time(election.outage.0),
-            time(election.outage.1)
+            duration(election.outage.0),
+            duration(election.outage.1)
         )),
         (None, why) => finding.note(format!(
             "{named}: server {winner} won, not predicted: {}",
@@ -128,7 +200,7 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding) -> Serve
     result
 }
 
-fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding) {
+fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding<Ensemble>) {
     let Some(expected) = index.info.expect.server_leader else { return };
     // Before all are dead that are to be started in order, those that are left may elect anybody.
     let before_all_are_dead = |e: &ServerElection| {
@@ -149,14 +221,14 @@ fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mu
 /// The server fault under way when the quorum was lost: rather one that hit its leader.
 fn fault_of<'i, 'a>(index: &'i Index<'a>, election: &Election) -> Option<&'i Fault<'a>> {
     let under_way = |f: &&Fault<'_>| f.t <= election.lost.1 && election.lost.0 <= f.explains_until;
-    let faults = index.faults.all.iter().filter(|f| f.kind.hits_servers() && f.verified()).filter(under_way);
+    let faults = index.faults.on_servers().filter(|f| f.verified()).filter(under_way);
     faults.max_by_key(|f| (election.old.is_some_and(|old| f.hits_server(old)), f.t))
 }
 
 /// A proven fault on the leader that lasts long enough must show as an election.
-fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding) {
+fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<Ensemble>) {
     let majority = index.info.servers as usize / 2 + 1;
-    for fault in index.faults.all.iter().filter(|f| f.kind.hits_servers() && f.verified()) {
+    for fault in index.faults.on_servers().filter(|f| f.verified()) {
         let Some(proof) = &fault.injected else { continue };
         let led = index.servers.leader_at(fault.t).or_else(|| index.servers.leader_at(proof.from));
         let Some(leader) = led.filter(|&leader| fault.hits_server(leader)) else { continue };
@@ -170,118 +242,40 @@ fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding) {
         }
         let named = format!("{} number {} hit server {leader}, which led", fault.kind, fault.id);
         let lasted = fault.active.1.saturating_sub(proof.to);
-        match fault.kind {
-            FaultKind::ServerKill | FaultKind::ServerRestartAll => {
+        match fault.kind.facts().elects {
+            Elects::Never => {}
+            Elects::AtOnce | Elects::WhenStarted => {
                 finding.fail(format!("harness: {named}, and no election was seen"));
             }
-            _ if lasted > detection(index) => {
-                finding.inconclusive(format!("{named}, for {}, and it survived: no election was seen", time(lasted)))
-            }
-            _ => finding.note(format!("{named}, for {} only: it survived", time(lasted))),
+            Elects::WhenMissed if lasted > detection(index) => finding
+                .inconclusive(format!("{named}, for {}, and it survived: no election was seen", duration(lasted))),
+            Elects::WhenMissed => finding.note(format!("{named}, for {} only: it survived", duration(lasted))),
         }
     }
 }
 
 /// How long it takes at most until a leader and its followers part that hear nothing of each other.
 fn detection(index: &Index<'_>) -> Nanos {
-    let told = index.info.extra.get("sync_limit").and_then(|ticks| ticks.parse::<u64>().ok());
+    let told = index.info.sync_limit.map(u64::from);
     let limit = told.map_or_else(|| DETECTION_MIN_NS.max(SYNC_LIMIT * index.tick), |n| n.min(1 << 20) * index.tick);
     limit + 2 * index.tick
 }
 
-fn unavailable_line(server: &crate::summary::ServerUnavailable) -> String {
+fn unavailable_line(server: &ServerUnavailable) -> String {
     let name = format!("server {}", server.server);
     match (&server.times, &server.not_compared) {
         (Some(t), _) => {
-            let log = t.log_ns.map_or_else(String::new, |ns| format!(", {} by its log", time(ns)));
+            let log = t.log_ns.map_or_else(String::new, |ns| format!(", {} by its log", duration(ns)));
             format!(
                 "{name} was unavailable for {} by its own counter ({} times), {} to {} by the polls{log}; told apart from \
                  {} on",
-                time(t.told_ns),
+                duration(t.told_ns),
                 t.count,
-                time(t.polls.0),
-                time(t.polls.1),
-                time(t.count.max(1) * unavailable::TELLING_NS),
+                duration(t.polls.0),
+                duration(t.polls.1),
+                duration(t.count.max(1) * unavailable::TELLING_NS),
             )
         }
         (None, why) => format!("{name}: its counter is not compared: {}", why.as_deref().unwrap_or("it told nothing")),
     }
-}
-
-fn watch(
-    index: &Index<'_>,
-    unavailable: Vec<crate::summary::ServerUnavailable>,
-    elections: &[ServerElection],
-) -> ServerWatch {
-    let servers = &index.servers;
-    let first = servers.all.values().filter_map(|s| s.spells.first()).map(|s| s.began.0).min();
-    let from = servers.watch.map(|w| w.0).or(first).unwrap_or(index.span.0);
-    let faults = index.faults.all.iter().filter(|f| f.kind.hits_servers()).map(|f| ServerFault {
-        id: f.id,
-        kind: f.kind,
-        servers: f.servers.to_vec(),
-        from: f.injected.as_ref().map_or(f.t, |p| p.from),
-        to: f.active.1,
-        verified: f.verified(),
-        writes: write_gaps::of_fault(index, f).filter(|_| elections.iter().all(|e| e.fault != Some(f.id))),
-    });
-    ServerWatch {
-        from,
-        to: servers.until.max(from),
-        every_ns: servers.watch.map(|w| w.1),
-        longest_gap_ns: servers.all.values().map(|s| s.longest_gap).max().unwrap_or(0),
-        lulls: servers.lulls.len() as u64,
-        faults: faults.collect(),
-        led: led(index),
-        unavailable,
-        writes: write_gaps::probes(index),
-    }
-}
-
-fn bars(index: &Index<'_>) -> Vec<ServerBar> {
-    let spells = index.servers.all.iter().flat_map(|(&id, s)| s.spells.iter().map(move |spell| (id, spell)));
-    // Drawn from the first look that showed a state to the last one that might have.
-    let bar = |(server, s): (u32, &crate::index::Spell)| ServerBar {
-        server,
-        state: s.state,
-        from: s.began.1,
-        to: s.ended.1.max(s.began.1),
-    };
-    spells.map(bar).take(BARS_MAX).collect()
-}
-
-/// How many groups somebody certainly led, from each of these times on.
-fn led(index: &Index<'_>) -> Vec<(Nanos, u64)> {
-    let mut changes: std::collections::BTreeMap<Nanos, i64> = std::collections::BTreeMap::new();
-    for places in index.terms.by_group.values() {
-        let spans = places.iter().filter_map(|&p| index.terms.all[p].definite()).collect();
-        for span in crate::stats::spans::union(spans) {
-            *changes.entry(span.0).or_default() += 1;
-            *changes.entry(span.1).or_default() -= 1;
-        }
-    }
-    let mut now = 0_i64;
-    let steps: Vec<(Nanos, u64)> = changes
-        .into_iter()
-        .map(|(t, change)| {
-            now += change;
-            (t, now.max(0) as u64)
-        })
-        .collect();
-    thinned(steps)
-}
-
-/// Of too many steps those that a picture can show: in each stretch of time the lowest.
-fn thinned(steps: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
-    let each = steps.len().div_ceil(LED_MAX / 2).max(1);
-    if each == 1 {
-        return steps;
-    }
-    let lowest_and_last = |chunk: &[(Nanos, u64)]| {
-        let lowest = chunk.iter().copied().min_by_key(|s| s.1);
-        lowest.into_iter().chain(chunk.last().copied()).collect::<Vec<_>>()
-    };
-    let mut kept: Vec<(Nanos, u64)> = steps.chunks(each).flat_map(lowest_and_last).collect();
-    kept.dedup();
-    kept
 }

@@ -5,10 +5,12 @@
 //! such watches (on its predecessor, or on the lowest or lock znode; and on its own), and when they fire nobody may hear it. They
 //! may be told of more: after a reconnect a server answers a watch on a znode that is gone already without counting it.
 
-use super::Finding;
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
 use crate::index::Index;
-use crate::record::{DELETION_WATCHES_FIRED, Event, FaultKind, LeaveHow, Nanos, ServerMetrics};
-use crate::summary::CellSummary;
+use hustings_record::{Counters, DELETION_WATCHES_FIRED, Departure, Event, FaultKind, Nanos, ServerMetrics};
 
 /// Watches that one incarnation can hold.
 const WATCHES_PER_INCARNATION: u64 = 2;
@@ -17,44 +19,57 @@ const EDGE_NS: Nanos = 250_000_000;
 /// How long after a reconnect a server may still be answering old watches.
 const RECONNECT_NS: Nanos = 2_000_000_000;
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let (from, to, fired) = match fired(index) {
-        Ok(found) => found,
-        Err(why) => {
-            if disturbed(index).is_some() {
-                finding.headline(format!("not compared: {why}"));
-            } else {
-                finding.headline("the servers' counters were not compared".into());
-                finding.inconclusive(why);
-            }
-            return finding;
-        }
-    };
-    let (least, most) = told(index, from, to);
-    summary.fan_out.clients_saw = Some((least, most));
-    summary.fan_out.servers_say = Some(fired);
-    if fired < least || fired > most {
-        finding.fail(format!(
-            "harness: the servers fired {fired} deletion watches, and the clients account for {least} to {most}"
-        ));
+/// How many deletion watches fired in the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletionWatches {
+    /// Least and most that the clients account for, given those that nobody can have heard of.
+    pub clients_saw: Option<(u64, u64)>,
+    pub servers_say: Option<u64>,
+}
+
+impl Section for DeletionWatches {
+    const NAME: &'static str = "servers";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
     }
-    finding.headline(format!("deletion watches fired: {fired} say the servers, {least} to {most} say the clients"));
-    finding
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let (from, to, fired) = match fired(index) {
+            Ok(found) => found,
+            Err(why) => {
+                if disturbed(index).is_some() {
+                    finding.headline(format!("not compared: {why}"));
+                } else {
+                    finding.headline("the servers' counters were not compared".into());
+                    finding.inconclusive(why);
+                }
+                return finding;
+            }
+        };
+        let (least, most) = told(index, from, to);
+        finding.section = Self { clients_saw: Some((least, most)), servers_say: Some(fired) };
+        if fired < least || fired > most {
+            finding.fail(format!(
+                "harness: the servers fired {fired} deletion watches, and the clients account for {least} to {most}"
+            ));
+        }
+        finding.headline(format!("deletion watches fired: {fired} say the servers, {least} to {most} say the clients"));
+        finding
+    }
 }
 
 /// The kind of a fault after which the servers' counters tell nothing: a killed server counts from anew, one cut off drops
 /// its clients' watches, and one that was stopped fires on waking what its clients, meanwhile elsewhere, do not hear of.
 fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
-    use FaultKind as F;
-    let disturbs = |kind: &F| matches!(kind, F::ServerKill | F::ServerRestartAll | F::ServerPartition | F::ServerPause);
-    index.faults.all.iter().map(|f| f.kind).find(disturbs)
+    index.faults.all.iter().map(|f| f.kind).find(|kind| kind.facts().counters != Counters::Kept)
 }
 
 /// The first and last snapshot and how many deletion watches all servers fired between them.
 fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
     match disturbed(index) {
-        Some(FaultKind::ServerPause) => return Err("a server was stopped".into()),
+        Some(kind) if kind.facts().counters == Counters::Stopped => return Err("a server was stopped".into()),
         Some(kind) => return Err(format!("a server's counters do not outlast a {kind}")),
         None => {}
     }
@@ -99,9 +114,7 @@ fn told(index: &Index<'_>, from: Nanos, to: Nanos) -> (u64, u64) {
             }
             Event::ObserverCount { t, deleted } => counts.push((*t, *deleted)),
             Event::ObserverWeight { per_deletion, .. } => weight = Some(*per_deletion),
-            Event::Left { t, cand, how, delete, .. } if outer(*t) => {
-                undelivered += unheard(index, *cand, how, *delete, *t)
-            }
+            Event::Left { t, cand, how, .. } if outer(*t) => undelivered += unheard(index, *cand, how, *t),
             _ => {}
         }
     }
@@ -116,10 +129,10 @@ fn told(index: &Index<'_>, from: Nanos, to: Nanos) -> (u64, u64) {
 }
 
 /// Watches of an incarnation that ended which may have fired unheard. One that left by order waited to hear of its own znode.
-fn unheard(index: &Index<'_>, cand: u32, how: &LeaveHow, delete: Option<(Nanos, Nanos)>, t: Nanos) -> u64 {
-    match (how, delete) {
-        (LeaveHow::Resigned, Some((sent, _))) => u64::from(!index.notices.told_within(cand, (sent, t))),
-        (LeaveHow::Resigned, None) => 1,
+fn unheard(index: &Index<'_>, cand: u32, how: &Departure, t: Nanos) -> u64 {
+    match how {
+        Departure::Resigned { delete: Some((sent, _)) } => u64::from(!index.notices.told_within(cand, (*sent, t))),
+        Departure::Resigned { delete: None } => 1,
         _ => WATCHES_PER_INCARNATION,
     }
 }

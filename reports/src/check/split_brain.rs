@@ -1,14 +1,110 @@
 //! Did two incarnations of one group believe at once? `overlap = max(0, min(rᵢ⁻,rⱼ⁻) − max(aᵢ⁺,aⱼ⁺) − ε)` is certain, the
-//! same on the outer brackets with +ε is possible. While a process is stopped its belief is latent: told apart.
+//! same on the outer brackets with +ε is possible. While a process is stopped its belief is latent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Overlap, Piece, bound, evidence, moment, sweep, time};
-use crate::index::{Fault, Index, Term};
-use crate::record::{Expectation, FaultKind, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::evidence::evidence;
+use super::finding::Finding;
+use super::section::Section;
+use super::words::{bound, moment};
+use crate::index::{Cut, Fault, Index, Term};
 use crate::stats::spans::{Span, total, touches, union, within, without};
-use crate::stats::{Samples, rate};
-use crate::summary::{Apart, CellSummary, SplitBrain};
+use crate::stats::{Distribution, Overlap, Rate, Samples, rate};
+use hustings_record::words::duration;
+use hustings_record::{Expectation, FaultKind, Nanos};
+
+/// Overlaps of beliefs, by what stands behind them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SplitBrain {
+    /// Definite overlaps while both processes ran, against handovers.
+    pub active: Rate,
+    pub active_total_ns: Nanos,
+    pub active_max_ns: Nanos,
+    /// How many of the active ones nobody can promise not to be.
+    pub excused: Excused,
+    /// Definite overlaps while one of the processes was stopped: a belief without acts.
+    pub latent: u64,
+    pub latent_max_ns: Nanos,
+    /// Overlaps that the brackets neither prove nor exclude.
+    pub possible: u64,
+    /// Lengths of the definite active overlaps.
+    pub lengths: Option<Distribution>,
+}
+
+/// Short overlaps that no recipe can promise not to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excused {
+    /// On the waking of a process that was stopped: at most T/10.
+    pub waking: u64,
+    /// After the ensemble ended a session by force, as long as its client could not hear of it: at most T/5 on a server that
+    /// lags, T/2 behind a bad link.
+    pub forced: u64,
+}
+
+impl Excused {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.waking + self.forced
+    }
+}
+
+impl std::ops::AddAssign for Excused {
+    fn add_assign(&mut self, other: Self) {
+        self.waking += other.waking;
+        self.forced += other.forced;
+    }
+}
+
+impl Section for SplitBrain {
+    const NAME: &'static str = "split-brain";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let epsilon = index.margin();
+        let mut active = pairs(index, -epsilon, active_pieces);
+        let doubtful = take_stalled_out(index, &mut active);
+        let involved: BTreeSet<usize> = active.keys().chain(doubtful.keys()).flat_map(|p| [p.0, p.1]).collect();
+        let possible = pairs(index, epsilon, possible_pieces)
+            .into_keys()
+            .filter(|p| !involved.contains(&p.0) && !involved.contains(&p.1))
+            .count() as u64;
+        let (latent, latent_max_ns) = latent(index, epsilon);
+
+        let mut lengths = Samples::default();
+        active.values().for_each(|p| lengths.push(p.length));
+        let result = Self {
+            active: rate(active.len() as u64, index.handovers()),
+            active_total_ns: active.values().map(|p| p.length).sum(),
+            active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
+            excused: excused(index, &active),
+            latent,
+            latent_max_ns,
+            possible,
+            lengths: lengths.distribution(),
+        };
+        judge(index, &mut finding, &result, doubtful.len());
+        describe(index, &mut finding, &active);
+        finding.headline(format!(
+            "{} overlaps while both ran in {} handovers ({}), longest {}; {} latent, {} possible; {} proven faults",
+            result.active.seen,
+            result.active.n,
+            bound(result.active.upper_95),
+            duration(result.active_max_ns),
+            latent,
+            possible,
+            index.verified_faults(),
+        ));
+        finding.section = result;
+        finding
+    }
+}
 
 /// Overlaps of one pair of terms.
 #[derive(Default)]
@@ -20,47 +116,7 @@ struct Pair {
 
 type Pairs = BTreeMap<(usize, usize), Pair>;
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let epsilon = margin(index);
-    let mut active = pairs(index, -epsilon, active_pieces);
-    let doubtful = set_stalled_apart(index, &mut active);
-    let involved: BTreeSet<usize> = active.keys().chain(doubtful.keys()).flat_map(|p| [p.0, p.1]).collect();
-    let possible = pairs(index, epsilon, possible_pieces)
-        .into_keys()
-        .filter(|p| !involved.contains(&p.0) && !involved.contains(&p.1))
-        .count() as u64;
-    let (latent, latent_max_ns) = latent(index, epsilon);
-
-    let mut lengths = Samples::default();
-    active.values().for_each(|p| lengths.push(p.length));
-    let result = SplitBrain {
-        active: rate(active.len() as u64, index.handovers()),
-        active_total_ns: active.values().map(|p| p.length).sum(),
-        active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
-        apart: apart(index, &active),
-        latent,
-        latent_max_ns,
-        possible,
-        lengths: lengths.distribution(),
-    };
-    judge(index, &mut finding, &result, doubtful.len());
-    describe(index, &mut finding, &active);
-    finding.headline(format!(
-        "{} overlaps while both ran in {} handovers ({}), longest {}; {} latent, {} possible; {} proven faults",
-        result.active.seen,
-        result.active.n,
-        bound(result.active.upper_95),
-        time(result.active_max_ns),
-        latent,
-        possible,
-        index.verified_faults(),
-    ));
-    summary.split_brain = result;
-    finding
-}
-
-fn judge(index: &Index<'_>, finding: &mut Finding, result: &SplitBrain, doubtful: usize) {
+fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBrain, doubtful: usize) {
     let expect = &index.info.expect;
     let evidence = if result.possible > 0 {
         Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
@@ -80,7 +136,7 @@ fn judge(index: &Index<'_>, finding: &mut Finding, result: &SplitBrain, doubtful
             finding.unsafe_as_expected = false;
             finding.fail(format!(
                 "the longest overlap, {}, is {:.2} T; theory allows {share} T",
-                time(result.active_max_ns),
+                duration(result.active_max_ns),
                 result.active_max_ns as f64 / t as f64
             ));
         }
@@ -89,7 +145,7 @@ fn judge(index: &Index<'_>, finding: &mut Finding, result: &SplitBrain, doubtful
     }
 }
 
-fn describe(index: &Index<'_>, finding: &mut Finding, active: &Pairs) {
+fn describe(index: &Index<'_>, finding: &mut Finding<SplitBrain>, active: &Pairs) {
     let mut worst: Vec<_> = active.iter().collect();
     worst.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.length));
     for ((a, b), pair) in worst.into_iter().take(10) {
@@ -101,7 +157,7 @@ fn describe(index: &Index<'_>, finding: &mut Finding, active: &Pairs) {
             index.host_name(a.host),
             b.cand,
             index.host_name(b.host),
-            time(pair.length),
+            duration(pair.length),
             moment(index, pair.spans.first().map_or(0, |s| s.0)),
         ));
     }
@@ -111,7 +167,7 @@ fn describe(index: &Index<'_>, finding: &mut Finding, active: &Pairs) {
 fn pairs(index: &Index<'_>, margin: i64, cut: Cut) -> Pairs {
     let mut pairs = Pairs::new();
     for &group in index.terms.by_group.keys() {
-        for Overlap { newcomer, other, from, to } in overlaps(index, group, margin, cut) {
+        for Overlap { newcomer, other, from, to } in index.overlaps(group, margin, cut) {
             let pair = pairs.entry((newcomer.min(other), newcomer.max(other))).or_default();
             pair.group = group;
             pair.length += to - from;
@@ -119,27 +175,6 @@ fn pairs(index: &Index<'_>, margin: i64, cut: Cut) -> Pairs {
         }
     }
     pairs
-}
-
-type Cut = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
-
-fn overlaps(index: &Index<'_>, group: u32, margin: i64, cut: Cut) -> Vec<Overlap> {
-    let mut pieces = Vec::new();
-    for &term in index.terms.of_group(group) {
-        let who = index.terms.all[term].incarnation();
-        let spans = cut(index, &index.terms.all[term]);
-        pieces.extend(spans.into_iter().map(|(from, to)| Piece { from, to, who, term }));
-    }
-    sweep(&mut pieces, margin)
-}
-
-/// All certain overlaps of a group, latent parts included.
-pub(crate) fn definite_overlaps(index: &Index<'_>, group: u32) -> Vec<Overlap> {
-    overlaps(index, group, -margin(index), definite_pieces)
-}
-
-fn margin(index: &Index<'_>) -> i64 {
-    i64::try_from(index.epsilon).unwrap_or(i64::MAX)
 }
 
 /// Where it certainly believed and its process certainly ran.
@@ -159,18 +194,18 @@ fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
 /// The overlaps that no recipe can promise not to be: a process that was stopped believes until it has looked around, and a
 /// session that the ensemble ends by force is not over for a client that cannot hear of it, until it has waited for 2/5 of T
 /// in vain.
-fn apart(index: &Index<'_>, active: &Pairs) -> Apart {
+fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
     let t = index.timeout_or_asked();
-    let mut apart = Apart::default();
+    let mut excused = Excused::default();
     for ((a, b), pair) in active {
         let terms = [a, b].map(|&term| &index.terms.all[term]);
         if pair.length <= t / 10 && terms.iter().any(|term| woke(index, term, pair)) {
-            apart.waking += 1;
+            excused.waking += 1;
         } else if terms.iter().any(|term| was_forced(index, term, pair) && pair.length <= unheard(index, term, pair)) {
-            apart.forced += 1;
+            excused.forced += 1;
         }
     }
-    apart
+    excused
 }
 
 /// Whether the process was stopped in this term, and ran again before the overlap began.
@@ -182,9 +217,8 @@ fn woke(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
 /// For how long a client may not hear that its session was ended by force: while its server lags, or, on a host behind a bad
 /// link, until it has waited for 2/5 of T in vain.
 fn unheard(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> Nanos {
-    use FaultKind::{Partition, PartitionDown, PartitionUp, Slow};
     let t = index.timeout_or_asked();
-    let bad = |fault: &&Fault<'_>| matches!(fault.kind, Partition | PartitionUp | PartitionDown | Slow);
+    let bad = |fault: &&Fault<'_>| fault.kind.needs_links() && fault.kind.facts().until_healed;
     let mut faults = index.faults.all.iter().filter(bad).filter(|fault| fault.met.contains(&term.host));
     if faults.any(|fault| touches(&pair.spans, fault.active)) { t / 2 } else { t / 5 }
 }
@@ -200,7 +234,7 @@ fn was_forced(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
 }
 
 /// Takes out the overlaps in which a process stalled for longer than T/10 of its own accord.
-fn set_stalled_apart(index: &Index<'_>, active: &mut Pairs) -> Pairs {
+fn take_stalled_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
     let mut stalled: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
     for stall in index.lives.long_stalls(index.timeout_or_asked() / 10) {
         if let Some(host) = stall.host {

@@ -1,38 +1,60 @@
 //! Did the harness itself keep up? A process that did not run for longer than T/10 could not see or do what it should have.
 
-use super::{Finding, moment, time};
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
+use super::words::moment;
 use crate::index::{Index, Outcome};
 use crate::stats::spans::{Span, touches, union};
-use crate::summary::{CellSummary, Stalls};
+use hustings_record::Nanos;
+use hustings_record::words::duration;
 
-pub(super) fn check(index: &Index<'_>, summary: &mut CellSummary) -> Finding {
-    let mut finding = Finding::default();
-    let limit = index.timeout_or_asked() / 10;
-    let own = || index.lives.stalls.iter().filter(|s| s.own > 0);
-    let result = Stalls {
-        count: own().count() as u64,
-        longest_ns: own().map(|s| s.own).max().unwrap_or(0),
-        over_limit: index.lives.long_stalls(limit).count() as u64,
-    };
-    let matters = matters(index);
-    for stall in index.lives.long_stalls(limit) {
-        let who = &index.lives.all[stall.life].writer;
-        let text = format!("{who} did not run for {} at {}", time(stall.own), moment(index, stall.from));
-        if touches(&matters, (stall.from, stall.to)) {
-            finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));
-        } else {
-            finding.note(text);
-        }
+/// Times in which processes of the harness did not run of their own accord.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stalls {
+    pub count: u64,
+    pub longest_ns: Nanos,
+    /// Stalls longer than T/10, which make what they cover inconclusive.
+    pub over_limit: u64,
+}
+
+impl Section for Stalls {
+    const NAME: &'static str = "stalls";
+
+    fn applies(_: &Index<'_>) -> bool {
+        true
     }
-    finding.headline(format!(
-        "{} stalls, longest {}; {} longer than T/10 = {}",
-        result.count,
-        time(result.longest_ns),
-        result.over_limit,
-        time(limit),
-    ));
-    summary.stalls = result;
-    finding
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let limit = index.timeout_or_asked() / 10;
+        let own = || index.lives.stalls.iter().filter(|s| s.own > 0);
+        let result = Self {
+            count: own().count() as u64,
+            longest_ns: own().map(|s| s.own).max().unwrap_or(0),
+            over_limit: index.lives.long_stalls(limit).count() as u64,
+        };
+        let matters = matters(index);
+        for stall in index.lives.long_stalls(limit) {
+            let who = &index.lives.all[stall.life].writer;
+            let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
+            if touches(&matters, (stall.from, stall.to)) {
+                finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));
+            } else {
+                finding.note(text);
+            }
+        }
+        finding.headline(format!(
+            "{} stalls, longest {}; {} longer than T/10 = {}",
+            result.count,
+            duration(result.longest_ns),
+            result.over_limit,
+            duration(limit),
+        ));
+        finding.section = result;
+        finding
+    }
 }
 
 /// When faults acted and leads changed hands.

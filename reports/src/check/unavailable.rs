@@ -1,14 +1,18 @@
-//! How long was each server unavailable, by the polls, by its own log and by its own counter? The three must agree, or the
-//! harness measures wrongly.
+//! How long was each server unavailable, by the polls, by its own log and by its own counter? Where the three do not agree, one
+//! of them was told late, by a machine that was busy for longer than is allowed for here: then it is not known.
 //!
 //! A server counts from the moment at which it begins to look for a leader until it serves again, and adds that to
 //! `sum_unavailable_time` when it does. Its log has a line at each of the two. The polls see it cease to serve when it leaves
 //! its old leader, a little before it looks; where its log has the line, they are held against the counter from there on.
 
-use super::{Finding, time};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
 use crate::index::{Absence, Index, Server};
-use crate::record::{FaultKind, Nanos, ServerLine, ServerMetrics};
-use crate::summary::{ServerUnavailable, Unavailable};
+use hustings_record::words::duration;
+use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
 
 /// What may lie between a server's taking of a time and its telling, on a busy machine; once for each time that it was away.
 pub(super) const TELLING_NS: Nanos = 20_000_000;
@@ -17,8 +21,27 @@ const LEAVING_NS: Nanos = 250_000_000;
 /// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
 const EDGE_NS: Nanos = 250_000_000;
 
+/// For how long a server was unavailable in the measured window: what it says itself against what was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerUnavailable {
+    pub server: u32,
+    pub times: Option<Unavailable>,
+    /// Why its counter says nothing.
+    pub not_compared: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unavailable {
+    /// By its own counter (`mntr`), and how often.
+    pub told_ns: Nanos,
+    pub count: u64,
+    /// By the polls, at least and at most.
+    pub polls: (Nanos, Nanos),
+    pub log_ns: Option<Nanos>,
+}
+
 /// Holds the three against each other, server by server.
-pub(super) fn compare(index: &Index<'_>, finding: &mut Finding) -> Vec<ServerUnavailable> {
+pub(super) fn compare<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Vec<ServerUnavailable> {
     let mut all = Vec::new();
     for (&id, server) in &index.servers.all {
         let mut result = ServerUnavailable { server: id, ..ServerUnavailable::default() };
@@ -33,21 +56,20 @@ pub(super) fn compare(index: &Index<'_>, finding: &mut Finding) -> Vec<ServerUna
 
 /// What the server's own counter gained between the snapshots, how often it was added to, and when they were taken.
 fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), String> {
-    use FaultKind as F;
-    for fault in index.faults.all.iter().filter(|f| f.kind.hits_servers()) {
-        match fault.kind {
-            F::ServerRestartAll => return Err("it was killed: it counts from anew".into()),
-            F::ServerKill if fault.hits_server(id) => return Err("it was killed: it counts from anew".into()),
-            F::ServerPause if fault.hits_server(id) => {
-                return Err("it was stopped: its clock went on, and it did not".into());
-            }
-            _ => {}
+    for fault in index.faults.on_servers() {
+        let facts = fault.kind.facts();
+        // Whoever was down already when all were to be started again is started with them.
+        let hit = fault.hits_server(id) || facts.elects == Elects::WhenStarted;
+        match facts.counters {
+            Counters::Anew if hit => return Err("it was killed: it counts from anew".into()),
+            Counters::Stopped if hit => return Err("it was stopped: its clock went on, and it did not".into()),
+            Counters::Anew | Counters::Stopped | Counters::WatchesDropped | Counters::Kept => {}
         }
     }
     let (Some((from, before)), Some((to, after))) = (index.servers.begin, index.servers.end) else {
         return Err("the servers were not asked at the beginning and at the end".into());
     };
-    let value = |metrics: &std::collections::BTreeMap<u32, ServerMetrics>, name: &str| {
+    let value = |metrics: &BTreeMap<u32, ServerMetrics>, name: &str| {
         let value = metrics.get(&id).and_then(|m| m.get(name)).copied();
         value.filter(|v| v.is_finite()).ok_or_else(|| format!("it did not tell its {name} both times"))
     };
@@ -59,11 +81,11 @@ fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), S
     Ok((told, gained("cnt_unavailable_time")? as u64, (from, to)))
 }
 
-fn judge(
+fn judge<S>(
     server: &Server<'_>,
     (told, count, window): (Nanos, u64, (Nanos, Nanos)),
     result: &mut ServerUnavailable,
-    finding: &mut Finding,
+    finding: &mut Finding<S>,
 ) {
     let inner = |t: Nanos| t >= window.0 + EDGE_NS && t + EDGE_NS <= window.1;
     let outer = |t: Nanos| t + EDGE_NS >= window.0 && t <= window.1 + EDGE_NS;
@@ -87,31 +109,32 @@ fn judge(
     let slack = spans.max(count).max(1) * TELLING_NS;
     let polls = (least.saturating_sub(slack), most + slack);
     let logs = logged.filter(|l| l.1 > 0).map(|l| l.0);
-    let agree = (polls.0..=polls.1).contains(&told);
-    if !agree {
-        finding.fail(format!(
-            "harness: server {} says that it was unavailable for {}, and the polls saw {} to {}",
+    let mut doubt = |other: String| {
+        finding.inconclusive(format!(
+            "for how long server {} was unavailable is not known: it counts {} itself, and {other}",
             result.server,
-            time(told),
-            time(least),
-            time(most)
+            duration(told),
         ));
+    };
+    if !(polls.0..=polls.1).contains(&told) {
+        doubt(format!("the polls saw {} to {}", duration(least), duration(most)));
     }
     if let Some(logs) = logs.filter(|&logs| logs.abs_diff(told) > slack) {
-        finding.fail(format!(
-            "harness: server {} says that it was unavailable for {}, and its log says {}",
-            result.server,
-            time(told),
-            time(logs)
-        ));
+        doubt(format!("its log says {}", duration(logs)));
     }
     result.times = Some(Unavailable { told_ns: told, count, polls: (least, most), log_ns: logs });
 }
 
-/// When its log says that it began to look, in this absence.
+/// When its log says that it began to look, in this absence. On a busy machine the line of that may come late, and later than
+/// what the line of the election's end says of how long it took.
 fn looked(server: &Server<'_>, absence: &Absence, until: Nanos) -> Option<Nanos> {
     let from = absence.began.0.saturating_sub(TELLING_NS);
-    server.lines(from, until).find(|l| *l.1 == ServerLine::Looking).map(|l| l.0)
+    let looking = server.lines(from, until).find(|l| *l.1 == ServerLine::Looking)?.0;
+    let ended = server.lines(looking, until).find_map(|(t, line)| match line {
+        ServerLine::Elected { took_ms, .. } => Some(t.saturating_sub(took_ms * 1_000_000)),
+        _ => None,
+    });
+    Some(ended.map_or(looking, |began| looking.min(began.max(from))))
 }
 
 fn least_of(server: &Server<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Nanos {

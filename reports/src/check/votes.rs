@@ -3,7 +3,7 @@
 //! winner was told early enough must have counted, and one that came late may have.
 
 use crate::index::{Election, Index, LOG_SLACK_NS, Role};
-use crate::record::{Event, FaultKind, Nanos, ServerLine};
+use hustings_record::{Event, FaultKind, Nanos, ServerLine};
 
 /// How long a server waits for a better vote once a quorum agrees with it (FastLeaderElection's finalizeWait).
 const FINALIZE_WAIT_NS: Nanos = 200_000_000;

@@ -1,16 +1,45 @@
 //! For how long was no write acknowledged, as the probes saw it? What the servers say of themselves is not enough: the
 //! followers of a leader that is stopped or cut off go on saying that they follow.
 
-use super::{Finding, time};
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
 use crate::index::{Election, Fault, Index, Probes, WriteGap as Gap};
-use crate::record::Nanos;
 use crate::stats::spans::Span;
-use crate::summary::{WriteGap, WriteProbes};
+use hustings_record::Nanos;
+use hustings_record::words::duration;
 
 /// Gaps that are worth drawing.
 const GAPS_MAX: usize = 2_000;
 /// How long after the end of an election, or of a fault, a gap may begin and still belong to it: clients look for a server.
 const AFTER_NS: Nanos = 1_000_000_000;
+
+/// How long no write was acknowledged, as clients see it: probes write through every server, one write after the other, so
+/// this includes their noticing of a dead connection, and their reconnecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteGap {
+    /// The last acknowledgement before.
+    pub from: Nanos,
+    /// The first one after; or the end of the probes.
+    pub to: Nanos,
+    /// Without the probes' interval: right after an acknowledgement nobody tried.
+    pub least_ns: Nanos,
+    /// From one acknowledgement to the next. None: the probes ended before the next, so only the least is known.
+    pub most_ns: Option<Nanos>,
+}
+
+/// What the probes of a cell wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteProbes {
+    pub from: Nanos,
+    /// From an acknowledgement to the next write.
+    pub every_ns: Nanos,
+    /// None: the record does not say.
+    pub acknowledged: Option<u64>,
+    pub longest: Option<WriteGap>,
+    /// For a picture; at most 2,000.
+    pub gaps: Vec<(Nanos, Nanos)>,
+}
 
 /// The gap of an election: from its fault on, or from its loss where an election before it was that fault's.
 pub(super) fn of_election(index: &Index<'_>, election: &Election, fault: Option<&Fault<'_>>) -> Option<WriteGap> {
@@ -38,8 +67,8 @@ pub(super) fn probes(index: &Index<'_>) -> Option<WriteProbes> {
 }
 
 /// Under a fault on servers an outage that nobody tried to write in says nothing.
-pub(super) fn demand(index: &Index<'_>, finding: &mut Finding) {
-    let hit = index.info.fault_kind.hits_servers() || index.faults.all.iter().any(|f| f.kind.hits_servers());
+pub(super) fn demand<S>(index: &Index<'_>, finding: &mut Finding<S>) {
+    let hit = index.info.fault_kind.hits_servers() || index.faults.on_servers().next().is_some();
     let lacking = match index.probes.as_ref().map(|p| p.acknowledged) {
         None => "no probe wrote",
         Some(None) => "the probes' writes were not counted to their end",
@@ -54,8 +83,8 @@ pub(super) fn demand(index: &Index<'_>, finding: &mut Finding) {
 /// In words, after "no write acknowledged".
 pub(super) fn words(gap: &WriteGap) -> String {
     match gap.most_ns {
-        Some(most) => format!("for {} to {}", time(gap.least_ns), time(most)),
-        None => format!("for at least {}", time(gap.least_ns)),
+        Some(most) => format!("for {} to {}", duration(gap.least_ns), duration(most)),
+        None => format!("for at least {}", duration(gap.least_ns)),
     }
 }
 

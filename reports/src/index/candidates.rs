@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Lives;
-use crate::record::{CellRecord, Event, LeaveHow, Nanos, SessionChange};
 use crate::stats::spans::Span;
+use hustings_record::{CellRecord, Departure, Event, Nanos, SessionState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -20,7 +19,7 @@ pub struct Stand<'a> {
     pub session: i64,
     pub node: Option<&'a str>,
     pub czxid: Option<i64>,
-    life: u32,
+    generation: u32,
     left: bool,
 }
 
@@ -28,8 +27,7 @@ pub struct Stand<'a> {
 pub struct Departed<'a> {
     pub t: Nanos,
     pub session: i64,
-    pub how: &'a LeaveHow,
-    pub delete: Option<Span>,
+    pub how: &'a Departure,
 }
 
 #[derive(Default)]
@@ -41,7 +39,7 @@ pub struct Candidates<'a> {
     pub stands: BTreeMap<u32, Vec<Stand<'a>>>,
     pub departures: BTreeMap<u32, Vec<Departed<'a>>>,
     /// What each session's client said of its connection, in order of time.
-    pub states: BTreeMap<i64, Vec<(Nanos, SessionChange)>>,
+    pub states: BTreeMap<i64, Vec<(Nanos, SessionState)>>,
     /// Host of each session.
     pub sessions: BTreeMap<i64, u16>,
     pub incarnations: u64,
@@ -53,7 +51,7 @@ impl<'a> Candidates<'a> {
         for segment in &cell.segments {
             let Some(host) = segment.host else { continue };
             for event in &segment.events {
-                index.take(host, segment.life, end, event);
+                index.take(host, segment.generation, end, event);
             }
         }
         for (&cand, candidate) in &index.all {
@@ -74,7 +72,7 @@ impl<'a> Candidates<'a> {
         index
     }
 
-    fn take(&mut self, host: u16, life: u32, end: Nanos, event: &'a Event) {
+    fn take(&mut self, host: u16, generation: u32, end: Nanos, event: &'a Event) {
         match event {
             Event::Candidate { cand, group, .. } => {
                 self.all.insert(*cand, Candidate { group: *group, host });
@@ -87,23 +85,23 @@ impl<'a> Candidates<'a> {
             Event::State { t, session, state } => self.states.entry(*session).or_default().push((*t, *state)),
             Event::Joined { t, cand, session, node, czxid } => {
                 let (node, czxid) = (node.as_deref(), *czxid);
-                let stand = Stand { from: *t, to: end, session: *session, node, czxid, life, left: false };
+                let stand = Stand { from: *t, to: end, session: *session, node, czxid, generation, left: false };
                 self.stands.entry(*cand).or_default().push(stand);
             }
-            Event::Left { t, cand, session, how, delete } => {
-                let departed = Departed { t: *t, session: *session, how, delete: *delete };
+            Event::Left { t, cand, session, how } => {
+                let departed = Departed { t: *t, session: *session, how };
                 self.departures.entry(*cand).or_default().push(departed);
             }
             _ => {}
         }
     }
 
-    /// Those who stood on a host that died stood no longer than it lived.
-    pub(super) fn cut_at_deaths(mut self, lives: &Lives) -> Self {
+    /// Those who stood on a host that died stood no longer than it lived. `death` of a generation of a host: if and when it died.
+    pub(super) fn cut_at_deaths(mut self, death: impl Fn(u16, u32) -> Option<Span>) -> Self {
         for (cand, stands) in &mut self.stands {
             let Some(candidate) = self.all.get(cand) else { continue };
             for stand in stands.iter_mut().filter(|s| !s.left) {
-                if let Some(death) = lives.death(candidate.host, stand.life) {
+                if let Some(death) = death(candidate.host, stand.generation) {
                     stand.to = stand.to.min(death.0);
                 }
             }
@@ -129,7 +127,7 @@ impl<'a> Candidates<'a> {
     pub fn connected(&self, session: i64, at: Nanos) -> bool {
         let Some(states) = self.states.get(&session) else { return true };
         let last = states.partition_point(|s| s.0 <= at);
-        states[..last].last().is_none_or(|s| s.1 == SessionChange::Connected)
+        states[..last].last().is_none_or(|s| s.1 == SessionState::Connected)
     }
 
     /// Whether the session had reconnected in the `span` before `at`.
@@ -137,9 +135,9 @@ impl<'a> Candidates<'a> {
     pub fn reconnected_within(&self, session: i64, at: Nanos, span: Nanos) -> bool {
         let Some(states) = self.states.get(&session) else { return false };
         let last = states.partition_point(|s| s.0 <= at);
-        let recent = |w: &&[(Nanos, SessionChange)]| w[1].0 + span >= at;
+        let recent = |w: &&[(Nanos, SessionState)]| w[1].0 + span >= at;
         let again =
-            |w: &[(Nanos, SessionChange)]| w[0].1 == SessionChange::Disconnected && w[1].1 == SessionChange::Connected;
+            |w: &[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;
         states[..last].windows(2).rev().take_while(recent).any(again)
     }
 }

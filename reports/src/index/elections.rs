@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::servers::{Absence, LOG_SLACK_NS, Server, Spell};
-use crate::record::{Nanos, ServerLine, ServerState};
+use super::server::{Absence, LOG_SLACK_NS, Server, Spell};
 use crate::stats::spans::Span;
+use hustings_record::{Nanos, ServerLine, ServerState};
 
 /// An election of a leader by the servers.
 #[derive(Clone, Debug)]

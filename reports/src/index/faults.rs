@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Candidates;
-use crate::record::{CellRecord, Event, FaultKind, Nanos, ReceiptStage, Touch};
+use super::candidates::Candidates;
 use crate::stats::spans::{Span, union};
+use hustings_record::{CellRecord, Event, FaultKind, LeadLoss, Nanos, ProcessFate, ReceiptStage, Touch};
 
 /// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
 #[derive(Clone, Debug)]
@@ -43,17 +43,6 @@ pub(super) struct Horizon {
     pub(super) end: Nanos,
     /// 2 T + 2 ticks: how long after its end a fault still explains what happens.
     pub(super) grace: Nanos,
-}
-
-/// Whether faults of this kind last until they are healed.
-#[must_use]
-pub fn heals(kind: FaultKind) -> bool {
-    use FaultKind as F;
-    match kind {
-        F::Partition | F::PartitionUp | F::PartitionDown | F::Slow | F::Pause => true,
-        F::ServerKill | F::ServerPause | F::ServerPartition | F::ServerRestartAll => true,
-        F::None | F::Resign | F::Crash | F::Expire | F::Disconnect => false,
-    }
 }
 
 impl Fault<'_> {
@@ -137,7 +126,7 @@ impl<'a> Faults<'a> {
     }
 
     fn collect_stops(&mut self, horizon: &Horizon) {
-        for fault in self.all.iter().filter(|f| f.kind == FaultKind::Pause) {
+        for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
             let Some(injected) = &fault.injected else { continue };
             let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
             for host in fault.hosts {
@@ -150,6 +139,18 @@ impl<'a> Faults<'a> {
         for spans in self.stops.values_mut().chain(self.certain_stops.values_mut()) {
             *spans = union(std::mem::take(spans));
         }
+    }
+
+    /// Faults on servers, in order of time.
+    pub fn on_servers(&self) -> impl Iterator<Item = &Fault<'a>> {
+        self.all.iter().filter(|f| f.kind.hits_servers())
+    }
+
+    /// The last proven fault on servers that explains what happens at `at`.
+    #[must_use]
+    pub fn on_servers_at(&self, at: Nanos) -> Option<&Fault<'a>> {
+        let under_way = self.on_servers().filter(|f| f.verified() && f.t <= at && at <= f.explains_until);
+        under_way.max_by_key(|f| f.t)
     }
 
     #[must_use]
@@ -185,14 +186,16 @@ fn hit(cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
 
 fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon) -> Fault<'a> {
     let injected = fault.injected.as_ref().map_or(fault.t, |p| p.to);
-    let over = match (&fault.healed, heals(fault.kind)) {
+    let over = match (&fault.healed, fault.kind.facts().until_healed) {
         (Some(healed), true) => healed.to,
         (None, true) => horizon.end,
         (_, false) => injected,
     };
     fault.active = (fault.t, over.max(fault.t));
-    fault.explains_until =
-        if fault.kind == FaultKind::Crash { horizon.end } else { over.saturating_add(horizon.grace) };
+    let facts = fault.kind.facts();
+    // Whose host is dead may lose the lead whenever its session expires.
+    let stays = facts.leads == LeadLoss::Always && facts.lets_sessions_expire;
+    fault.explains_until = if stays { horizon.end } else { over.saturating_add(horizon.grace) };
     fault
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Faults, Proof, last_time};
-use crate::record::{CellRecord, Event, FaultKind, Nanos};
+use super::faults::{Faults, Proof};
+use super::time::last_time;
 use crate::stats::spans::{Span, total, without};
+use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
 
 /// One process that wrote a segment.
 #[derive(Clone, Debug)]
@@ -12,7 +13,7 @@ pub struct Life {
     pub writer: String,
     pub file: String,
     pub host: Option<u16>,
-    pub life: u32,
+    pub generation: u32,
     pub first: Nanos,
     pub last: Nanos,
     /// Ended its segment in order.
@@ -55,7 +56,7 @@ impl Lives {
                 writer: segment.writer.clone(),
                 file: segment.file.clone(),
                 host: segment.host,
-                life: segment.life,
+                generation: segment.generation,
                 first: times().min().unwrap_or(0),
                 last: times().max().unwrap_or(end),
                 end: segment.events.iter().rev().find_map(|e| if let Event::End { t } = e { Some(*t) } else { None }),
@@ -64,12 +65,12 @@ impl Lives {
                 torn: segment.torn.is_some(),
             };
             if let (Some(host), None) = (segment.host, life.end) {
-                let told = ended.get(&(host, segment.life));
+                let told = ended.get(&(host, segment.generation));
                 let crash = crash_of(host, &life, told.map(|t| t.0), faults);
                 life.killed = crash.is_some() || told.is_some_and(|t| t.1);
                 life.died = crash.or(told.map(|t| (life.last.min(t.0), t.0)));
                 if let Some(death) = life.died {
-                    lives.deaths.insert((host, segment.life), death);
+                    lives.deaths.insert((host, segment.generation), death);
                 }
             }
             for event in &segment.events {
@@ -87,8 +88,8 @@ impl Lives {
 
     /// When this life of a host died, if it did not end in order.
     #[must_use]
-    pub fn death(&self, host: u16, life: u32) -> Option<Span> {
-        self.deaths.get(&(host, life)).copied()
+    pub fn death(&self, host: u16, generation: u32) -> Option<Span> {
+        self.deaths.get(&(host, generation)).copied()
     }
 
     /// Stalls longer than `limit`.
@@ -101,8 +102,8 @@ impl Lives {
 fn ends_of_hosts(cell: &CellRecord) -> BTreeMap<(u16, u32), (Nanos, bool)> {
     let mut ended = BTreeMap::new();
     for (_, event) in cell.events() {
-        if let Event::HostEnded { t, host, life, killed, .. } = event {
-            ended.entry((*host, *life)).or_insert((*t, *killed));
+        if let Event::HostEnded { t, host, generation, killed, .. } = event {
+            ended.entry((*host, *generation)).or_insert((*t, *killed));
         }
     }
     ended
@@ -110,7 +111,8 @@ fn ends_of_hosts(cell: &CellRecord) -> BTreeMap<(u16, u32), (Nanos, bool)> {
 
 /// The kill that ended this life: the first proven one after its beginning, and before it was seen to be gone.
 fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) -> Option<Span> {
-    let mut crashes = faults.all.iter().filter(|f| f.kind == FaultKind::Crash && f.hosts.contains(&host));
+    let mut crashes =
+        faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended && f.hosts.contains(&host));
     let kills = |p: &&Proof| p.verified && p.to >= life.first && gone.is_none_or(|gone| p.from <= gone);
     crashes.find_map(|f| f.injected.as_ref().filter(kills).map(|p| (p.from, p.to)))
 }

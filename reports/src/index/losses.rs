@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Candidates, Ending, Fault, Faults, Term, Terms, heals};
-use crate::record::{FaultKind, LeaveHow, Nanos, PhaseName, Reason};
+use super::candidates::Candidates;
+use super::faults::{Fault, Faults};
+use super::terms::{Ending, Term, Terms};
+use hustings_record::{FaultKind, Nanos, Phase, RevokeReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -62,11 +64,11 @@ impl Losses {
         candidates: &Candidates<'_>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
-        phases: &BTreeMap<PhaseName, Nanos>,
+        phases: &BTreeMap<Phase, Nanos>,
         end: Nanos,
     ) -> Self {
-        let until = phases.get(&PhaseName::TearDown).copied().unwrap_or(end);
-        let drain = phases.get(&PhaseName::Drain).copied().unwrap_or(until);
+        let until = phases.get(&Phase::TearDown).copied().unwrap_or(end);
+        let drain = phases.get(&Phase::Drain).copied().unwrap_or(until);
         let mut confirmed = BTreeMap::new();
         for (&group, places) in &terms.by_group {
             let mut places: Vec<usize> = places.iter().copied().filter(|&p| terms.all[p].granted.is_some()).collect();
@@ -119,7 +121,7 @@ impl Finder<'_, '_> {
         let resigned = || {
             let left = self.candidates.departures.get(&term.cand)?;
             let left = left[left.partition_point(|d| d.t < fault.t)..].iter().find(|d| d.session == term.session)?;
-            left.delete.filter(|_| *left.how == LeaveHow::Resigned).map(|d| d.0)
+            left.how.deletion().map(|d| d.0)
         };
         if fault.kind == FaultKind::Resign { resigned().unwrap_or(receipt) } else { receipt }
     }
@@ -150,7 +152,7 @@ impl Finder<'_, '_> {
         for loss in losses {
             if let Some(&place) = last.get(&loss.term) {
                 let before = &self.faults.all[kept[place].fault];
-                let acts_until = if heals(before.kind) { before.active.1 } else { before.explains_until };
+                let acts_until = if before.kind.facts().until_healed { before.active.1 } else { before.explains_until };
                 let gone = match kept[place].outcome {
                     Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(loss.effect),
                     _ => false,
@@ -191,8 +193,8 @@ impl Finder<'_, '_> {
                 let (term, next) = (&self.terms.all[pair[0]], &self.terms.all[pair[1]]);
                 let at = term.ended.0.min(next.granted.unwrap_or(next.grant));
                 let stopped = at >= self.until
-                    || at >= self.drain && term.ending == Ending::Revoked(Reason::Resigned)
-                    || term.ending == Ending::Revoked(Reason::ElectionDeleted);
+                    || at >= self.drain && term.ending == Ending::Revoked(RevokeReason::Resigned)
+                    || term.ending == Ending::Revoked(RevokeReason::ElectionDeleted);
                 let explained = || self.faults.of_cand(term.cand).any(|f| f.t <= at && at <= f.explains_until);
                 if term.incarnation() != next.incarnation() && !planned.contains(&pair[1]) && !stopped && !explained() {
                     unplanned.push(Unplanned { group, term: pair[0], successor: pair[1], at });

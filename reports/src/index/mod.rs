@@ -2,187 +2,33 @@
 //! what became of every lost lead. Checkers work on this; nothing here judges.
 
 mod candidates;
+mod cell;
 mod elections;
 mod faults;
+mod ledger;
 mod lives;
 mod losses;
 mod notices;
+mod overlaps;
 mod probes;
+mod server;
 mod servers;
 mod terms;
 mod time;
 mod writes;
 
-use std::collections::BTreeMap;
-
 pub use candidates::{Candidate, Candidates, Departed, Stand};
+pub use cell::Index;
 pub use elections::{Election, Lull, Role};
-pub use faults::{Fault, Faults, Proof, heals};
+pub use faults::{Fault, Faults, Proof};
+pub use ledger::Judged;
 pub use lives::{Life, Lives, Stall};
 pub use losses::{Loss, Losses, Outcome, Unplanned};
 pub use notices::{Notice, Notices};
+pub(crate) use overlaps::Cut;
 pub use probes::{Probes, WriteGap};
-pub use servers::{Absence, LOG_SLACK_NS, Restart, Server, Servers, Snapshot, Spell};
+pub use server::{Absence, LOG_SLACK_NS, Server, Spell};
+pub use servers::{Restart, Servers, Snapshot};
 pub use terms::{Ending, Term, Terms};
 pub use time::{last_time, plausible};
-pub use writes::{LedgerEntry, Work, WriteKey, Writing};
-
-use crate::record::{CellInfo, CellRecord, Event, FaultKind, Nanos, PhaseName};
-use crate::stats::spans::Span;
-
-/// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
-const MS_MAX: u64 = 10 * 366 * 86_400_000;
-
-fn ms(ms: u64) -> Nanos {
-    ms.min(MS_MAX) * 1_000_000
-}
-
-/// A cell put in order.
-pub struct Index<'a> {
-    pub cell: &'a CellRecord,
-    pub info: &'a CellInfo,
-    /// T: the timeout that most sessions negotiated.
-    pub timeout: Option<Nanos>,
-    /// How many sessions negotiated which timeout, in milliseconds.
-    pub timeouts_ms: BTreeMap<u64, u64>,
-    pub tick: Nanos,
-    /// ε: what one clock reading may be off by, the largest of all processes.
-    pub epsilon: Nanos,
-    /// When each phase began.
-    pub phases: BTreeMap<PhaseName, Nanos>,
-    /// First and last time in the cell.
-    pub span: Span,
-    pub candidates: Candidates<'a>,
-    pub lives: Lives,
-    pub faults: Faults<'a>,
-    pub terms: Terms<'a>,
-    pub notices: Notices<'a>,
-    pub writing: Writing,
-    pub losses: Losses,
-    pub servers: Servers<'a>,
-    /// None: no probe wrote.
-    pub probes: Option<Probes>,
-    /// Events that were left out because their numbers are impossible.
-    pub implausible: u64,
-}
-
-impl<'a> Index<'a> {
-    /// Of a cell as [`plausible`] leaves it, and how many events that left out.
-    #[must_use]
-    pub fn new(cell: &'a CellRecord, implausible: u64) -> Self {
-        let info = &cell.info;
-        let (mut timeouts_ms, mut phases, mut epsilon) = (BTreeMap::new(), BTreeMap::new(), 0);
-        let mut span = (Nanos::MAX, 0);
-        for (_, event) in cell.events() {
-            match event {
-                Event::Session { timeout_ms, .. } => *timeouts_ms.entry(*timeout_ms).or_insert(0) += 1,
-                Event::Phase { t, phase } => _ = phases.entry(*phase).or_insert(*t),
-                Event::Segment { clock_uncertainty_ns, .. } => epsilon = epsilon.max(*clock_uncertainty_ns),
-                _ => {}
-            }
-            // Logs may reach back to a time before this cell.
-            let logged = matches!(event, Event::ServerLog { .. });
-            if let Some(t) = last_time(event).filter(|_| !logged) {
-                span = (span.0.min(t), span.1.max(t));
-            }
-        }
-        span.0 = span.0.min(span.1);
-        let timeout = timeouts_ms.iter().max_by_key(|(_, n)| **n).map(|(timeout, _)| ms(*timeout));
-        let tick = ms(info.tick_ms);
-        let horizon =
-            faults::Horizon { end: span.1, grace: 2 * timeout.unwrap_or(ms(info.timeout_asked_ms)) + 2 * tick };
-        let candidates = Candidates::new(cell, span.1);
-        let faults = Faults::new(cell, &candidates, horizon);
-        let lives = Lives::new(cell, &faults, span.1);
-        let candidates = candidates.cut_at_deaths(&lives);
-        let terms = Terms::new(cell, &candidates, &lives, span.1);
-        let losses = Losses::new(&candidates, &faults, &terms, &phases, span.1);
-        Self {
-            cell,
-            info,
-            timeout,
-            timeouts_ms,
-            tick,
-            epsilon,
-            phases,
-            span,
-            notices: Notices::new(cell, &candidates),
-            writing: Writing::new(cell),
-            candidates,
-            lives,
-            faults,
-            terms,
-            losses,
-            servers: Servers::new(cell, info),
-            probes: Probes::new(cell),
-            implausible,
-        }
-    }
-
-    /// T, or the timeout asked for where no session was established: only for limits, never for a measure.
-    #[must_use]
-    pub fn timeout_or_asked(&self) -> Nanos {
-        self.timeout.unwrap_or(ms(self.info.timeout_asked_ms))
-    }
-
-    /// The measured window: from the beginning of *measure* to that of *tear-down*.
-    #[must_use]
-    pub fn window(&self) -> Option<Span> {
-        Some((*self.phases.get(&PhaseName::Measure)?, *self.phases.get(&PhaseName::TearDown)?))
-    }
-
-    /// The beginning of *tear-down*, or the end of a cell that did not get there.
-    #[must_use]
-    pub fn observed_until(&self) -> Nanos {
-        self.phases.get(&PhaseName::TearDown).copied().unwrap_or(self.span.1)
-    }
-
-    #[must_use]
-    pub fn group_name(&self, group: u32) -> String {
-        self.info.groups.get(group as usize).cloned().unwrap_or_else(|| format!("group {group}"))
-    }
-
-    #[must_use]
-    pub fn host_name(&self, host: u16) -> String {
-        self.info.hosts.get(usize::from(host)).cloned().unwrap_or_else(|| format!("host {host}"))
-    }
-
-    /// A cell that is meant to run undisturbed.
-    #[must_use]
-    pub fn is_control(&self) -> bool {
-        self.info.fault_kind == FaultKind::None
-    }
-
-    /// False for a cell about the servers alone: it has no group to lead.
-    #[must_use]
-    pub fn has_candidates(&self) -> bool {
-        !self.info.groups.is_empty() && self.info.candidates_per_group > 0
-    }
-
-    /// Faults whose taking effect is proven.
-    #[must_use]
-    pub fn verified_faults(&self) -> u64 {
-        self.faults.all.iter().filter(|f| f.verified()).count() as u64
-    }
-
-    /// Changes of leader between incarnations, planned or not: what a zero of overlaps stands on.
-    #[must_use]
-    pub fn handovers(&self) -> u64 {
-        self.losses.completed().count() as u64 + self.losses.unplanned.len() as u64
-    }
-
-    /// Whether this cell's faults cannot but cost leaders their lead: without such a loss nothing was shown.
-    #[must_use]
-    pub fn must_lose_leaders(&self) -> bool {
-        let sure = |f: &Fault<'_>| match f.kind {
-            FaultKind::Resign | FaultKind::Crash | FaultKind::Expire => true,
-            FaultKind::Partition | FaultKind::PartitionUp | FaultKind::Pause => {
-                f.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
-            }
-            FaultKind::None | FaultKind::Disconnect | FaultKind::PartitionDown | FaultKind::Slow => false,
-            FaultKind::ServerKill | FaultKind::ServerPause => false,
-            FaultKind::ServerPartition | FaultKind::ServerRestartAll => false,
-        };
-        self.faults.all.iter().any(|f| !f.groups.is_empty() && sure(f))
-    }
-}
+pub use writes::{Work, WriteKey, Writing};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Candidates;
-use crate::record::{CellRecord, Event, Nanos, NotifiedKind};
+use super::candidates::Candidates;
 use crate::stats::spans::Span;
+use hustings_record::{CellRecord, Event, Nanos, WatchEvent};
 
 /// A candidate was told that a znode was deleted.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl<'a> Notices<'a> {
         let mut notices = Self::default();
         for (_, event) in cell.events() {
             match event {
-                Event::Notified { t, cand, session, node, kind: NotifiedKind::Deleted } => {
+                Event::Notified { t, cand, session, node, kind: WatchEvent::Deleted } => {
                     // Candidates that were never declared are told of by the checker of the record.
                     let group = candidates.all.get(cand).map_or(u32::MAX, |c| c.group);
                     let notice = Notice { t: *t, cand: *cand, session: *session, node };
@@ -85,16 +85,5 @@ impl<'a> Notices<'a> {
         let last = told[..told.partition_point(|&t| t < at)].last().map_or(stood, |&t| t.max(stood));
         let settled = self.settled.get(&cand).map_or(&[][..], Vec::as_slice);
         settled.get(settled.partition_point(|s| s.0 < last)).is_none_or(|s| s.0 > at)
-    }
-}
-
-impl<'a> super::Index<'a> {
-    /// The other candidates that were told that the lost lead's znode is gone: each its first notice, in order of time.
-    #[must_use]
-    pub fn woken(&self, loss: &super::Loss) -> Vec<Notice<'a>> {
-        let lost = &self.terms.all[loss.term];
-        let mut seen = std::collections::BTreeSet::new();
-        let notices = self.notices.of(loss.group, lost.node, (loss.effect, loss.until));
-        notices.iter().filter(|n| n.cand != lost.cand && seen.insert(n.cand)).copied().collect()
     }
 }

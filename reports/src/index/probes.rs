@@ -1,7 +1,7 @@
 //! The probes' writes: when the ensemble acknowledged none, whichever server they went through.
 
-use crate::record::{CellRecord, Event, Nanos};
 use crate::stats::spans::Span;
+use hustings_record::{CellRecord, Event, Nanos};
 
 /// No write was acknowledged between two acknowledgements, or until the probes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

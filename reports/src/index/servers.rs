@@ -1,85 +1,11 @@
-//! The servers of the ensemble as they were watched: spells of one state each, with the brackets of their beginnings, the
-//! absences that they make up, and what the servers' own logs say.
+//! The servers of the ensemble together: their elections, when no quorum was served, and their counters.
 
 use std::collections::BTreeMap;
 
 use super::elections::{Election, Lull, elections};
-use crate::record::{CellInfo, CellRecord, Event, Nanos, ServerLine, ServerMetrics, ServerState};
+use super::server::{Server, absences, spells};
 use crate::stats::spans::{Span, touches, union, within};
-
-/// How far a log's time of day, put on the common clock, may be from a poll's.
-pub const LOG_SLACK_NS: Nanos = 50_000_000;
-
-/// A time in which a server was seen in one state.
-#[derive(Clone, Copy, Debug)]
-pub struct Spell {
-    pub state: ServerState,
-    /// What it said it had processed when this state was first seen.
-    pub zxid: Option<i64>,
-    pub began: Span,
-    /// The end of the watch where it lasted until then.
-    pub ended: Span,
-}
-
-impl Spell {
-    /// Whether the server took its part in the quorum.
-    #[must_use]
-    pub fn serves(&self) -> bool {
-        matches!(self.state, ServerState::Leading | ServerState::Following | ServerState::Standalone)
-    }
-
-    /// When it was in this state for certain.
-    #[must_use]
-    pub fn certain(&self) -> Option<Span> {
-        (self.began.1 < self.ended.0).then_some((self.began.1, self.ended.0))
-    }
-
-    /// The epoch of its last zxid.
-    #[must_use]
-    pub fn epoch(&self) -> Option<u64> {
-        self.zxid.map(|zxid| zxid as u64 >> 32)
-    }
-}
-
-/// A time in which a server did not serve, whatever kept it.
-#[derive(Clone, Copy, Debug)]
-pub struct Absence {
-    pub began: Span,
-    /// None: it was still away when the watch ended.
-    pub ended: Option<Span>,
-    /// When it first said that it does not serve.
-    pub looking: Option<Span>,
-    /// How long it said so for certain.
-    pub said_ns: Nanos,
-    /// Nobody had seen it serve before.
-    pub first: bool,
-}
-
-#[derive(Default)]
-pub struct Server<'a> {
-    /// In order of time.
-    pub spells: Vec<Spell>,
-    pub absences: Vec<Absence>,
-    /// Lines of its log, in order of time.
-    pub log: Vec<(Nanos, &'a ServerLine)>,
-    /// The longest time from one look at it to the next.
-    pub longest_gap: Nanos,
-}
-
-impl Server<'_> {
-    /// The server's lines from `from` to `to`, both included.
-    pub fn lines(&self, from: Nanos, to: Nanos) -> impl DoubleEndedIterator<Item = &(Nanos, &ServerLine)> {
-        let first = self.log.partition_point(|l| l.0 < from);
-        let last = self.log.partition_point(|l| l.0 <= to);
-        self.log[first..last.max(first)].iter()
-    }
-
-    /// When it certainly was in `state`, and might have been, at `t`.
-    #[must_use]
-    pub fn certainly(&self, state: ServerState, t: Nanos) -> bool {
-        self.spells.iter().any(|s| s.state == state && s.certain().is_some_and(|c| c.0 <= t && t <= c.1))
-    }
-}
+use hustings_record::{CellInfo, CellRecord, Event, Nanos, ServerMetrics, ServerState, WindowEdge};
 
 /// A new leader counts every session's time anew. It does so a little before it says that it serves: only its log tells when.
 #[derive(Clone, Copy, Debug)]
@@ -129,10 +55,10 @@ impl<'a> Servers<'a> {
                 Event::ServerLog { t, server, line } => {
                     servers.all.entry(*server).or_default().log.push((*t, line));
                 }
-                Event::Servers { t, at, metrics } => match at.as_str() {
-                    "begin" if servers.begin.is_none_or(|b| *t < b.0) => servers.begin = Some((*t, metrics)),
-                    "end" if servers.end.is_none_or(|e| *t > e.0) => servers.end = Some((*t, metrics)),
-                    _ => {}
+                Event::Servers { t, at, metrics } => match at {
+                    WindowEdge::Begin if servers.begin.is_none_or(|b| *t < b.0) => servers.begin = Some((*t, metrics)),
+                    WindowEdge::End if servers.end.is_none_or(|e| *t > e.0) => servers.end = Some((*t, metrics)),
+                    WindowEdge::Begin | WindowEdge::End => {}
                 },
                 _ => {}
             }
@@ -186,45 +112,4 @@ impl<'a> Servers<'a> {
     pub fn leader_at(&self, t: Nanos) -> Option<u32> {
         self.all.iter().find(|(_, s)| s.certainly(ServerState::Leading, t)).map(|(&id, _)| id)
     }
-}
-
-/// One spell a state; a leader with a new epoch has been elected anew, whatever was missed in between.
-fn spells(states: &[(Span, ServerState, Option<i64>)], until: Nanos) -> Vec<Spell> {
-    let mut spells: Vec<Spell> = Vec::with_capacity(states.len());
-    for &(began, state, zxid) in states {
-        let next = Spell { state, zxid, began, ended: (until, until) };
-        if let Some(last) = spells.last_mut() {
-            let anew = state == ServerState::Leading && last.epoch() != next.epoch();
-            if last.state == state && !anew {
-                continue;
-            }
-            last.ended = began;
-        }
-        spells.push(next);
-    }
-    spells
-}
-
-fn absences(spells: &[Spell]) -> Vec<Absence> {
-    let mut absences: Vec<Absence> = Vec::new();
-    let mut away = false;
-    for (place, spell) in spells.iter().enumerate() {
-        if spell.serves() {
-            if let Some(last) = absences.last_mut().filter(|_| away) {
-                last.ended = Some(spell.began);
-            }
-            away = false;
-            continue;
-        }
-        if !away {
-            let first = place == 0;
-            absences.push(Absence { began: spell.began, ended: None, looking: None, said_ns: 0, first });
-            away = true;
-        }
-        if let Some(absence) = absences.last_mut().filter(|_| spell.state == ServerState::NotServing) {
-            absence.looking.get_or_insert(spell.began);
-            absence.said_ns += spell.certain().map_or(0, |c| c.1 - c.0);
-        }
-    }
-    absences
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Candidates, Lives};
-use crate::record::{CellRecord, Event, Nanos, Reason};
-use crate::stats::spans::Span;
+use super::candidates::Candidates;
+use super::lives::Lives;
+use crate::stats::spans::{Span, union, without};
+use hustings_record::{CellRecord, Event, Nanos, RevokeReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    Revoked(Reason),
+    Revoked(RevokeReason),
     /// Its process died.
     Died,
     /// It still believed when its segment ended.
@@ -137,6 +138,18 @@ impl<'a> Terms<'a> {
     #[must_use]
     pub fn of_group(&self, group: u32) -> &[usize] {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// The parts of `window` in which nobody in the group certainly believed.
+    #[must_use]
+    pub fn leaderless(&self, group: u32, window: Span) -> Vec<Span> {
+        without(window, &self.led(group))
+    }
+
+    /// When somebody in the group certainly believed: sorted and disjoint.
+    #[must_use]
+    pub fn led(&self, group: u32) -> Vec<Span> {
+        union(self.of_group(group).iter().filter_map(|&place| self.all[place].definite()).collect())
     }
 
     /// The candidate's last term that began by `at`, if it may have lasted until then.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::record::{CellRecord, Event, Nanos};
+use hustings_record::{CellRecord, Departure, Event, Nanos};
 
 /// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
@@ -34,7 +34,7 @@ fn is_plausible(event: &Event) -> bool {
             | Event::WriteGap { from, to, .. } => span(*from, *to),
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
-            Event::Left { delete: Some((from, to)), .. } => span(*from, *to),
+            Event::Left { how: Departure::Resigned { delete: Some((from, to)) }, .. } => span(*from, *to),
             Event::Fault { intended, for_ms, .. } => *intended <= NUMBER_MAX && for_ms.is_none_or(|ms| ms <= MS_MAX),
             Event::Receipt { from, to, touches, .. } => {
                 span(*from, *to) && touches.iter().all(|t| t.last_up <= NUMBER_MAX)

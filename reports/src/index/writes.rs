@@ -1,8 +1,9 @@
-//! The resource's ledger in the order in which the resource took its writes, with the fences between them.
+//! The resource's writes in the order in which it took them, judged again by what came before them, fences included.
 
 use std::collections::BTreeMap;
 
-use crate::record::{CellRecord, Event, Nanos};
+use super::ledger::{Judged, Ledgers};
+use hustings_record::{CellRecord, Event, Nanos};
 
 /// Candidate, session and czxid of a term: whose writes these are.
 pub type WriteKey = (u32, i64, i64);
@@ -16,25 +17,22 @@ pub struct Work {
     pub host: u16,
     pub czxid: i64,
     pub session: i64,
-    /// What the coordinator made of it: stale in the unfenced ledger, rejected by the fence, stale past the fence.
-    pub flags: [bool; 3],
+    /// What the coordinator made of it.
+    pub told: Judged,
+    /// What its place in the order makes of it.
+    pub found: Judged,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LedgerEntry {
+enum Entry {
     Write(Work),
-    /// From here on the fence refuses tokens up to this czxid.
-    Fence {
-        group: u32,
-        old_czxid: i64,
-    },
+    /// From here on the group's fence refuses tokens up to this czxid.
+    Fence(u32, i64),
 }
 
 #[derive(Default)]
 pub struct Writing {
     /// In the resource's order.
-    pub ledger: Vec<LedgerEntry>,
-    pub total: u64,
+    pub all: Vec<Work>,
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
@@ -46,35 +44,42 @@ impl Writing {
     pub(super) fn new(cell: &CellRecord) -> Self {
         let mut writing = Self::default();
         // A fence stands where its writer put it: after the highest number written so far.
-        let mut placed: Vec<((u64, bool), LedgerEntry)> = Vec::new();
+        let mut placed: Vec<((u64, bool), Entry)> = Vec::new();
         for segment in &cell.segments {
             let mut next = 0;
             for event in &segment.events {
                 if let Some(work) = work(event) {
                     next = next.max(work.seq + 1);
-                    placed.push(((work.seq, true), LedgerEntry::Write(work)));
+                    placed.push(((work.seq, true), Entry::Write(work)));
                 } else if let Event::Fence { group, old_czxid, done: true, .. } = event {
-                    placed.push(((next, false), LedgerEntry::Fence { group: *group, old_czxid: *old_czxid }));
+                    placed.push(((next, false), Entry::Fence(*group, *old_czxid)));
                 }
             }
         }
         placed.sort_by_key(|p| p.0);
-        let mut last = None;
-        for (_, entry) in &placed {
-            let LedgerEntry::Write(work) = entry else { continue };
-            writing.total += 1;
-            match last.map(|last| work.seq - last) {
-                Some(0) => writing.doubled += 1,
-                Some(step) => writing.missing += step - 1,
-                None => {}
+        let mut groups: BTreeMap<u32, Ledgers> = BTreeMap::new();
+        for (_, entry) in placed {
+            match entry {
+                Entry::Fence(group, old_czxid) => groups.entry(group).or_default().raise(old_czxid),
+                Entry::Write(work) => {
+                    let found = groups.entry(work.group).or_default().take((work.czxid, work.session), work.cand);
+                    writing.take(Work { found, ..work });
+                }
             }
-            last = Some(work.seq);
-            let key = (work.cand, work.session, work.czxid);
-            writing.by_term.entry(key).or_default().push((work.t, work.flags[1]));
         }
         writing.by_term.values_mut().for_each(|w| w.sort_unstable());
-        writing.ledger = placed.into_iter().map(|p| p.1).collect();
         writing
+    }
+
+    fn take(&mut self, work: Work) {
+        match self.all.last().map(|last| work.seq - last.seq) {
+            Some(0) => self.doubled += 1,
+            Some(step) => self.missing += step - 1,
+            None => {}
+        }
+        let key = (work.cand, work.session, work.czxid);
+        self.by_term.entry(key).or_default().push((work.t, work.told.rejected));
+        self.all.push(work);
     }
 
     /// When the term's first write from `from` on was accepted by the fence.
@@ -107,6 +112,7 @@ fn work(event: &Event) -> Option<Work> {
         host: *host,
         czxid: *czxid,
         session: *session,
-        flags: [*unfenced_stale, *fenced_rejected, *fenced_stale],
+        told: Judged { stale: *unfenced_stale, rejected: *fenced_rejected, past: *fenced_stale },
+        found: Judged::default(),
     })
 }

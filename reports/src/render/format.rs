@@ -1,51 +1,16 @@
-//! How figures are written: durations and shares to few digits, counts with what stands behind them. A zero never stands
-//! alone: it comes with its n and its bound.
+//! How figures are written: shares to few digits, counts with what stands behind them. A zero never stands alone: it comes
+//! with its n and its bound. Durations and plain counts are written as everywhere in the house.
 
-use crate::record::Nanos;
-use crate::summary::Rate;
+pub use hustings_record::words::{count, duration, plural, setting_ms};
+
+use crate::stats::{self, Rate};
+use hustings_record::Nanos;
+use hustings_record::words::{round_duration, three_digits};
 
 /// What stands where there is nothing to say.
 pub(crate) const NOTHING: &str = "–";
 
 const NO_BREAK: &str = "\u{a0}";
-
-/// (nanoseconds in the unit, first rounded value that belongs to the next unit, name).
-const UNITS: [(f64, f64, &str); 6] = [
-    (1.0, 1_000.0, "ns"),
-    (1e3, 1_000.0, "µs"),
-    (1e6, 1_000.0, "ms"),
-    (1e9, 600.0, "s"),
-    (60e9, 120.0, "min"),
-    (3_600e9, f64::INFINITY, "h"),
-];
-
-/// Three significant digits and the unit that suits: `850 ns`, `1.23 ms`, `12.3 s`. Never falls as `ns` rises.
-#[must_use]
-pub fn duration(ns: Nanos) -> String {
-    if ns == 0 {
-        return "0 s".into();
-    }
-    if ns < 1_000 {
-        return format!("{ns} ns");
-    }
-    for (size, limit, name) in UNITS {
-        let value = ns as f64 / size;
-        let text = three_digits(value);
-        if text.parse::<f64>().is_ok_and(|rounded| rounded < limit) {
-            return format!("{text} {name}");
-        }
-    }
-    format!("{ns} ns")
-}
-
-fn three_digits(value: f64) -> String {
-    let two = format!("{value:.2}");
-    if two.len() <= 4 {
-        return two;
-    }
-    let one = format!("{value:.1}");
-    if one.len() <= 4 { one } else { format!("{value:.0}") }
-}
 
 /// A quantile that may be hidden by censoring: it is longer than anything that was seen to end.
 #[must_use]
@@ -53,35 +18,10 @@ pub fn duration_or_hidden(ns: Option<Nanos>) -> String {
     ns.map_or_else(|| "censored".into(), duration)
 }
 
-/// A setting in milliseconds, written without loss: `6 s`, `1.25 s`, `400 ms`.
+/// A duration at the tick of an axis: round, and so without needless digits.
 #[must_use]
-pub fn setting_ms(ms: u64) -> String {
-    if ms < 1_000 {
-        return format!("{ms} ms");
-    }
-    let rest = format!("{:03}", ms % 1_000);
-    let rest = rest.trim_end_matches('0');
-    if rest.is_empty() { format!("{} s", ms / 1_000) } else { format!("{}.{rest} s", ms / 1_000) }
-}
-
-/// Thousands parted by commas.
-#[must_use]
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 cell`, `12 cells`.
-#[must_use]
-pub fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
+pub fn tick(ns: f64) -> String {
+    round_duration(ns.round() as Nanos)
 }
 
 /// A share between 0 and 1 as a percentage with two significant digits. Less than all is never written as 100 %.
@@ -151,10 +91,10 @@ pub fn rate_short(rate: &Rate) -> String {
     }
 }
 
-/// A plain count with the opportunities behind it; at zero with its bound, `1 − 0.05^(1/n)` (exact binomial, about 3/n).
+/// A plain count with the opportunities behind it; at zero with its bound.
 #[must_use]
 pub fn count_of(seen: u64, n: u64) -> String {
-    let upper_95 = (seen == 0 && n > 0).then(|| 1.0 - 0.05f64.powf(1.0 / n as f64));
+    let upper_95 = if seen == 0 { stats::upper_95(seen, n) } else { None };
     if seen > n {
         return format!("{} ({} behind it)", count(seen), count(n));
     }
@@ -178,54 +118,12 @@ mod tests {
 
     use super::*;
 
-    fn back(text: &str) -> f64 {
-        let (value, unit) = text.split_once(' ').expect("a value and a unit");
-        let size = UNITS.iter().find(|(_, _, name)| *name == unit).expect("a known unit").0;
-        value.parse::<f64>().expect("a number") * size
-    }
-
     #[test]
-    fn durations_have_three_digits_and_the_unit_that_suits() {
-        for (ns, text) in [
-            (0, "0 s"),
-            (1, "1 ns"),
-            (999, "999 ns"),
-            (1_000, "1.00 µs"),
-            (12_345, "12.3 µs"),
-            (999_499, "999 µs"),
-            (999_500, "1.00 ms"),
-            (9_996_000, "10.0 ms"),
-            (99_960_000, "100 ms"),
-            (1_234_567, "1.23 ms"),
-            (6_010_000_000, "6.01 s"),
-            (125_000_000_000, "125 s"),
-            (599_900_000_000, "10.0 min"),
-            (7_200_000_000_000, "2.00 h"),
-        ] {
-            assert_eq!(duration(ns), text);
-        }
-    }
-
-    #[test]
-    fn settings_are_written_without_loss() {
-        for (ms, text) in
-            [(0, "0 ms"), (400, "400 ms"), (1_000, "1 s"), (1_250, "1.25 s"), (6_000, "6 s"), (10_001, "10.001 s")]
-        {
-            assert_eq!(setting_ms(ms), text);
-        }
-    }
-
-    #[test]
-    fn counts_and_memory_read_well() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(count),
-            ["0".to_owned(), "999".into(), "1,000".into(), "1,234,567".into()]
-        );
+    fn memory_reads_well() {
         assert_eq!(
             [12.0, 2048.0, 3_145_728.0, f64::NAN].map(memory_kb),
             ["12.0 KB", "2.00 MB", "3.00 GB", "unknown"].map(str::to_owned)
         );
-        assert_eq!([plural(1, "cell", "cells"), plural(2, "cell", "cells")], ["1 cell", "2 cells"].map(str::to_owned));
     }
 
     #[test]
@@ -255,26 +153,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn durations_never_fall_and_keep_their_unit(a in 0u64..=u64::MAX / 2, shift in 0u32..62, more in 0u64..1_000_000) {
-            let low = a >> shift;
-            let high = low + more;
-            let (x, y) = (back(&duration(low)), back(&duration(high)));
-            prop_assert!(x <= y * (1.0 + 1e-9), "{} > {}", duration(low), duration(high));
-            prop_assert!((x - low as f64).abs() <= low as f64 * 0.005_001, "{low} is written {}", duration(low));
-        }
-
-        #[test]
         fn a_bound_is_never_understated(p in 0.000_001f64..1.0, scale in 0i32..4) {
             let p = p / 10f64.powi(scale);
             let text = bound(p);
             let percent: f64 = text.trim_start_matches("< ").trim_end_matches(" %").parse().expect("a percentage");
             prop_assert!(percent >= p * 100.0 - 1e-7, "{p} is written {text}");
             prop_assert!(percent <= p * 110.0 + 1e-6, "{p} is written {text}");
-        }
-
-        #[test]
-        fn counts_lose_no_digit(n in any::<u64>()) {
-            prop_assert_eq!(count(n).replace(',', ""), n.to_string());
         }
     }
 }

@@ -74,6 +74,8 @@ impl State {
 /// A state as the templates want it.
 #[derive(Serialize)]
 pub(crate) struct Chip {
+    #[serde(skip)]
+    pub(crate) state: State,
     pub(crate) words: &'static str,
     pub(crate) sign: &'static str,
     pub(crate) class: &'static str,
@@ -81,6 +83,6 @@ pub(crate) struct Chip {
 
 impl From<State> for Chip {
     fn from(state: State) -> Self {
-        Self { words: state.words(), sign: state.sign(), class: state.class() }
+        Self { state, words: state.words(), sign: state.sign(), class: state.class() }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
-use super::state::Chip;
+use super::state::{Chip, State};
 use super::view::{Banner, Problem, Row, banner, remarks};
 use crate::summary::Summary;
 
@@ -57,7 +57,8 @@ fn table(rows: &[Row], width: usize) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let first = if told_apart(rows) { "recipe" } else { "cell" };
+    let by_recipe = told_apart(rows);
+    let first = if by_recipe { "recipe" } else { "cell" };
     let stacked = format!("{first}\npolicy");
     let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
     let (head, numbers) = if wide {
@@ -67,7 +68,7 @@ fn table(rows: &[Row], width: usize) -> String {
     };
     table.set_header(head.into_iter().chain(tail));
     for row in rows {
-        let first = if first == "cell" { &row.name } else { &row.recipe };
+        let first = if by_recipe { &row.recipe } else { &row.name };
         table.add_row(if wide { wide_row(first, row) } else { narrow_row(first, row) });
     }
     for column in table.column_iter_mut() {
@@ -134,18 +135,18 @@ fn paint_table(table: &str, rows: &[Row], colour: bool) -> String {
 }
 
 fn paint(text: &str, state: &Chip, colour: bool) -> String {
-    let code = match state.class {
-        "pass" => "32",
-        "unsafe" => "35",
-        "inconclusive" => "33",
-        _ => "1;31",
+    let code = match state.state {
+        State::Pass => "32",
+        State::Unsafe => "35",
+        State::Inconclusive => "33",
+        State::Fail => "1;31",
     };
     if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 fn problem_line(problem: &Problem, width: usize, colour: bool) -> String {
     let sign = paint(problem.state.sign, &problem.state, colour);
-    let words = format!("{}, {}: {}", problem.cell, problem.check, problem.headline);
+    let words = format!("{}, {}: {}", problem.cell, problem.check, problem.reason);
     marked(&sign, &words, width)
 }
 

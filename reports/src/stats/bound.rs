@@ -1,6 +1,17 @@
 //! How high a rate may be, given how often something was seen: a zero is worth what stands behind it.
 
-use crate::summary::Rate;
+use serde::{Deserialize, Serialize};
+use statrs::function::beta::beta_reg;
+
+/// A count of events that were looked for, with what stands behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    pub seen: u64,
+    /// Opportunities (handovers, or writes) behind it.
+    pub n: u64,
+    /// 95 % upper bound of the rate (Clopper–Pearson; about 3/n at zero); None where n is 0.
+    pub upper_95: Option<f64>,
+}
 
 /// The chance that is left to rates above the bound.
 const LEFT: f64 = 0.05;
@@ -31,65 +42,13 @@ pub fn upper_95(seen: u64, n: u64) -> Option<f64> {
     for _ in 0..HALVINGS {
         let p = f64::midpoint(low, high);
         // P(X ≤ seen) is the regularised incomplete beta function at 1 − p.
-        if beta(1.0 - p, (n - seen) as f64, seen as f64 + 1.0) > LEFT {
+        if beta_reg((n - seen) as f64, seen as f64 + 1.0, 1.0 - p) > LEFT {
             low = p;
         } else {
             high = p;
         }
     }
     Some(high)
-}
-
-/// Regularised incomplete beta function I_x(a, b) by its continued fraction (DLMF 8.17.22), a, b > 0.
-fn beta(x: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    // The fraction converges fast on this side of the mean; the other side is its mirror image.
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta(1.0 - x, b, a);
-    }
-    let scale = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
-    (scale.exp() / a * fraction(x, a, b)).clamp(0.0, 1.0)
-}
-
-/// The continued fraction by the modified method of Lentz.
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    let away = |v: f64| if v.abs() < TINY { TINY } else { v };
-    let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
-    let mut result = d;
-    for m in 1..100_000_u32 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / away(1.0 + even * d);
-        c = away(1.0 + even / c);
-        result *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / away(1.0 + odd * d);
-        c = away(1.0 + odd / c);
-        result *= d * c;
-        if (d * c - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    result
-}
-
-/// Logarithm of the gamma function for x > 0: Stirling's series (DLMF 5.11.1), shifted up to where it is exact enough.
-fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 15.0 {
-        shift -= x.ln();
-        x += 1.0;
-    }
-    let inverse = 1.0 / (x * x);
-    let series = (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
-    shift + (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series
 }
 
 #[cfg(test)]

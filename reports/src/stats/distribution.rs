@@ -1,12 +1,30 @@
 //! Samples, some of which had not ended when the run did, to a distribution that a report can show.
 
 use hdrhistogram::Histogram;
-
-use crate::record::Nanos;
-use crate::summary::Distribution;
+use hustings_record::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Points of a curve that a picture can use.
 const CURVE_POINTS_MAX: usize = 200;
+
+/// A measured distribution with its shape, so that a plot needs no more than this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Completed samples.
+    pub n: u64,
+    /// Samples that had not ended when the run did; they count as longer than anything measured.
+    pub censored: u64,
+    pub min: Nanos,
+    /// Quantiles; None where censoring hides them (Kaplan–Meier).
+    pub p50: Option<Nanos>,
+    pub p90: Option<Nanos>,
+    pub p99: Option<Nanos>,
+    pub max: Nanos,
+    pub mean: Nanos,
+    /// Points of the empirical distribution function: (value, fraction of all samples that are no longer), rising.
+    /// At most 200.
+    pub curve: Vec<(Nanos, f64)>,
+}
 
 /// Durations of one kind: completed ones, and those cut off while still under way.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,8 @@
 mod bound;
 mod distribution;
 pub mod spans;
+mod sweep;
 
-pub use bound::{rate, upper_95};
-pub use distribution::Samples;
+pub use bound::{Rate, rate, upper_95};
+pub use distribution::{Distribution, Samples};
+pub use sweep::{Overlap, Piece, sweep};

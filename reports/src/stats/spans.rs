@@ -1,6 +1,6 @@
 //! Spans of time as sorted, disjoint lists: what checkers cut and add up.
 
-use crate::record::Nanos;
+use hustings_record::Nanos;
 
 /// From and to.
 pub type Span = (Nanos, Nanos);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hustings_record::*;
 use hustings_reports::analysis::summarise;
-use hustings_reports::record::*;
 use hustings_reports::summary::{CellSummary, CheckResult};
 use hustings_reports::verdict::Verdict;
 
@@ -40,6 +40,8 @@ pub(crate) struct Cell {
     /// Added to what the servers count.
     pub(crate) servers_differ: i64,
     pub(crate) servers_silent: bool,
+    /// Ephemeral znodes at every server, and watches at one of them; None: they do not tell.
+    pub(crate) held: Option<(u32, u32)>,
     /// What each server's own counter of unavailable time gains: milliseconds and how often.
     pub(crate) unavailable: BTreeMap<u32, (f64, f64)>,
     /// Give segments no `End`.
@@ -62,6 +64,7 @@ impl Cell {
             faults: 0,
             servers_differ: 0,
             servers_silent: false,
+            held: None,
             unavailable: BTreeMap::new(),
             endless: false,
         };
@@ -103,7 +106,7 @@ impl Cell {
         let lock = self.info.recipe.starts_with("lock");
         let node = if lock { "lock".to_owned() } else { format!("n_{czxid:010}") };
         let named = (!lock).then(|| node.clone());
-        let state = SessionChange::Connected;
+        let state = SessionState::Connected;
         self.host(host).extend([
             Event::Session { t: ms(at), session, timeout_ms: T, asked_ms: T, connect_ns: ms(5) },
             Event::State { t: ms(at), session, state },
@@ -147,7 +150,7 @@ impl Cell {
     }
 
     /// `at` is r⁻; r⁺ is 10 µs later.
-    pub(crate) fn revoke(&mut self, group: u32, host: u16, at: u64, reason: Reason) {
+    pub(crate) fn revoke(&mut self, group: u32, host: u16, at: u64, reason: RevokeReason) {
         let cand = self.cand(group, host);
         let Standing { session, term, .. } = self.standing[&cand].clone();
         let (from, to) = (ms(at), ms(at) + 10_000);
@@ -160,14 +163,13 @@ impl Cell {
     pub(crate) fn notify(&mut self, group: u32, host: u16, node: &str, at: u64) {
         let (cand, session) = (self.cand(group, host), self.session(group, host));
         let node = node.to_owned();
-        self.host(host).push(Event::Notified { t: ms(at), cand, session, node, kind: NotifiedKind::Deleted });
+        self.host(host).push(Event::Notified { t: ms(at), cand, session, node, kind: WatchEvent::Deleted });
         self.host(host).push(Event::Settled { t: ms(at) + 500_000, cand, session, requests: 2 });
     }
 
-    pub(crate) fn left(&mut self, group: u32, host: u16, at: u64, how: LeaveHow, delete: Option<(u64, u64)>) {
+    pub(crate) fn left(&mut self, group: u32, host: u16, at: u64, how: Departure) {
         let (cand, session) = (self.cand(group, host), self.session(group, host));
-        let delete = delete.map(|(from, to)| (ms(from), ms(to)));
-        self.host(host).push(Event::Left { t: ms(at), cand, session, how, delete });
+        self.host(host).push(Event::Left { t: ms(at), cand, session, how });
     }
 
     pub(crate) fn write(&mut self, group: u32, host: u16, at: u64) {
@@ -227,7 +229,7 @@ impl Cell {
         self.dead[usize::from(host)] = true;
         let status = "signal: 9".to_owned();
         let (t, killed, rss_max_kb) = (ms(at) + 50_000, true, 1);
-        self.coordinator.push(Event::HostEnded { t, host, life: 0, killed, status, rss_max_kb });
+        self.coordinator.push(Event::HostEnded { t, host, generation: 0, killed, status, rss_max_kb });
         self.leaders.retain(|_, cand| *cand % self.hosts.len() as u32 != u32::from(host));
     }
 
@@ -236,8 +238,8 @@ impl Cell {
         let id = self.fault(FaultKind::Resign, 0, &[group], at, None);
         self.injected(id, at);
         let node = self.node(group, 0);
-        self.revoke(group, 0, at + 1, Reason::Resigned);
-        self.left(group, 0, at + 4, LeaveHow::Resigned, Some((at + 2, at + 3)));
+        self.revoke(group, 0, at + 1, RevokeReason::Resigned);
+        self.left(group, 0, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
         self.wake(group, &node, at + 3);
         self.lead(group, 1, at + 5);
         self.join(group, 0, at + 20);
@@ -274,19 +276,19 @@ impl Cell {
     pub(crate) fn record(mut self) -> Record {
         for (group, cand) in std::mem::take(&mut self.leaders) {
             let host = (cand % self.hosts.len() as u32) as u16;
-            self.revoke(group, host, TEAR_DOWN + 100, Reason::Resigned);
+            self.revoke(group, host, TEAR_DOWN + 100, RevokeReason::Resigned);
         }
         number_writes(&mut self.coordinator);
         self.ask_servers();
         let cell = Event::Cell { t: ms(500), info: Box::new(self.info.clone()) };
         let phases = [
-            (PhaseName::Enrol, 900),
-            (PhaseName::WarmUp, 5_000),
-            (PhaseName::Measure, MEASURE),
-            (PhaseName::Heal, 70_000),
-            (PhaseName::Drain, 75_000),
-            (PhaseName::TearDown, TEAR_DOWN),
-            (PhaseName::End, END),
+            (Phase::Enrol, 900),
+            (Phase::WarmUp, 5_000),
+            (Phase::Measure, MEASURE),
+            (Phase::Heal, 70_000),
+            (Phase::Drain, 75_000),
+            (Phase::TearDown, TEAR_DOWN),
+            (Phase::End, END),
         ];
         let mut coordinator = vec![cell];
         coordinator.extend(phases.map(|(phase, t)| Event::Phase { t: ms(t), phase }));
@@ -306,16 +308,25 @@ impl Cell {
             return;
         }
         let fired = self.hosts.iter().flatten().filter(|e| matches!(e, Event::Notified { .. })).count() as i64;
-        for (at, t, count) in [("begin", MEASURE, 7), ("end", TEAR_DOWN - 1, 7 + fired + self.servers_differ)] {
+        for (at, t, count) in
+            [(WindowEdge::Begin, MEASURE, 7), (WindowEdge::End, TEAR_DOWN - 1, 7 + fired + self.servers_differ)]
+        {
             let metric = |v: i64| BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), v as f64)]);
             let mut metrics = BTreeMap::from([(1, metric(count)), (2, metric(3)), (3, metric(0))]);
             for (server, (sum, n)) in &self.unavailable {
-                let gained = |v: f64| if at == "end" { 500.0 + v } else { 500.0 };
+                let gained = |v: f64| if at == WindowEdge::End { 500.0 + v } else { 500.0 };
                 let names = [("sum_unavailable_time", gained(*sum)), ("cnt_unavailable_time", gained(*n))];
                 let of_server = metrics.entry(*server).or_default();
                 of_server.extend(names.map(|(name, value)| (name.to_owned(), value)));
             }
-            self.coordinator.push(Event::Servers { t: ms(t), at: at.into(), metrics });
+            if let Some((ephemerals, watches)) = self.held {
+                for (server, of_server) in &mut metrics {
+                    let watches = if *server == 1 { watches } else { 0 };
+                    let names = [("ephemerals_count", ephemerals), ("watch_count", watches)];
+                    of_server.extend(names.map(|(name, value)| (name.to_owned(), value.into())));
+                }
+            }
+            self.coordinator.push(Event::Servers { t: ms(t), at, metrics });
         }
     }
 
@@ -334,14 +345,14 @@ pub(crate) fn check<'a>(summary: &'a CellSummary, checker: &str) -> &'a CheckRes
 }
 
 fn segment(writer: &str, host: Option<u16>, mut events: Vec<Event>, ended: bool) -> SegmentRecord {
-    let (writer, life) = (writer.to_owned(), 0);
+    let (writer, generation) = (writer.to_owned(), 0);
     let first = Event::Segment {
         schema: SCHEMA,
         t: ms(400),
         cell: 0,
         writer: writer.clone(),
         host,
-        life,
+        generation,
         pid: 1,
         clock_uncertainty_ns: 1_000,
     };
@@ -349,7 +360,7 @@ fn segment(writer: &str, host: Option<u16>, mut events: Vec<Event>, ended: bool)
     if ended {
         events.push(Event::End { t: ms(END) });
     }
-    SegmentRecord { file: format!("events/{writer}"), writer, host, life, events, torn: None }
+    SegmentRecord { file: format!("events/{writer}"), writer, host, generation, events, torn: None }
 }
 
 /// Numbers the writes in order of time and judges them by the definition, one by one.
@@ -390,7 +401,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         index: 0,
         name: "cell".into(),
         recipe: recipe.into(),
-        step_down: "on-disconnect".into(),
+        step_down: StepDown::OnDisconnect,
         fault: fault_kind.name().into(),
         fault_kind,
         groups: (0..groups).map(|g| format!("g{g}")).collect(),
@@ -399,13 +410,26 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         timeout_asked_ms: T,
         tick_ms: TICK,
         servers: 3,
+        own_servers: true,
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
         work_interval_ms: 100,
-        expect: Expect::default(),
-        mutant: false,
-        extra: BTreeMap::new(),
+        expect: Expect { fan_out: promised(recipe), ..Expect::default() },
+        self_test: false,
+        fencing_method: FencingMethod::Resource,
+        poll_interval_ms: 200,
+        init_limit: None,
+        sync_limit: None,
+    }
+}
+
+fn promised(recipe: &str) -> Option<FanOut> {
+    match recipe {
+        "predecessor-watch" => Some(FanOut::One),
+        "naive" | "lock-race" => Some(FanOut::AllOthers),
+        "poll-race" => Some(FanOut::None),
+        _ => None,
     }
 }
 
@@ -424,6 +448,7 @@ fn manifest(cell: &CellRecord) -> Manifest {
         ended_utc: None,
         folder: String::new(),
         command: String::new(),
+        ensemble_kind: EnsembleKind::Simulated,
         ensemble: "none".into(),
         ensemble_version: String::new(),
         versions: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! What is easily counted twice, blamed on the wrong one, or held against somebody who could not help it.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
@@ -18,7 +18,7 @@ fn a_lead_that_was_lost_already_is_not_lost_again() {
     cell.lead(0, 1, 24_000);
     // Host 0 never notices, and is hit once more.
     partition(&mut cell, 45_000, 50_000);
-    cell.revoke(0, 0, 60_000, Reason::SessionEnded);
+    cell.revoke(0, 0, 60_000, RevokeReason::SessionEnded);
     let handovers = cell.summary().handovers;
     assert_eq!((handovers.completed, handovers.survived, handovers.unplanned), (1, 0, 0));
 }
@@ -27,7 +27,7 @@ fn a_lead_that_was_lost_already_is_not_lost_again() {
 fn a_lock_of_the_same_name_is_another_lock_once_its_holder_is_gone() {
     let mut cell = Cell::new("lock-and-nothing-promised", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
-    cell.revoke(0, 1, 30_000, Reason::SessionEnded);
+    cell.revoke(0, 1, 30_000, RevokeReason::SessionEnded);
     cell.notify(0, 2, "lock", 30_001);
     cell.lead(0, 2, 30_002);
     let summary = cell.summary();
@@ -44,8 +44,8 @@ fn the_dead_are_promised_no_wake_up() {
     let resigned = cell.fault(FaultKind::Resign, 0, &[0], 30_000, None);
     cell.injected(resigned, 30_000);
     let node = cell.node(0, 0);
-    cell.revoke(0, 0, 30_001, Reason::Resigned);
-    cell.left(0, 0, 30_004, LeaveHow::Resigned, Some((30_002, 30_003)));
+    cell.revoke(0, 0, 30_001, RevokeReason::Resigned);
+    cell.left(0, 0, 30_004, Departure::Resigned { delete: Some((ms(30_002), ms(30_003))) });
     cell.notify(0, 1, &node, 30_003);
     cell.notify(0, 3, &node, 30_003);
     cell.lead(0, 1, 30_005);
@@ -90,7 +90,7 @@ fn an_owner_that_a_fault_keeps_from_believing_is_no_orphan() {
             cell.injected(id, 20_000);
             cell.healed(id, 40_000);
         }
-        cell.revoke(0, 0, 20_001, Reason::SteppedDown);
+        cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
         cell.believe(0, 0, 40_500);
         cell.verdict("ownership")
     };
@@ -104,7 +104,7 @@ fn what_a_blind_observer_missed_is_held_against_nobody() {
     for (t, connected) in [(900, true), (21_000, false), (60_000, true)] {
         cell.observer.push(Event::ObserverState { t: ms(t), connected });
     }
-    cell.revoke(0, 0, 22_000, Reason::SessionEnded);
+    cell.revoke(0, 0, 22_000, RevokeReason::SessionEnded);
     cell.believe(0, 1, 22_100);
     cell.own(0, 1, 60_000);
     assert_eq!(cell.verdict("ownership"), Inconclusive);
@@ -115,13 +115,13 @@ fn a_wake_up_in_an_earlier_life_does_not_excuse_a_candidate_that_is_not_told() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Resign);
     // The leader hears of its own znode as it resigns, and is never done with that.
     let (cand, session, node) = (cell.cand(0, 0), cell.session(0, 0), cell.node(0, 0));
-    cell.host(0).push(Event::Notified { t: ms(20_003), cand, session, node, kind: NotifiedKind::Deleted });
+    cell.host(0).push(Event::Notified { t: ms(20_003), cand, session, node, kind: WatchEvent::Deleted });
     cell.resign(0, 20_000);
     let id = cell.fault(FaultKind::Resign, 1, &[0], 40_000, None);
     cell.injected(id, 40_000);
     let node = cell.node(0, 1);
-    cell.revoke(0, 1, 40_001, Reason::Resigned);
-    cell.left(0, 1, 40_004, LeaveHow::Resigned, Some((40_002, 40_003)));
+    cell.revoke(0, 1, 40_001, RevokeReason::Resigned);
+    cell.left(0, 1, 40_004, Departure::Resigned { delete: Some((ms(40_002), ms(40_003))) });
     cell.notify(0, 2, &node, 40_003);
     cell.lead(0, 2, 40_005);
     let summary = cell.summary();
@@ -155,11 +155,11 @@ fn a_successor_that_never_wrote_in_its_term_has_no_act() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
     cell.injected(id, 20_000);
-    cell.revoke(0, 0, 20_001, Reason::SessionEnded);
+    cell.revoke(0, 0, 20_001, RevokeReason::SessionEnded);
     cell.believe(0, 1, 20_010);
-    cell.revoke(0, 1, 20_020, Reason::SteppedDown);
+    cell.revoke(0, 1, 20_020, RevokeReason::SteppedDown);
     cell.write(0, 1, 20_500);
     cell.believe(0, 1, 21_000);
     let summary = cell.summary();
-    assert_eq!((summary.failover.map(|f| f.n), summary.act), (Some(1), None));
+    assert_eq!((summary.failover.whole.map(|f| f.n), summary.failover.act), (Some(1), None));
 }

@@ -1,7 +1,7 @@
 //! The ensemble's own elections: found and bracketed, predicted rightly, wrongly or not at all, and held against what the
 //! servers count themselves.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
@@ -27,10 +27,17 @@ fn told(summary: &CellSummary, words: &str) -> bool {
     check(summary, NAME).details.iter().any(|line| line.contains(words))
 }
 
+/// Server 2 wins, and server 1 had the better vote.
+pub(crate) fn outvoted() -> Cell {
+    let mut cell = killed();
+    cell.tell_election(KILL, 2, &[(1, 20, 1, 8), (2, 22, 1, 7)]);
+    cell
+}
+
 #[test]
 fn an_election_is_found_and_bracketed_from_the_polls_alone() {
     let summary = killed().summary();
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
     assert_eq!((election.old, election.winner, election.epoch), (Some(3), Some(2), Some(2)));
     assert_eq!(election.fault, Some(0));
     assert_eq!(election.lost, (ms(KILL - 5), ms(KILL + 5)));
@@ -41,7 +48,7 @@ fn an_election_is_found_and_bracketed_from_the_polls_alone() {
     assert_eq!(winner.back, Some((ms(KILL + 390), ms(KILL + 402))));
     let old = election.roles.iter().find(|r| r.server == 3).unwrap();
     assert_eq!(old.looking, Some((ms(KILL + 5_000), ms(KILL + 5_200))));
-    assert_eq!(summary.server_states.len(), 10);
+    assert_eq!(summary.ensemble.states.len(), 10);
 }
 
 #[test]
@@ -56,7 +63,7 @@ fn servers_that_were_never_seen_to_lead_are_elected_from_the_first_look_on() {
     cell.state(1, (6_400, 6_410), ServerState::Following, Some(0));
     cell.state(3, (9_200, 9_210), ServerState::Following, Some(0));
     let summary = cell.summary();
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
     assert_eq!((election.old, election.winner, election.lost), (None, Some(2), (ms(4_000), ms(4_000))));
     assert_eq!(verdict(&summary), Pass);
 }
@@ -88,7 +95,7 @@ fn voted(votes: &[(u32, u64, i64, i64)]) -> CellSummary {
 fn the_best_vote_wins_by_epoch_then_zxid_then_id() {
     for votes in [[(1, 20, 1, 7), (2, 22, 1, 7)], [(1, 20, 1, 7), (2, 22, 1, 8)], [(1, 20, 1, 9), (2, 22, 2, 8)]] {
         let summary = voted(&votes);
-        assert_eq!(summary.elections[0].predicted, Some(2), "{votes:?}");
+        assert_eq!(summary.ensemble.elections[0].predicted, Some(2), "{votes:?}");
         assert_eq!(verdict(&summary), Pass, "{:#?}", check(&summary, NAME));
     }
 }
@@ -97,7 +104,7 @@ fn the_best_vote_wins_by_epoch_then_zxid_then_id() {
 fn a_winner_against_the_votes_fails_and_the_votes_are_told() {
     for votes in [[(1, 20, 1, 8), (2, 22, 1, 7)], [(1, 20, 2, 0), (2, 22, 1, 7)]] {
         let summary = voted(&votes);
-        assert_eq!((summary.elections[0].predicted, verdict(&summary)), (Some(1), Fail), "{votes:?}");
+        assert_eq!((summary.ensemble.elections[0].predicted, verdict(&summary)), (Some(1), Fail), "{votes:?}");
         assert!(told(&summary, "votes: server 1 with epoch"));
     }
 }
@@ -106,13 +113,13 @@ fn a_winner_against_the_votes_fails_and_the_votes_are_told() {
 fn a_better_vote_that_may_have_come_too_late_leaves_the_election_unpredicted() {
     // The winner had decided by 340 ms; what it was told less than 250 ms before that may or may not have counted.
     let summary = voted(&[(1, 150, 1, 8), (2, 22, 1, 7)]);
-    assert_eq!(summary.elections[0].predicted, None);
-    assert_eq!(summary.elections[0].not_predicted.as_deref(), Some("server 1 or 2 may have won"));
+    assert_eq!(summary.ensemble.elections[0].predicted, None);
+    assert_eq!(summary.ensemble.elections[0].not_predicted.as_deref(), Some("server 1 or 2 may have won"));
     assert_eq!(verdict(&summary), Inconclusive);
     // A worse one makes no difference.
-    assert_eq!(voted(&[(1, 150, 1, 6), (2, 22, 1, 7)]).elections[0].predicted, Some(2));
+    assert_eq!(voted(&[(1, 150, 1, 6), (2, 22, 1, 7)]).ensemble.elections[0].predicted, Some(2));
     // And after the decision none does.
-    assert_eq!(voted(&[(1, 350, 1, 8), (2, 22, 1, 7)]).elections[0].predicted, Some(2));
+    assert_eq!(voted(&[(1, 350, 1, 8), (2, 22, 1, 7)]).ensemble.elections[0].predicted, Some(2));
 }
 
 #[test]
@@ -124,7 +131,7 @@ fn votes_of_another_round_and_what_the_winner_was_not_told_do_not_count() {
     // Long before: another election.
     cell.log(2, 6_000, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: 99 });
     let summary = cell.summary();
-    assert_eq!((summary.elections[0].predicted, verdict(&summary)), (Some(2), Pass));
+    assert_eq!((summary.ensemble.elections[0].predicted, verdict(&summary)), (Some(2), Pass));
 }
 
 #[test]
@@ -133,26 +140,26 @@ fn without_logs_a_winner_is_predicted_only_from_what_is_at_rest() {
     let mut rest = Cell::of_servers(3, FaultKind::ServerKill);
     rest.watch();
     rest.lose_server_3(KILL, 2);
-    assert_eq!(rest.summary().elections[0].predicted, Some(2));
+    assert_eq!(rest.summary().ensemble.elections[0].predicted, Some(2));
     // The probes write: then nothing is at rest.
-    assert_eq!(killed().summary().elections[0].predicted, None);
+    assert_eq!(killed().summary().ensemble.elections[0].predicted, None);
 
     let mut behind = Cell::of_servers(3, FaultKind::ServerKill);
     behind.state(1, (3_000, 3_010), ServerState::Following, Some(2 << 32));
     behind.watch();
     behind.lose_server_3(KILL, 2);
     // Whether server 1, which is ahead, voted in time the brackets do not tell.
-    assert_eq!(behind.summary().elections[0].predicted, None);
+    assert_eq!(behind.summary().ensemble.elections[0].predicted, None);
 
     let mut written = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
     written.watch();
     written.lose_server_3(KILL, 2);
     let summary = written.summary();
-    assert_eq!((summary.elections[0].predicted, verdict(&summary)), (None, Inconclusive));
+    assert_eq!((summary.ensemble.elections[0].predicted, verdict(&summary)), (None, Inconclusive));
 }
 
 #[test]
-fn the_servers_own_unavailable_time_must_agree_with_polls_and_logs() {
+fn an_unavailable_time_on_which_server_polls_and_logs_do_not_agree_is_not_known() {
     let compared = |told: f64, logged: bool| {
         let mut cell = killed();
         if logged {
@@ -161,28 +168,41 @@ fn the_servers_own_unavailable_time_must_agree_with_polls_and_logs() {
         cell.unavailable = [(1, (told, 1.0)), (2, (378.0, 1.0))].into();
         cell.summary()
     };
+    let doubted = |summary: &CellSummary| {
+        let found = check(summary, NAME);
+        let about =
+            found.details.iter().any(|line| line.starts_with("for how long server 1 was unavailable is not known"));
+        assert!(!about || found.verdict == Inconclusive, "{found:#?}");
+        about
+    };
     // The polls say 378 ms to 402 ms, and from the line of the log on 372 ms at least.
     for logged in [true, false] {
         let summary = compared(378.0, logged);
         // Without logs nobody can say who had to win.
         let agree = if logged { Pass } else { Inconclusive };
         assert_eq!(verdict(&summary), agree, "{:#?}", check(&summary, NAME));
-        let times = summary.watch.as_ref().unwrap().unavailable[0].times.unwrap();
+        let times = summary.ensemble.watch.as_ref().unwrap().unavailable[0].times.unwrap();
         assert_eq!((times.told_ns, times.log_ns), (ms(378), logged.then_some(ms(378))));
         assert_eq!(times.polls.1, ms(402));
-        assert_eq!(verdict(&compared(430.0, logged)), Fail);
-        assert_eq!(verdict(&compared(100.0, logged)), Fail);
+        assert!(!doubted(&summary) && doubted(&compared(430.0, logged)) && doubted(&compared(100.0, logged)));
     }
-    assert_eq!(verdict(&compared(350.0, true)), Fail);
-    assert_eq!(
-        verdict(&compared(350.0, false)),
-        Inconclusive,
-        "it may have let go of its clients for 28 ms before it looked"
-    );
+    assert!(doubted(&compared(350.0, true)));
+    assert!(!doubted(&compared(350.0, false)), "it may have let go of its clients for 28 ms before it looked");
     let summary = compared(378.0, true);
-    let killed = &summary.watch.as_ref().unwrap().unavailable[2];
+    let killed = &summary.ensemble.watch.as_ref().unwrap().unavailable[2];
     assert_eq!((killed.server, killed.times), (3, None));
     assert!(killed.not_compared.as_ref().unwrap().contains("killed"));
+}
+
+#[test]
+fn a_line_that_the_log_wrote_late_is_told_by_how_long_the_election_took() {
+    let mut cell = killed();
+    cell.log(1, KILL + 118, ServerLine::Looking);
+    cell.log(1, KILL + 340, ServerLine::Elected { leading: false, took_ms: 322 });
+    cell.log(1, KILL + 396, ServerLine::Serving { leading: false });
+    cell.unavailable = [(1, (378.0, 1.0)), (2, (378.0, 1.0))].into();
+    let times = cell.summary().ensemble.watch.unwrap().unavailable[0].times.unwrap();
+    assert_eq!(times.log_ns, Some(ms(378)));
 }
 
 #[test]
@@ -209,7 +229,7 @@ fn a_leader_that_gives_no_answer_for_a_while_is_a_lull_and_no_election() {
     cell.state(3, (KILL, KILL + 500), ServerState::Silent, None);
     cell.state(3, (KILL + 500, KILL + 900), ServerState::Leading, Some(1 << 32 | 5));
     let summary = cell.summary();
-    assert_eq!((summary.elections.len(), summary.watch.unwrap().lulls), (0, 1));
+    assert_eq!((summary.ensemble.elections.len(), summary.ensemble.watch.unwrap().lulls), (0, 1));
 }
 
 #[test]
@@ -229,7 +249,7 @@ fn a_cut_off_leader_that_still_believes_does_not_hide_its_successor() {
     // The one cut off votes too, and is better; nobody hears of it.
     cell.log(3, KILL + 6_020, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: 9 });
     let summary = cell.summary();
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
     assert_eq!((election.old, election.winner, election.predicted), (Some(3), Some(2), Some(2)));
     assert_eq!((election.fault, verdict(&summary)), (Some(0), Pass));
     assert_eq!(election.ended, Some((ms(KILL + 5_400), ms(KILL + 5_410))), "its rise proves its quorum");
@@ -242,7 +262,7 @@ fn an_election_that_the_watch_does_not_see_the_end_of_is_inconclusive() {
     cell.state(3, (KILL, KILL + 5), ServerState::Down, None);
     cell.state(1, (KILL, KILL + 12), ServerState::NotServing, None);
     let summary = cell.summary();
-    assert_eq!((summary.elections[0].winner, verdict(&summary)), (None, Inconclusive));
+    assert_eq!((summary.ensemble.elections[0].winner, verdict(&summary)), (None, Inconclusive));
 }
 
 #[test]
@@ -255,7 +275,7 @@ fn a_cell_without_candidates_is_judged_by_what_it_is_about() {
     assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
     // And one whose servers nobody watched has no word on their elections.
     let unwatched = Cell::new("naive", 1, 3, FaultKind::None).summary();
-    assert!(unwatched.checks.iter().all(|c| c.name != NAME) && unwatched.watch.is_none());
+    assert!(unwatched.checks.iter().all(|c| c.name != NAME) && unwatched.ensemble.watch.is_none());
 }
 
 #[test]
@@ -264,7 +284,7 @@ fn one_server_alone_holds_no_elections() {
     cell.state(1, (4_000, 4_010), ServerState::NotServing, None);
     cell.state(1, (5_000, 5_010), ServerState::Standalone, Some(3));
     let summary = cell.summary();
-    assert_eq!((summary.elections.len(), verdict(&summary)), (0, Pass));
+    assert_eq!((summary.ensemble.elections.len(), verdict(&summary)), (0, Pass));
 }
 
 /// Noted on three real servers of version 3.8, the leader killed with SIGKILL: states polled every 10 ms, lines of their
@@ -308,12 +328,12 @@ fn what_real_servers_said_of_an_election_agrees() {
     cell.unavailable = [(1, (411.0, 1.0)), (3, (402.0, 1.0))].into();
     let summary = cell.summary();
     assert_eq!(verdict(&summary), Pass, "{:#?}", check(&summary, NAME));
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
     assert_eq!(
         (election.old, election.winner, election.predicted, election.epoch),
         (Some(2), Some(3), Some(3), Some(3))
     );
-    let watch = summary.watch.unwrap();
+    let watch = summary.ensemble.watch.unwrap();
     let times: Vec<_> = watch.unavailable.iter().filter_map(|u| u.times).map(|t| (t.told_ns, t.log_ns)).collect();
     assert_eq!(times, [(ms(411), Some(ms(411))), (ms(402), Some(ms(402)))]);
 }

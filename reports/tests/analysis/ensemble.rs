@@ -1,6 +1,6 @@
 //! Builds what a record says about the servers: their states, their logs and the faults on them.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 
 use crate::builder::{Cell, TEAR_DOWN, ms};
 

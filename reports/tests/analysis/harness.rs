@@ -1,7 +1,7 @@
 //! Receipts, enrolment, the record's own wholeness, and sizes that must be no trouble.
 
+use hustings_record::*;
 use hustings_reports::analysis::summarise;
-use hustings_reports::record::*;
 use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
 
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
             cell.receipt(id, ReceiptStage::Healed, 21_000, verified, Vec::new());
         }
         let summary = cell.summary();
-        assert_eq!(summary.receipts[0].verified, healed == Some(true));
+        assert_eq!(summary.faults.receipts[0].verified, healed == Some(true));
         check(&summary, "receipts").verdict
     };
     assert_eq!(verdict(Some(true)), Pass);
@@ -200,7 +200,7 @@ proptest! {
         let mut record = cell.record();
         record.cells[0].segments[0].events.extend(added);
         let summary = summarise(&record);
-        prop_assert!(summary.cells[0].elections.iter().all(|e| e.outage.0 <= e.outage.1 && e.lost.0 <= e.lost.1));
+        prop_assert!(summary.cells[0].ensemble.elections.iter().all(|e| e.outage.0 <= e.outage.1 && e.lost.0 <= e.lost.1));
         prop_assert!(summary.cells[0].checks.iter().any(|c| c.name == "record"));
         prop_assert!(hustings_reports::render::html(&summary).is_ok());
     }
@@ -211,7 +211,7 @@ fn a_killed_hosts_next_life_ends_by_itself() {
     let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::Crash);
     cell.crash(20_000, 300);
     let mut record = cell.record();
-    // The host comes back, leads in its second life, and ends in order.
+    // The host comes back, leads in its second generation, and ends in order.
     let (host, writer) = (Some(0), "host-0-1".to_owned());
     let (cand, session, term, czxid, node) = (0, 77, 1, 900, "n_900".to_owned());
     let begin = Event::Segment {
@@ -220,11 +220,11 @@ fn a_killed_hosts_next_life_ends_by_itself() {
         cell: 0,
         writer: writer.clone(),
         host,
-        life: 1,
+        generation: 1,
         pid: 2,
         clock_uncertainty_ns: 1_000,
     };
-    let (from, to, reason) = (ms(60_000), ms(60_001), Reason::Resigned);
+    let (from, to, reason) = (ms(60_000), ms(60_001), RevokeReason::Resigned);
     let events = vec![
         begin,
         Event::Candidate { t: ms(40_000), cand, group: 0 },
@@ -234,7 +234,7 @@ fn a_killed_hosts_next_life_ends_by_itself() {
         Event::End { t: ms(100_500) },
     ];
     let file = "events/host-0-1".to_owned();
-    record.cells[0].segments.push(SegmentRecord { file, writer, host, life: 1, events, torn: None });
+    record.cells[0].segments.push(SegmentRecord { file, writer, host, generation: 1, events, torn: None });
     let summary = summarise(&record).cells.remove(0);
     assert_eq!(check(&summary, "record").verdict, Pass);
     // Host 1 leads all along: this second leader is a split brain of exactly its term.

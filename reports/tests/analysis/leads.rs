@@ -1,19 +1,19 @@
 //! Overlaps, unplanned handovers, groups without a leader, owners that do not believe.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, T, check, ms};
 
 /// A partition of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 believes until `until`.
-fn partition(until: u64) -> Cell {
+pub(crate) fn partition(until: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
     cell.injected(id, 20_000);
     let node = cell.node(0, 0);
     cell.notify(0, 1, &node, 24_200);
     cell.lead(0, 1, 24_201);
-    cell.revoke(0, 0, until, Reason::SteppedDown);
+    cell.revoke(0, 0, until, RevokeReason::SteppedDown);
     cell.healed(id, 30_000);
     cell
 }
@@ -91,7 +91,7 @@ pub(crate) fn pause(until: u64, writes: &[u64]) -> Cell {
     cell.healed(id, 30_000);
     writes.iter().for_each(|&at| cell.write(0, 0, at));
     cell.host(0).push(Event::Stall { from: ms(20_000), to: ms(30_000) });
-    cell.revoke(0, 0, until, Reason::SteppedDown);
+    cell.revoke(0, 0, until, RevokeReason::SteppedDown);
     cell
 }
 
@@ -109,20 +109,20 @@ fn belief_while_stopped_is_latent_and_apart_from_what_follows() {
 }
 
 /// Those on waking, and those after a forced expiry.
-fn apart(cell: Cell) -> (u64, u64) {
+fn excused(cell: Cell) -> (u64, u64) {
     let split = cell.summary().split_brain;
     assert_eq!(split.active.seen, 1);
-    (split.apart.waking, split.apart.forced)
+    (split.excused.waking, split.excused.forced)
 }
 
 #[test]
-fn a_short_overlap_on_waking_is_counted_apart_and_a_long_one_is_not() {
-    assert_eq!(apart(pause(30_000 + T / 10 - 5, &[])), (1, 0));
-    assert_eq!(apart(pause(30_000 + T / 10 + 5, &[])), (0, 0));
+fn a_short_overlap_on_waking_is_excused_and_a_long_one_is_not() {
+    assert_eq!(excused(pause(30_000 + T / 10 - 5, &[])), (1, 0));
+    assert_eq!(excused(pause(30_000 + T / 10 + 5, &[])), (0, 0));
 }
 
 #[test]
-fn an_overlap_after_a_forced_expiry_is_counted_apart_as_long_as_the_client_cannot_have_heard_of_it() {
+fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have_heard_of_it() {
     let expired = |lasts: u64, bad_link: Option<(FaultKind, u16)>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
         if let Some((kind, host)) = bad_link {
@@ -133,8 +133,8 @@ fn an_overlap_after_a_forced_expiry_is_counted_apart_as_long_as_the_client_canno
         let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
         cell.injected(id, 20_000);
         cell.lead(0, 1, 20_010);
-        cell.revoke(0, 0, 20_010 + lasts, Reason::SteppedDown);
-        apart(cell)
+        cell.revoke(0, 0, 20_010 + lasts, RevokeReason::SteppedDown);
+        excused(cell)
     };
     assert_eq!(expired(T / 5 - 5, None), (0, 1));
     assert_eq!(expired(T / 5 + 5, None), (0, 0));
@@ -144,15 +144,19 @@ fn an_overlap_after_a_forced_expiry_is_counted_apart_as_long_as_the_client_canno
         assert_eq!(expired(T / 2 - 5, Some((kind, 2))), (0, 0), "{kind} of another host");
     }
     // Without force nothing is excused.
-    assert_eq!(apart(partition(24_300)), (0, 0));
+    assert_eq!(excused(partition(24_300)), (0, 0));
+}
+
+pub(crate) fn false_failover() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
+    cell.lead(0, 1, 30_010);
+    cell
 }
 
 #[test]
 fn a_change_of_leader_without_a_fault_is_unplanned() {
-    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-    cell.revoke(0, 0, 30_000, Reason::SessionEnded);
-    cell.lead(0, 1, 30_010);
-    let summary = cell.summary();
+    let summary = false_failover().summary();
     assert_eq!((summary.handovers.unplanned, summary.handovers.completed), (1, 0));
     assert_eq!(check(&summary, "handovers").verdict, Fail);
 }
@@ -162,7 +166,7 @@ fn a_change_of_leader_after_a_stall_of_the_harness_is_held_against_nobody() {
     let verdict = |stall: (u64, u64)| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
         cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1) });
-        cell.revoke(0, 0, 30_000, Reason::SessionEnded);
+        cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
         cell.lead(0, 1, 30_010);
         let summary = cell.summary();
         assert_eq!(summary.handovers.unplanned, 1);
@@ -179,7 +183,7 @@ fn the_same_incarnation_taking_the_lead_back_has_survived() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
     let id = cell.fault(FaultKind::Disconnect, 0, &[0], 20_000, None);
     cell.injected(id, 20_000);
-    cell.revoke(0, 0, 20_001, Reason::SteppedDown);
+    cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
     cell.believe(0, 0, 20_100);
     let summary = cell.summary();
     assert_eq!((summary.handovers.survived, summary.handovers.planned), (1, 0));
@@ -191,8 +195,8 @@ fn the_same_candidate_under_a_new_session_is_a_handover() {
     let mut cell = Cell::new("predecessor-watch", 1, 1, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
     cell.injected(id, 20_000);
-    cell.revoke(0, 0, 20_003, Reason::SessionEnded);
-    cell.left(0, 0, 20_004, LeaveHow::SessionEnded, None);
+    cell.revoke(0, 0, 20_003, RevokeReason::SessionEnded);
+    cell.left(0, 0, 20_004, Departure::SessionEnded(SessionEnd::Expired));
     cell.join(0, 0, 20_010);
     cell.lead(0, 0, 20_012);
     let summary = cell.summary();
@@ -204,15 +208,15 @@ fn an_incarnation_that_leads_once_more_while_its_session_is_being_ended_has_not_
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
     // The second connection costs it the first one; it comes back before the close takes effect.
-    cell.revoke(0, 0, 20_003, Reason::SteppedDown);
+    cell.revoke(0, 0, 20_003, RevokeReason::SteppedDown);
     cell.believe(0, 0, 20_014);
-    cell.revoke(0, 0, 20_016, Reason::Deposed);
+    cell.revoke(0, 0, 20_016, RevokeReason::Deposed);
     cell.injected(id, 20_001);
-    cell.left(0, 0, 20_017, LeaveHow::SessionEnded, None);
+    cell.left(0, 0, 20_017, Departure::SessionEnded(SessionEnd::Expired));
     cell.lead(0, 1, 20_018);
     let summary = cell.summary();
     assert_eq!((summary.handovers.completed, summary.handovers.survived, summary.handovers.unplanned), (1, 0, 0));
-    assert_eq!(summary.failover.expect("a failover").max, ms(17) + 10_000);
+    assert_eq!(summary.failover.whole.expect("a failover").max, ms(17) + 10_000);
 }
 
 #[test]
@@ -224,7 +228,7 @@ fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() 
     let summary = cell.summary();
     assert_eq!(check(&summary, "liveness").verdict, Fail);
     assert_eq!((summary.leaderless.groups_at_end, summary.handovers.censored), (1, 1));
-    let failover = summary.failover.unwrap();
+    let failover = summary.failover.whole.unwrap();
     assert_eq!((failover.n, failover.censored, failover.p50), (0, 1, None));
     assert!((summary.leaderless.share - 80.0 / 90.0).abs() < 0.001);
 }
@@ -239,30 +243,38 @@ fn a_lead_that_is_lost_as_the_drain_ends_is_inconclusive() {
     assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.groups_at_end), (Inconclusive, 1));
 }
 
-#[test]
-fn a_late_successor_fails_liveness() {
+pub(crate) fn late_successor() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 15_000);
-    assert_eq!(cell.verdict("liveness"), Fail);
+    cell
+}
+
+#[test]
+fn a_late_successor_fails_liveness() {
+    assert_eq!(late_successor().verdict("liveness"), Fail);
 }
 
 #[test]
 fn liveness_is_not_judged_before_the_drain_has_ended() {
     let mut record = Cell::new("naive", 1, 3, FaultKind::None).record();
     let events = &mut record.cells[0].segments[0].events;
-    events.retain(|e| !matches!(e, Event::Phase { phase: PhaseName::TearDown, .. }));
+    events.retain(|e| !matches!(e, Event::Phase { phase: Phase::TearDown, .. }));
     let summary = hustings_reports::analysis::summarise(&record);
     assert_eq!(check(&summary.cells[0], "liveness").verdict, Inconclusive);
 }
 
-#[test]
-fn an_orphaned_znode_at_the_head_fails_ownership() {
+pub(crate) fn orphan() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let (from, to) = (ms(20_000), ms(20_001));
     let (session, node, czxid) = (Some(0x77), Some("n_1".to_owned()), Some(1));
     cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid });
-    cell.revoke(0, 0, 20_000, Reason::Deposed);
-    let summary = cell.summary();
+    cell.revoke(0, 0, 20_000, RevokeReason::Deposed);
+    cell
+}
+
+#[test]
+fn an_orphaned_znode_at_the_head_fails_ownership() {
+    let summary = orphan().summary();
     assert_eq!(check(&summary, "ownership").verdict, Fail);
     assert!(summary.ownership.dead_owner_max_ns > ms(70_000));
 }
@@ -277,7 +289,7 @@ fn a_believer_that_owns_nothing_fails_ownership_unless_it_was_cut_off() {
             cell.healed(id, 40_000);
         }
         cell.lead(0, 1, 24_000);
-        cell.revoke(0, 0, 35_000, Reason::SessionEnded);
+        cell.revoke(0, 0, 35_000, RevokeReason::SessionEnded);
         cell.summary()
     };
     assert_eq!(check(&zombie(false), "ownership").verdict, Fail);

@@ -10,13 +10,16 @@ mod events;
 mod failovers;
 mod harness;
 mod leads;
+mod leaks;
 mod oracle;
+mod registry;
+mod schema_2;
 mod sessions;
 mod write_gaps;
 mod writes;
 
 use builder::Cell;
-use hustings_reports::record::FaultKind;
+use hustings_record::FaultKind;
 use hustings_reports::verdict::Verdict;
 
 #[test]
@@ -42,6 +45,6 @@ fn a_clean_resign_cell_passes_every_check() {
     let bad: Vec<_> = summary.checks.iter().filter(|c| c.verdict != Verdict::Pass).collect();
     assert!(bad.is_empty(), "{bad:#?}");
     // From the deletion that was sent at +2 ms to the confirmed grant at +5.01 ms.
-    assert_eq!(summary.failover.unwrap().max, 3_010_000);
+    assert_eq!(summary.failover.whole.unwrap().max, 3_010_000);
     assert_eq!(summary.verdict, Verdict::Pass);
 }

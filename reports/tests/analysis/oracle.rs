@@ -1,6 +1,6 @@
 //! Overlaps in whole records against the definition, pair by pair and moment by moment.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::verdict::Verdict;
 use proptest::prelude::*;
 
@@ -14,10 +14,10 @@ type Stop = (u16, u64, u64);
 
 fn cell(beliefs: &[Belief], stops: &[Stop]) -> Cell {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Pause);
-    cell.revoke(0, 0, 19_000, Reason::Resigned);
+    cell.revoke(0, 0, 19_000, RevokeReason::Resigned);
     for &(host, from, long) in beliefs {
         cell.believe(0, host, 20_000 + from * 1_000);
-        cell.revoke(0, host, 20_000 + (from + long) * 1_000, Reason::SteppedDown);
+        cell.revoke(0, host, 20_000 + (from + long) * 1_000, RevokeReason::SteppedDown);
     }
     for &(host, from, long) in stops {
         let id = cell.fault(FaultKind::Pause, host, &[0], 20_000 + from * 1_000, Some(long * 1_000));

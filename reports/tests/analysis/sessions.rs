@@ -1,6 +1,6 @@
 //! What faults on servers cost the candidates: terms interrupted, false failovers, clocks restarted.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, T, check, ms};
@@ -8,7 +8,7 @@ use crate::builder::{Cell, T, check, ms};
 const KILL: u64 = 20_000;
 
 /// Server 3, which leads the ensemble, is killed.
-fn killed() -> Cell {
+pub(crate) fn killed() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
     cell.watch();
     cell.probe(&[(KILL - 3, KILL + 500)]);
@@ -17,7 +17,7 @@ fn killed() -> Cell {
     cell
 }
 
-fn session_says(cell: &mut Cell, host: u16, at: u64, state: SessionChange) {
+fn session_says(cell: &mut Cell, host: u16, at: u64, state: SessionState) {
     let session = cell.session(0, host);
     cell.host(host).push(Event::State { t: ms(at), session, state });
 }
@@ -25,9 +25,9 @@ fn session_says(cell: &mut Cell, host: u16, at: u64, state: SessionChange) {
 #[test]
 fn a_term_given_up_for_a_lost_connection_and_taken_back_is_interrupted() {
     let mut cell = killed();
-    session_says(&mut cell, 0, KILL + 10, SessionChange::Disconnected);
-    cell.revoke(0, 0, KILL + 11, Reason::SteppedDown);
-    session_says(&mut cell, 0, KILL + 610, SessionChange::Connected);
+    session_says(&mut cell, 0, KILL + 10, SessionState::Disconnected);
+    cell.revoke(0, 0, KILL + 11, RevokeReason::SteppedDown);
+    session_says(&mut cell, 0, KILL + 610, SessionState::Connected);
     cell.lead(0, 0, KILL + 620);
     let summary = cell.summary();
     let sessions = &summary.sessions;
@@ -40,9 +40,9 @@ fn a_term_given_up_for_a_lost_connection_and_taken_back_is_interrupted() {
 #[test]
 fn a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover() {
     let mut cell = killed();
-    session_says(&mut cell, 0, KILL + 10, SessionChange::Disconnected);
-    cell.revoke(0, 0, KILL + 11, Reason::SteppedDown);
-    session_says(&mut cell, 0, KILL + 5_000, SessionChange::Expired);
+    session_says(&mut cell, 0, KILL + 10, SessionState::Disconnected);
+    cell.revoke(0, 0, KILL + 11, RevokeReason::SteppedDown);
+    session_says(&mut cell, 0, KILL + 5_000, SessionState::Ended(SessionEnd::Expired));
     cell.lead(0, 1, KILL + 5_001);
     let summary = cell.summary();
     assert_eq!((summary.sessions.lost, summary.sessions.interrupted_terms), (1, 0));
@@ -59,8 +59,8 @@ fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 0, &[0], KILL, None);
     cell.injected(id, KILL);
-    session_says(&mut cell, 0, KILL + 1, SessionChange::Disconnected);
-    session_says(&mut cell, 0, KILL + 3, SessionChange::Expired);
+    session_says(&mut cell, 0, KILL + 1, SessionState::Disconnected);
+    session_says(&mut cell, 0, KILL + 3, SessionState::Ended(SessionEnd::Expired));
     let summary = cell.summary();
     assert_eq!((summary.sessions.disconnected, summary.sessions.lost), (1, 0));
     let undisturbed = Cell::new("predecessor-watch", 1, 3, FaultKind::None).summary();
@@ -68,7 +68,7 @@ fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
 }
 
 /// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader served for T.
-fn crashed_as_the_leader_fell(over: i64) -> Cell {
+pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
     let mut cell = killed();
     let id = cell.fault(FaultKind::Crash, 0, &[0], KILL - 100, None);
     let touch = Touch { session: cell.session(0, 0), last_up: ms(KILL - 600) };
@@ -85,7 +85,7 @@ fn crashed_as_the_leader_fell(over: i64) -> Cell {
 #[test]
 fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
     let summary = crashed_as_the_leader_fell(300).summary();
-    let excess = summary.excess.as_ref().unwrap();
+    let excess = summary.failover.excess.as_ref().unwrap();
     assert_eq!((excess.restarted, excess.early, excess.over_floor.max), (1, 0, ms(300)));
     assert_eq!(excess.over_naive_floor.as_ref().unwrap().max, ms(300 + 390 + 600));
     assert!(check(&summary, "failover").details.iter().any(|l| l.contains("clock restarted by a new ensemble leader")));
@@ -98,7 +98,7 @@ fn the_clock_restarts_a_little_before_the_new_leader_says_that_it_serves() {
         if let Some(after) = supported {
             cell.log(2, KILL + after, ServerLine::Supported);
         }
-        let excess = cell.summary().excess.expect("a session expired");
+        let excess = cell.summary().failover.excess.expect("a session expired");
         (excess.early, excess.over_floor.min)
     };
     // Its log says when; where there is none, only that it was not before the old leader fell.
@@ -116,7 +116,7 @@ fn without_an_election_in_between_no_clock_is_restarted() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.watch();
     cell.crash(KILL, 300);
-    let excess = cell.summary().excess.unwrap();
+    let excess = cell.summary().failover.excess.unwrap();
     assert_eq!((excess.restarted, excess.over_floor.max), (0, ms(300)));
     assert!(excess.over_naive_floor.is_none());
 }
@@ -171,7 +171,7 @@ fn a_group_without_a_leader_is_excused_while_no_quorum_serves_and_not_for_long_a
             let state = if server == 3 { ServerState::Leading } else { ServerState::Following };
             cell.state(server, (KILL + 20_000, KILL + 20_010), state, Some(2 << 32));
         }
-        cell.revoke(0, 0, KILL + 10, Reason::SteppedDown);
+        cell.revoke(0, 0, KILL + 10, RevokeReason::SteppedDown);
         cell.lead(0, 0, led);
         let summary = cell.summary();
         assert!(summary.leaderless.longest_ns > ms(led - KILL - 1_000), "measured as ever");

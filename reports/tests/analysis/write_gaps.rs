@@ -1,7 +1,7 @@
 //! How long no write was acknowledged around elections and faults, beside what the servers say; and what follows from polls
 //! that came too rarely.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::summary::{CellSummary, WriteGap};
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
@@ -33,7 +33,7 @@ fn stopped(gaps: &[(u64, u64)]) -> Cell {
 }
 
 fn gap_of_election(gaps: &[(u64, u64)]) -> Option<WriteGap> {
-    stopped(gaps).summary().elections[0].writes
+    stopped(gaps).summary().ensemble.elections[0].writes
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_second_election_under_a_fault_does_not_get_the_gap_of_the_first() {
         let state = if server == 1 { ServerState::Leading } else { ServerState::Following };
         cell.state(server, (AT + 4_200, AT + 4_212), state, Some(3 << 32));
     }
-    let lengths: Vec<_> = cell.summary().elections.iter().map(|e| e.writes.and_then(|w| w.most_ns)).collect();
+    let lengths: Vec<_> = cell.summary().ensemble.elections.iter().map(|e| e.writes.and_then(|w| w.most_ns)).collect();
     assert_eq!(lengths, [Some(ms(2_600)), Some(ms(200))]);
 }
 
@@ -82,13 +82,13 @@ fn a_fault_without_an_election_has_its_own_gap_and_one_with_an_election_has_none
     cell.state(1, (AT, AT + 5), ServerState::Down, None);
     cell.state(1, (AT + 5_000, AT + 5_010), ServerState::Following, Some(1));
     let summary = cell.summary();
-    let watch = summary.watch.as_ref().unwrap();
-    assert_eq!((summary.elections.len(), watch.faults[0].writes.unwrap().most_ns), (0, Some(ms(210))));
+    let watch = summary.ensemble.watch.as_ref().unwrap();
+    assert_eq!((summary.ensemble.elections.len(), watch.faults[0].writes.unwrap().most_ns), (0, Some(ms(210))));
     let writes = watch.writes.as_ref().unwrap();
     assert_eq!((writes.acknowledged, writes.longest.unwrap().most_ns), (Some(9_000), Some(ms(900))));
     assert_eq!((writes.gaps.len(), verdict(&summary)), (3, Pass));
     let with_election = stopped(&[(AT, AT + 2_610)]).summary();
-    assert_eq!(with_election.watch.unwrap().faults[0].writes, None);
+    assert_eq!(with_election.ensemble.watch.unwrap().faults[0].writes, None);
 }
 
 #[test]
@@ -128,12 +128,12 @@ fn an_election_that_no_poll_saw_has_an_upper_bound() {
     // The old leader is still seen to lead when the new one is there; or it is gone by then.
     for (old_ends, lost) in [(7_000, 4_300), (4_400, 4_300), (4_000, 4_000)] {
         let summary = rarely_polled(old_ends).summary();
-        let election = &summary.elections[0];
+        let election = &summary.ensemble.elections[0];
         assert_eq!((election.old, election.winner), (Some(3), Some(2)));
         let bounds = (ms(AT + lost), ms(AT + 5_500));
         assert_eq!((election.lost, election.ended), (bounds, Some(bounds)), "old leader until {old_ends}");
         assert_eq!(election.outage, (0, ms(5_500 - lost)));
-        assert_eq!(summary.elections.len(), 1);
+        assert_eq!(summary.ensemble.elections.len(), 1);
     }
 }
 
@@ -155,8 +155,8 @@ fn followers_beside_two_leaders_prove_nothing_once_one_has_left() {
     cell.state(2, (AT + 2_000, AT + 2_010), ServerState::Following, Some(2 << 32));
     cell.state(5, (AT + 3_000, AT + 3_010), ServerState::NotServing, None);
     let summary = cell.summary();
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
-    assert_eq!((election.outage, summary.watch.unwrap().lulls), ((ms(390), ms(410)), 1));
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
+    assert_eq!((election.outage, summary.ensemble.watch.unwrap().lulls), ((ms(390), ms(410)), 1));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_follower_cannot_stand_behind_two_leaders_and_a_leader_behind_none() {
     cell.state(2, (AT, AT + 10), ServerState::Leading, Some(2 << 32));
     cell.state(3, (AT + 1_000, AT + 1_010), ServerState::Following, Some(1));
     let summary = cell.summary();
-    let [election] = &summary.elections[..] else { panic!("{:#?}", summary.elections) };
+    let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
     assert_eq!((election.winner, election.outage), (Some(2), (ms(990), ms(1_010))));
 }
 
@@ -201,7 +201,7 @@ fn an_election_among_those_that_are_to_die_is_not_held_to_the_order_of_the_resta
         cell.summary()
     };
     let summary = restarted(true, 1);
-    assert_eq!(summary.elections.iter().map(|e| e.winner).collect::<Vec<_>>(), [Some(2), Some(1)]);
+    assert_eq!(summary.ensemble.elections.iter().map(|e| e.winner).collect::<Vec<_>>(), [Some(2), Some(1)]);
     assert_eq!(verdict(&summary), Pass, "{:#?}", check(&summary, NAME));
     assert_eq!(verdict(&restarted(true, 2)), Fail);
     let never = restarted(false, 2);

@@ -1,6 +1,6 @@
 //! Stale writes, fences, and a coordinator that judges wrongly.
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
@@ -50,7 +50,7 @@ fn the_same_token_from_another_incarnation_gets_past_the_fence_and_fails() {
 fn a_fence_refuses_the_old_token_from_then_on() {
     let mut cell = Cell::new("lock-race", 1, 3, FaultKind::None);
     let (old_czxid, old_session) = (cell.czxid(0, 0), cell.session(0, 0));
-    let how = "resource".to_owned();
+    let how = FencingMethod::Resource;
     cell.coordinator.push(Event::Fence { t: ms(20_000), group: 0, by: 1, old_czxid, old_session, how, done: true });
     cell.write(0, 0, 20_001);
     let summary = cell.summary();

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hustings_reports::record::*;
+use hustings_record::*;
 use proptest::prelude::*;
 
 /// Events of every kind; numbers are small, so that they meet, or extreme.
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let number = prop_oneof![6 => 0_u64..50, 2 => Just(3_000_000_000), 1 => Just(u64::MAX), 1 => any::<u64>()];
-    let text = prop_oneof![Just("lock".to_owned()), Just("begin".to_owned()), Just("end".to_owned()), any::<String>()];
+    let text = prop_oneof![Just("lock".to_owned()), any::<String>()];
     let others =
         (0..29_u8, prop::collection::vec(number, 8), text, any::<bool>()).prop_map(|(kind, n, s, yes)| match kind {
             0..15 => of_host(kind, &n, s, yes),
@@ -33,7 +33,7 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             cell: cand,
             writer: text,
             host: yes.then_some(n[2] as u16),
-            life: term,
+            generation: term,
             pid: 1,
             clock_uncertainty_ns: n[4],
         },
@@ -41,28 +41,37 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         2 => Event::End { t },
         3 => Event::Candidate { t, cand, group: term },
         4 => Event::Session { t, session, timeout_ms: n[3], asked_ms: n[4], connect_ns: n[5] },
-        5 => Event::State { t, session, state: SessionChange::Disconnected },
-        6 => Event::State { t, session, state: SessionChange::Connected },
+        5 => Event::State { t, session, state: SessionState::Disconnected },
+        6 => Event::State { t, session, state: SessionState::Connected },
         7 => Event::Incarnation { t, cand, session },
         8 => Event::Joined { t, cand, session, node: yes.then_some(text), czxid: yes.then_some(n[3] as i64) },
         9 => Event::Grant { t, cand, session, term, czxid: n[4] as i64, node: text },
         10 => Event::Granted { t, cand, session, term },
-        11 => Event::Revoke { from: t, to: n[4], cand, session, term, reason: Reason::SteppedDown },
-        12 => Event::Notified { t, cand, session, node: text, kind: NotifiedKind::Deleted },
+        11 => Event::Revoke { from: t, to: n[4], cand, session, term, reason: RevokeReason::SteppedDown },
+        12 => Event::Notified { t, cand, session, node: text, kind: WatchEvent::Deleted },
         13 => Event::Settled { t, cand, session, requests: term },
-        _ => Event::Left { t, cand, session, how: LeaveHow::Failed(text), delete: yes.then_some((n[3], n[4])) },
+        _ => Event::Left { t, cand, session, how: departure(n, text, yes) },
+    }
+}
+
+fn departure(n: &[u64], text: String, yes: bool) -> Departure {
+    match n[3] % 4 {
+        0 => Departure::Resigned { delete: yes.then_some((n[3], n[4])) },
+        1 => Departure::SessionEnded(if yes { SessionEnd::Expired } else { SessionEnd::Closed }),
+        2 => Departure::Stopped,
+        _ => Departure::Failed(text),
     }
 }
 
 fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     let (t, host, life, group) = (n[0], n[1] as u16, n[2] as u32, n[3] as u32);
     let fault = FaultKind::ALL[n[4] as usize % FaultKind::ALL.len()];
-    let phases = [PhaseName::Enrol, PhaseName::Measure, PhaseName::Drain, PhaseName::TearDown];
+    let phases = [Phase::Enrol, Phase::Measure, Phase::Drain, Phase::TearDown];
     match kind {
         15 => Event::Note { t, cand: yes.then_some(life), text },
         16 => Event::Phase { t, phase: phases[n[1] as usize % phases.len()] },
-        17 => Event::HostStarted { t, host, life, pid: 4 },
-        18 => Event::HostEnded { t, host, life, killed: yes, status: text, rss_max_kb: n[4] },
+        17 => Event::HostStarted { t, host, generation: life, pid: 4 },
+        18 => Event::HostEnded { t, host, generation: life, killed: yes, status: text, rss_max_kb: n[4] },
         19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life },
         20 => Event::Fault {
             id: life,
@@ -97,13 +106,20 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             fenced_rejected: false,
             fenced_stale: !yes,
         },
-        24 => {
-            Event::Fence { t, group, by: life, old_czxid: n[5] as i64, old_session: n[6] as i64, how: text, done: yes }
-        }
+        24 => Event::Fence {
+            t,
+            group,
+            by: life,
+            old_czxid: n[5] as i64,
+            old_session: n[6] as i64,
+            how: FencingMethod::ALL[n[5] as usize % 3],
+            done: yes,
+        },
         _ => {
             let names = ["sum_node_deleted_watch_count", "sum_unavailable_time", "cnt_unavailable_time"];
             let metrics: ServerMetrics = names.iter().zip(&n[5..]).map(|(k, v)| ((*k).to_owned(), *v as f64)).collect();
-            Event::Servers { t, at: text, metrics: BTreeMap::from([(life, metrics)]) }
+            let at = if yes { WindowEdge::Begin } else { WindowEdge::End };
+            Event::Servers { t, at, metrics: BTreeMap::from([(life, metrics)]) }
         }
     }
 }

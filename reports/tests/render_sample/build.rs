@@ -1,10 +1,11 @@
 //! The parts that the summaries are made of, with figures of the size that real runs show.
 
-use hustings_reports::record::{CellInfo, Expect, FaultKind, Fencing, LinkUse, Nanos, ServerState, SessionUse};
+use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, Distribution, ElectionRole, Enrolment, Excess, FanOut, FaultBand, Faults, Handovers,
-    Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch,
-    Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable, WriteGap, WriteProbes, Writes,
+    CellSummary, CheckResult, DeletionWatches, Distribution, ElectionRole, Enrolment, Excess, Failover, FanOutSeen,
+    FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection, ServerFault,
+    ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable, WriteGap,
+    WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -67,24 +68,29 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         timeout_ms: Some(6_000),
         checks: checks(woken),
         handovers: Handovers { planned: 40, completed: 40, ..Default::default() },
-        failover: Some(distribution(40, 0, pace * 1_100 * US, pace * 1_900 * US)),
-        detect: Some(distribution(40, 0, pace * 450 * US, 700 * US)),
-        spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
-        decide: Some(distribution(40, 0, pace * 600 * US, pace * 800 * US)),
-        act: Some(distribution(40, 0, 900 * US, 2_500 * US)),
-        excess: None,
-        floor: Some(distribution(200, 0, 900 * US, 600 * US)),
-        fan_out: FanOut {
+        failover: Failover {
+            whole: Some(distribution(40, 0, pace * 1_100 * US, pace * 1_900 * US)),
+            detect: Some(distribution(40, 0, pace * 450 * US, 700 * US)),
+            spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
+            decide: Some(distribution(40, 0, pace * 600 * US, pace * 800 * US)),
+            act: Some(distribution(40, 0, 900 * US, 2_500 * US)),
+            excess: None,
+            floor: Some(distribution(200, 0, 900 * US, 600 * US)),
+        },
+        fan_out: FanOutSeen {
             losses: 40,
             woken: Some((woken, woken, woken)),
             promised: Some((woken, woken)),
             requests: Some((woken * 2, woken * 3)),
             spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
+        },
+        deletion_watches: DeletionWatches {
             clients_saw: Some((woken * 40, woken * 40)),
             servers_say: Some(woken * 40),
         },
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
         writes: Writes { total: 8_300, unfenced: rate(0, 8_300), past_fence: rate(0, 8_300), ..Default::default() },
+        leaks: Default::default(),
         leaderless: Leaderless {
             share: 0.003_1,
             longest_ns: 6_300 * MS,
@@ -100,14 +106,17 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             rss_kb: Some(81_000),
             hosts: 5,
         },
-        faults: Faults { verified: 4, unverified: 0, lateness: Some(distribution(4, 0, 150 * US, 800 * US)) },
-        receipts: receipts(fault, 4, true),
+        faults: Faults {
+            verified: 4,
+            unverified: 0,
+            lateness: Some(distribution(4, 0, 150 * US, 800 * US)),
+            receipts: receipts(fault, 4, true),
+        },
         stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0 },
         timelines: Vec::new(),
         sessions: Default::default(),
-        elections: Vec::new(),
-        server_states: Vec::new(),
-        watch: None,
+        ensemble: Default::default(),
+        wholeness: Default::default(),
     }
 }
 
@@ -116,7 +125,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         index,
         name: format!("{index:02}-{recipe}-{step_down}-{fault}"),
         recipe: recipe.into(),
-        step_down: step_down.into(),
+        step_down: step_down.parse().unwrap_or_default(),
         fault: fault.name().into(),
         fault_kind: fault,
         groups: (0..20).map(|i| format!("election-{i:04}")).collect(),
@@ -125,13 +134,17 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         timeout_asked_ms: 6_000,
         tick_ms: 200,
         servers: 3,
+        own_servers: true,
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Embedded,
         fencing: Fencing::Fenced,
         work_interval_ms: 20,
         expect: Expect::default(),
-        mutant: false,
-        extra: Default::default(),
+        self_test: false,
+        fencing_method: FencingMethod::Resource,
+        poll_interval_ms: 200,
+        init_limit: None,
+        sync_limit: None,
     }
 }
 
@@ -261,10 +274,11 @@ fn gap(from: Nanos, to: Nanos) -> WriteGap {
 /// The ensemble's leader is killed under the candidates, and after its return the next one is stopped.
 pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     use ServerState as State;
-    let steps_down = cell.info.step_down == "on-disconnect";
-    (cell.failover, cell.detect, cell.spread, cell.decide, cell.act) = (None, None, None, None, None);
+    let steps_down = cell.info.step_down == hustings_record::StepDown::OnDisconnect;
+    cell.failover = Failover { excess: cell.failover.excess, floor: cell.failover.floor, ..Failover::default() };
     cell.handovers = Handovers::default();
-    cell.fan_out = FanOut::default();
+    cell.fan_out = FanOutSeen::default();
+    cell.deletion_watches = DeletionWatches::default();
     (cell.leaderless.share, cell.leaderless.longest_ns) = if steps_down { (0.021, 1_920 * MS) } else { (0.0, 0) };
     cell.sessions = Sessions {
         established: 200,
@@ -274,15 +288,15 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
         reconnect: Some(distribution(131, 0, 420 * MS, 900 * MS)),
         interrupted_terms: if steps_down { 13 } else { 0 },
     };
-    cell.receipts.truncate(2);
-    for (receipt, server) in cell.receipts.iter_mut().zip([3, 2]) {
+    cell.faults.receipts.truncate(2);
+    for (receipt, server) in cell.faults.receipts.iter_mut().zip([3, 2]) {
         (receipt.hosts, receipt.servers, receipt.groups) = (Vec::new(), vec![server], 0);
     }
-    cell.elections = vec![election(Some(3), 2, 2, 8_000, 8_380), election(Some(2), 3, 3, 22_000, 22_900)];
+    cell.ensemble.elections = vec![election(Some(3), 2, 2, 8_000, 8_380), election(Some(2), 3, 3, 22_000, 22_900)];
     // Stopped at 20 s already: its followers noticed after two seconds.
-    cell.elections[1].writes = Some(gap(20_003, 22_960));
-    cell.elections[1].predicted = None;
-    cell.elections[1].not_predicted = Some("server 1 or 3 may have won".into());
+    cell.ensemble.elections[1].writes = Some(gap(20_003, 22_960));
+    cell.ensemble.elections[1].predicted = None;
+    cell.ensemble.elections[1].not_predicted = Some("server 1 or 3 may have won".into());
     let spells = [
         (1, [(State::Following, 0), (State::NotServing, 8_010), (State::Following, 8_390)]),
         (1, [(State::Following, 9_000), (State::NotServing, 22_010), (State::Following, 22_910)]),
@@ -298,14 +312,14 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
         }
         bars.push(bar(server, state, from, 40_000));
     }
-    cell.server_states = bars;
+    cell.ensemble.states = bars;
     let fault = |id, kind, server, from: Nanos, to: Nanos| {
         let (from, to) = (bracket(from).0, bracket(to).0);
         ServerFault { id, kind, servers: vec![server], from, to, verified: true, writes: None }
     };
     let faults =
         vec![fault(0, FaultKind::ServerKill, 3, 8_002, 13_000), fault(1, FaultKind::ServerPause, 2, 20_003, 30_000)];
-    cell.elections[1].fault = Some(1);
+    cell.ensemble.elections[1].fault = Some(1);
     let mut led = vec![(100 * S, 20)];
     if steps_down {
         led.extend((0..7).map(|i| (bracket(8_010 + i * 5).0, 19 - i)));
@@ -329,10 +343,10 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     watch
         .faults
         .push(ServerFault { writes: Some(gap(34_000, 34_210)), ..fault(2, FaultKind::ServerKill, 1, 34_000, 38_000) });
-    let (longest, gaps) = (cell.elections[1].writes, [(7_998, 8_420), (20_003, 22_960), (34_000, 34_210)]);
+    let (longest, gaps) = (cell.ensemble.elections[1].writes, [(7_998, 8_420), (20_003, 22_960), (34_000, 34_210)]);
     let gaps = gaps.map(|(from, to)| (bracket(from).0, bracket(to).0)).into();
     watch.writes = Some(WriteProbes { from: 100 * S, every_ns: 5 * MS, acknowledged: Some(5_230), longest, gaps });
-    cell.watch = Some(watch);
+    cell.ensemble.watch = Some(watch);
     cell
 }
 
@@ -351,22 +365,17 @@ fn watch(
 pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
     use ServerState as State;
     let mut cell = CellSummary {
-        failover: None,
-        detect: None,
-        spread: None,
-        decide: None,
-        act: None,
-        floor: None,
+        failover: Failover { excess: cell.failover.excess, ..Failover::default() },
         timeout_ms: None,
         handovers: Handovers::default(),
-        fan_out: FanOut::default(),
+        fan_out: FanOutSeen::default(),
+        deletion_watches: DeletionWatches::default(),
         split_brain: SplitBrain::default(),
         writes: Writes::default(),
         leaderless: Leaderless::default(),
         ownership: Ownership::default(),
         enrolment: Enrolment::default(),
         faults: Faults::default(),
-        receipts: Vec::new(),
         ..cell
     };
     (cell.info.groups, cell.info.hosts, cell.info.candidates_per_group) = (Vec::new(), Vec::new(), 0);
@@ -374,14 +383,14 @@ pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
     cell.checks.truncate(1);
     cell.checks[0].name = "server-elections".into();
     cell.checks[0].headline = "1 election of the ensemble: 1 won as the votes say".into();
-    cell.elections = vec![election(None, 3, 1, 0, 5_400)];
+    cell.ensemble.elections = vec![election(None, 3, 1, 0, 5_400)];
     for server in 1..=5_u32 {
         let up = u64::from(server) * 1_500;
         let back = if server <= 3 { 5_400 } else { up + 300 };
         let serves = if server == 3 { State::Leading } else { State::Following };
         let spells = [(State::Down, 0, up), (State::NotServing, up, back), (serves, back, 12_000)];
-        cell.server_states.extend(spells.map(|(state, from, to)| bar(server, state, from, to)));
+        cell.ensemble.states.extend(spells.map(|(state, from, to)| bar(server, state, from, to)));
     }
-    cell.watch = Some(watch(12_000, Vec::new(), Vec::new(), Vec::new()));
+    cell.ensemble.watch = Some(watch(12_000, Vec::new(), Vec::new(), Vec::new()));
     cell
 }

@@ -2,7 +2,9 @@
 
 mod build;
 
-use hustings_reports::record::{Expectation, FaultKind, Fencing, Machine, Manifest, RunState, SCHEMA};
+use hustings_record::{
+    EnsembleKind, Expectation, FaultKind, Fencing, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
+};
 use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -25,6 +27,7 @@ pub(crate) fn empty() -> Summary {
         ended_utc: Some("2026-03-01T10:17:42Z".into()),
         folder: "runs/20260301-101500-quick".into(),
         command: "hustings run quick --ensemble local --seed 4242".into(),
+        ensemble_kind: EnsembleKind::Local,
         ensemble: "local: 3 servers, Java 17 and ZooKeeper found in /usr/share/java".into(),
         ensemble_version: "3.8.0-debian".into(),
         versions: [("hustings", "0.1.0"), ("zookeeper-client", "0.11.1"), ("java", "17.0.14")]
@@ -68,7 +71,8 @@ pub(crate) fn sample() -> Summary {
     summary.manifest.cells_planned = 15;
     summary.recorded_ns = Some(161_500 * MS);
     summary.verdict = Verdict::Fail;
-    summary.manifest.warnings.push("T asked is 1 s, the ensemble grants 4 s (minSessionTimeout is 2 ticks)".into());
+    let text = "T asked is 1 s, the ensemble grants 4 s (minSessionTimeout is 2 ticks)";
+    summary.manifest.warnings.push(Warning::new(WarningKind::TimeoutNotGranted, text));
     summary.notes.push("cell 11: its last block (412 bytes) was torn and is left out".into());
     summary
 }
@@ -154,23 +158,23 @@ fn replace(cell: &mut CellSummary, new: CheckResult) {
 
 fn polls(mut cell: CellSummary) -> CellSummary {
     cell.fan_out = Default::default();
-    (cell.detect, cell.spread, cell.decide) = (None, None, None);
-    cell.failover = Some(distribution(38, 0, 40 * MS, 1_000 * MS));
-    cell.info.extra.insert("interval".into(), "1 s".into());
+    cell.deletion_watches = Default::default();
+    (cell.failover.detect, cell.failover.spread, cell.failover.decide) = (None, None, None);
+    cell.failover.whole = Some(distribution(38, 0, 40 * MS, 1_000 * MS));
     cell
 }
 
 /// A session left to expire: T less its age, and what the servers and the client add.
 fn expiring(mut cell: CellSummary) -> CellSummary {
     let add = u64::from(cell.info.index % 6) * 70 * MS;
-    cell.detect = Some(distribution(40, 0, 5_200 * MS + add, 900 * MS));
-    cell.failover = Some(distribution(40, 0, 5_202 * MS + add, 905 * MS));
-    cell.excess = Some(excess(40, add));
+    cell.failover.detect = Some(distribution(40, 0, 5_200 * MS + add, 900 * MS));
+    cell.failover.whole = Some(distribution(40, 0, 5_202 * MS + add, 905 * MS));
+    cell.failover.excess = Some(excess(40, add));
     cell
 }
 
 fn censored(mut cell: CellSummary) -> CellSummary {
-    cell.failover = Some(distribution(34, 6, 5_201 * MS, 2_900 * MS));
+    cell.failover.whole = Some(distribution(34, 6, 5_201 * MS, 2_900 * MS));
     (cell.handovers.completed, cell.handovers.censored) = (34, 6);
     cell
 }
@@ -231,14 +235,15 @@ fn failing(mut cell: CellSummary) -> CellSummary {
 }
 
 fn without_receipt(mut cell: CellSummary) -> CellSummary {
-    (cell.failover, cell.detect, cell.spread, cell.decide, cell.act) = (None, None, None, None, None);
+    (cell.failover.whole, cell.failover.detect, cell.failover.spread, cell.failover.decide, cell.failover.act) =
+        (None, None, None, None, None);
     cell.handovers = Default::default();
     cell.fan_out = Default::default();
+    cell.deletion_watches = Default::default();
     cell.split_brain.active = Rate::default();
     cell.timeout_ms = Some(4_000);
     cell.info.timeout_asked_ms = 1_000;
-    cell.receipts = receipts(FaultKind::Slow, 3, false);
-    cell.faults = Faults { verified: 0, unverified: 3, lateness: None };
+    cell.faults = Faults { verified: 0, unverified: 3, lateness: None, receipts: receipts(FaultKind::Slow, 3, false) };
     let headline = "3 of 3 faults have no receipt: nothing was shown";
     replace(
         &mut cell,

@@ -13,6 +13,8 @@ use std::pin::pin;
 use futures::FutureExt;
 use futures::future::{Either, select};
 
+use hustings_record::Direction;
+
 use crate::coordination::{CreateMode, OpError, Refusal, Session, SessionState, States, Watch, WatchEvent};
 
 /// A check, and a wait inside one, may take this long. Far more than any of them needs.
@@ -21,16 +23,6 @@ const SOON_MS: u64 = 15_000;
 
 /// Long enough to see that something does not happen.
 const QUIET_MS: u64 = 300;
-
-/// Which way a link carries nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    Both,
-    /// From client to server.
-    Up,
-    /// From server to client.
-    Down,
-}
 
 /// One implementation under test, with the means to injure it. Each session has a link of its own. Whatever fails in the
 /// arm itself is a panic.
@@ -43,7 +35,7 @@ pub trait Arm {
     /// Resets the session's connection. A new one can be made at once, unless the link is held.
     async fn cut(&self, session: &Self::Session);
     /// Lets nothing pass from now on; what is sent waits. May take up to a fifth of T.
-    async fn hold(&self, session: &Self::Session, way: Way);
+    async fn hold(&self, session: &Self::Session, way: Direction);
     async fn release(&self, session: &Self::Session);
     /// The same session by a second connection, which has no link. The first connection loses it.
     async fn take_over(&self, session: &Self::Session) -> Self::Session;

@@ -4,7 +4,9 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::{Arm, QUIET_MS, SOON_MS, Way, close_all, make, place, reconnect, soon, state_comes, two, until_exists};
+use hustings_record::Direction;
+
+use super::{Arm, QUIET_MS, SOON_MS, close_all, make, place, reconnect, soon, state_comes, two, until_exists};
 use crate::coordination::{CreateMode, OpError, Session, SessionEnd, SessionState, States};
 
 const EXPIRED: SessionState = SessionState::Ended(SessionEnd::Expired);
@@ -41,7 +43,7 @@ pub(super) async fn a_lost_connection_is_told_and_the_session_goes_on<A: Arm>(ar
     let id = one.id();
     let mut states = one.states();
     assert_eq!(states.now(), SessionState::Connected);
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     arm.cut(&one).await;
     state_comes(arm, &mut states, SessionState::Disconnected).await;
     arm.release(&one).await;
@@ -59,7 +61,7 @@ pub(super) async fn a_lost_connection_is_told_and_the_session_goes_on<A: Arm>(ar
 pub(super) async fn a_short_silence_is_not_even_noticed<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     arm.release(&one).await;
     assert!(is_quiet(arm, &mut states).await, "the connection was never lost");
     make(&one, &format!("{place}/node")).await;
@@ -70,7 +72,7 @@ pub(super) async fn a_long_silence_ends_the_session<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     until_exists(arm, &other, &node, false).await;
     state_comes(arm, &mut states, EXPIRED).await;
     assert_eq!(one.exists(&node).await, Err(OpError::Ended(SessionEnd::Expired)));
@@ -110,7 +112,7 @@ pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: Arm>(arm
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     let heir = arm.take_over(&one).await;
     assert_eq!(heir.id(), one.id());
     let stat = heir.exists(&node).await.expect("answered").expect("the ephemeral is still there");
@@ -138,7 +140,7 @@ pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
         let (one, other, place) = two(arm).await;
         let node = ephemeral::<A>(&one, &other, &place).await;
         let mut states = one.states();
-        arm.hold(&one, Way::Both).await;
+        arm.hold(&one, Direction::Both).await;
         let heir = arm.take_over_at(&one, server).await;
         assert_eq!(heir.id(), one.id());
         heir.sync(&node).await.expect("synced");
@@ -177,7 +179,7 @@ pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_si
     for (session, node) in &silent {
         let now_ms = arm.now_ms();
         session.exists(node).await.expect("answered");
-        arm.hold(session, Way::Both).await;
+        arm.hold(session, Direction::Both).await;
         touched_ms.push(now_ms);
         arm.sleep(APART_MS).await;
     }

@@ -3,13 +3,15 @@
 use futures::FutureExt;
 use futures::future::join;
 
-use super::{Arm, SOON_MS, Way, close_all, make, soon, state_comes, two, until_exists};
+use hustings_record::Direction;
+
+use super::{Arm, SOON_MS, close_all, make, soon, state_comes, two, until_exists};
 use crate::coordination::{CreateMode, Op, OpError, Session, SessionState};
 
 pub(super) async fn a_request_that_did_not_arrive_is_unknown<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     let node = format!("{place}/node");
     let request = one.create(&node, b"", CreateMode::Ephemeral);
     let (outcome, ()) = soon(arm, "an outcome", join(request, arm.cut(&one))).await;
@@ -24,7 +26,7 @@ pub(super) async fn a_request_that_did_not_arrive_is_unknown<A: Arm>(arm: &A) {
 pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Down).await;
+    arm.hold(&one, Direction::Down).await;
     let prefix = format!("{place}/n_");
     let request = one.create(&prefix, b"", CreateMode::EphemeralSequential);
     let node = format!("{prefix}0000000000");
@@ -47,7 +49,7 @@ pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: Arm>(arm: &A) {
 pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     let below = format!("{place}/below");
     let requests = async {
         let changes = futures::join!(
@@ -84,7 +86,7 @@ pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: Arm>(
 pub(super) async fn a_request_made_without_a_connection_ends_too<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
-    arm.hold(&one, Way::Both).await;
+    arm.hold(&one, Direction::Both).await;
     arm.cut(&one).await;
     state_comes(arm, &mut states, SessionState::Disconnected).await;
     let node = format!("{place}/node");

@@ -5,9 +5,9 @@ use std::pin::pin;
 use futures::FutureExt;
 use futures::future::{join, join_all};
 
-use super::{
-    Arm, Way, close_all, is_silent, make, place, reconnect, refused, soon, state_comes, told, two, until_exists,
-};
+use hustings_record::Direction;
+
+use super::{Arm, close_all, is_silent, make, place, reconnect, refused, soon, state_comes, told, two, until_exists};
 use crate::coordination::{CreateMode, Refusal, Session, SessionEnd, SessionState, Watch, WatchEvent};
 
 pub(super) async fn a_watch_tells_what_happened<A: Arm>(arm: &A) {
@@ -167,7 +167,7 @@ pub(super) async fn a_watch_outlives_its_connection<A: Arm>(arm: &A) {
 /// Runs `meanwhile` while the session has no connection, and waits until it has one again.
 async fn away<A: Arm>(arm: &A, session: &A::Session, meanwhile: impl Future<Output = ()>) {
     let mut states = session.states();
-    arm.hold(session, Way::Both).await;
+    arm.hold(session, Direction::Both).await;
     meanwhile.await;
     arm.cut(session).await;
     state_comes(arm, &mut states, SessionState::Disconnected).await;

@@ -1,7 +1,8 @@
 //! How often and for how long a server was away looking for a leader, under the names that ZooKeeper's `mntr` has for it. The
-//! driver tells it of every role: the model itself keeps no such times.
+//! driver tells it of every state: the model itself keeps no such times.
 
-use super::io::Role;
+use hustings_record::ServerState;
+
 use super::op::{Metrics, Micros};
 
 /// The absences of one server since it was started.
@@ -17,12 +18,12 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// The server is in this role from now on. Gives the milliseconds for which it has looked for a leader, if it has found one.
-    pub fn has_become(&mut self, now: Micros, role: Role) -> u64 {
-        match role {
-            Role::Down => *self = Self::default(),
-            Role::Looking => self.looking_since = self.looking_since.or(Some(now)),
-            Role::Following | Role::Leading | Role::Standalone => {
+    /// The server is in this state from now on. Gives the milliseconds for which it has looked for a leader, if it has found one.
+    pub fn has_become(&mut self, now: Micros, state: ServerState) -> u64 {
+        match state {
+            ServerState::Down => *self = Self::default(),
+            ServerState::NotServing => self.looking_since = self.looking_since.or(Some(now)),
+            ServerState::Following | ServerState::Leading | ServerState::Standalone => {
                 let away = std::mem::replace(&mut self.has_served, true);
                 let Some(since) = self.looking_since.take() else { return 0 };
                 let ms = (now - since) / 1_000;
@@ -34,6 +35,8 @@ impl Absences {
                 }
                 return ms;
             }
+            // It neither stops nor begins to look for a leader by being stopped.
+            ServerState::Silent => {}
         }
         0
     }
@@ -53,7 +56,7 @@ impl Absences {
 
 #[cfg(test)]
 mod tests {
-    use super::{Absences, Metrics, Role};
+    use super::{Absences, Metrics, ServerState};
 
     #[test]
     fn a_server_was_unavailable_only_between_two_times_that_it_served() {
@@ -63,14 +66,14 @@ mod tests {
             absences.count(&mut metrics);
             ["looking_count", "sum_election_time", "cnt_unavailable_time", "sum_unavailable_time"].map(|n| metrics[n])
         };
-        absences.has_become(0, Role::Looking);
-        assert_eq!(absences.has_become(400_000, Role::Following), 400);
+        absences.has_become(0, ServerState::NotServing);
+        assert_eq!(absences.has_become(400_000, ServerState::Following), 400);
         assert_eq!(told(&absences), [1.0, 400.0, 0.0, 0.0]);
-        absences.has_become(1_000_000, Role::Looking);
+        absences.has_become(1_000_000, ServerState::NotServing);
         assert_eq!(told(&absences), [2.0, 400.0, 0.0, 0.0]);
-        assert_eq!(absences.has_become(1_250_000, Role::Leading), 250);
+        assert_eq!(absences.has_become(1_250_000, ServerState::Leading), 250);
         assert_eq!(told(&absences), [2.0, 650.0, 1.0, 250.0]);
-        absences.has_become(2_000_000, Role::Down);
+        absences.has_become(2_000_000, ServerState::Down);
         assert_eq!(told(&absences), [0.0; 4]);
     }
 }

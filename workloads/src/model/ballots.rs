@@ -1,35 +1,12 @@
 //! What servers that look for a leader tell each other, and what each writes into its log about it. The model elects without
-//! it: this is how others can see why somebody won. The driver tells of every role, and of who hears whom.
+//! it: this is how others can see why somebody won. The driver tells of every state, and of who hears whom.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::io::{Role, Server};
-use super::op::Zxid;
+use hustings_record::{ServerLine, ServerState};
 
-/// A line of a server's log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// It begins to look for a leader.
-    Looking,
-    /// It hears that `from`, which may be itself, votes for itself: its place in the order of votes, and the number of the
-    /// election.
-    Vote {
-        from: Server,
-        round: u64,
-        epoch: i64,
-        zxid: Zxid,
-    },
-    /// Its election is over, after so long; it leads or follows.
-    Elected {
-        leading: bool,
-        took_ms: u64,
-    },
-    /// A majority follows it, and it goes to serve.
-    Supported,
-    Serving {
-        leading: bool,
-    },
-}
+use super::interface::Server;
+use super::op::Zxid;
 
 /// The votes of all servers that look for a leader.
 #[derive(Debug)]
@@ -37,7 +14,7 @@ pub struct Ballots {
     /// Servers that look for a leader, with their last zxid.
     looking: BTreeMap<Server, Zxid>,
     parted: BTreeSet<(Server, Server)>,
-    round: u64,
+    round: i64,
 }
 
 impl Default for Ballots {
@@ -48,7 +25,7 @@ impl Default for Ballots {
 
 impl Ballots {
     /// From now on two servers hear each other, or do not. Gives who says what, in this order.
-    pub fn part(&mut self, a: Server, b: Server, parted: bool) -> Vec<(Server, Said)> {
+    pub fn part(&mut self, a: Server, b: Server, parted: bool) -> Vec<(Server, ServerLine)> {
         let pair = (a.min(b), a.max(b));
         if parted {
             self.parted.insert(pair);
@@ -64,25 +41,31 @@ impl Ballots {
 
     /// A server has become this, with this last zxid; `took_ms`: since it began to look for a leader. Gives who says what, in
     /// this order.
-    pub fn has_become(&mut self, server: Server, role: Role, zxid: Zxid, took_ms: u64) -> Vec<(Server, Said)> {
-        match role {
-            Role::Looking => self.looks(server, zxid),
-            Role::Down | Role::Standalone => {
+    pub fn has_become(
+        &mut self,
+        server: Server,
+        state: ServerState,
+        zxid: Zxid,
+        took_ms: u64,
+    ) -> Vec<(Server, ServerLine)> {
+        match state {
+            ServerState::NotServing => self.looks(server, zxid),
+            ServerState::Down | ServerState::Silent | ServerState::Standalone => {
                 self.looking.remove(&server);
                 Vec::new()
             }
-            Role::Following | Role::Leading => {
+            ServerState::Following | ServerState::Leading => {
                 self.looking.remove(&server);
-                let leading = role == Role::Leading;
-                self.round += u64::from(leading);
-                let said = [Some(Said::Elected { leading, took_ms }), leading.then_some(Said::Supported)];
-                said.into_iter().flatten().chain([Said::Serving { leading }]).map(|said| (server, said)).collect()
+                let leading = state == ServerState::Leading;
+                self.round += i64::from(leading);
+                let said = [Some(ServerLine::Elected { leading, took_ms }), leading.then_some(ServerLine::Supported)];
+                said.into_iter().flatten().chain([ServerLine::Serving { leading }]).map(|said| (server, said)).collect()
             }
         }
     }
 
-    fn looks(&mut self, server: Server, zxid: Zxid) -> Vec<(Server, Said)> {
-        let mut said = vec![(server, Said::Looking), (server, self.vote(server, zxid))];
+    fn looks(&mut self, server: Server, zxid: Zxid) -> Vec<(Server, ServerLine)> {
+        let mut said = vec![(server, ServerLine::Looking), (server, self.vote(server, zxid))];
         for (&other, &of_other) in self.looking.iter().filter(|(other, _)| **other != server) {
             if !self.parted.contains(&(server.min(other), server.max(other))) {
                 said.extend([(server, self.vote(other, of_other)), (other, self.vote(server, zxid))]);
@@ -92,18 +75,18 @@ impl Ballots {
         said
     }
 
-    fn vote(&self, from: Server, zxid: Zxid) -> Said {
-        Said::Vote { from, round: self.round, epoch: zxid >> 32, zxid }
+    fn vote(&self, from: Server, zxid: Zxid) -> ServerLine {
+        ServerLine::Vote { from: from as u32 + 1, round: self.round, epoch: zxid >> 32, zxid }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Ballots, Role, Said, Server};
+    use super::{Ballots, Server, ServerLine, ServerState};
 
-    fn heard_by(server: Server, said: &[(Server, Said)]) -> Vec<Server> {
+    fn heard_by(server: Server, said: &[(Server, ServerLine)]) -> Vec<Server> {
         let votes = said.iter().filter(|(by, _)| *by == server).filter_map(|(_, said)| match said {
-            Said::Vote { from, .. } => Some(*from),
+            ServerLine::Vote { from, .. } => Some(*from as Server - 1),
             _ => None,
         });
         votes.collect()
@@ -115,7 +98,7 @@ mod tests {
         ballots.part(2, 1, true);
         let mut said = Vec::new();
         for server in [0, 1, 2] {
-            said.extend(ballots.has_become(server, Role::Looking, 1 << 32, 0));
+            said.extend(ballots.has_become(server, ServerState::NotServing, 1 << 32, 0));
         }
         assert_eq!(
             (heard_by(0, &said), heard_by(1, &said), heard_by(2, &said)),
@@ -128,14 +111,18 @@ mod tests {
     #[test]
     fn every_leader_ends_a_round_and_the_dead_vote_no_more() {
         let mut ballots = Ballots::default();
-        ballots.has_become(0, Role::Looking, 7, 0);
-        ballots.has_become(1, Role::Looking, 8, 0);
-        let won = ballots.has_become(1, Role::Leading, 1 << 32, 400);
-        let said = [Said::Elected { leading: true, took_ms: 400 }, Said::Supported, Said::Serving { leading: true }];
+        ballots.has_become(0, ServerState::NotServing, 7, 0);
+        ballots.has_become(1, ServerState::NotServing, 8, 0);
+        let won = ballots.has_become(1, ServerState::Leading, 1 << 32, 400);
+        let said = [
+            ServerLine::Elected { leading: true, took_ms: 400 },
+            ServerLine::Supported,
+            ServerLine::Serving { leading: true },
+        ];
         assert_eq!(won, said.map(|said| (1, said)));
-        ballots.has_become(0, Role::Down, 7, 0);
-        let later = ballots.has_become(2, Role::Looking, (1 << 32) + 5, 0);
-        assert_eq!(later[1], (2, Said::Vote { from: 2, round: 2, epoch: 1, zxid: (1 << 32) + 5 }));
+        ballots.has_become(0, ServerState::Down, 7, 0);
+        let later = ballots.has_become(2, ServerState::NotServing, (1 << 32) + 5, 0);
+        assert_eq!(later[1], (2, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: (1 << 32) + 5 }));
         assert_eq!(heard_by(2, &later), [2]);
     }
 }

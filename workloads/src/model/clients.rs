@@ -1,9 +1,10 @@
 //! What clients send: connect requests, pings and requests.
 
 use super::ensemble::Ensemble;
-use super::io::{Conn, Output, Server, Ticket};
+use super::forwarded::{Asked, Forwarded};
+use super::interface::{Conn, Output, Server, Ticket};
 use super::op::{Connect, Connected, Micros, Request};
-use super::server::{Asked, Forwarded, Member, Outputs};
+use super::server::{Member, Outputs};
 
 impl Ensemble {
     /// A client has connected and asks for a session. It is answered, or the connection is closed: by a server that serves

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::io::Server;
+use super::interface::Server;
 use super::op::{Micros, SessionId};
 
 /// The least id that this server gives from now on: its own id in the top byte, below it the milliseconds, and room for a

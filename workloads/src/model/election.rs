@@ -1,7 +1,9 @@
 //! Who leads and who follows: what servers notice of each other, and what they make of it.
 
 use super::ensemble::Ensemble;
-use super::io::{Role, Server};
+use hustings_record::ServerState;
+
+use super::interface::Server;
 use super::lead::Lead;
 use super::op::Micros;
 use super::server::Follow;
@@ -48,7 +50,10 @@ impl Ensemble {
                     changed = true;
                 }
             }
-            if self.members[server].role == Role::Leading && !is_paused && self.followers(server) + 1 < self.quorum() {
+            if self.members[server].state == ServerState::Leading
+                && !is_paused
+                && self.followers(server) + 1 < self.quorum()
+            {
                 self.look(server);
                 changed = true;
             }
@@ -112,11 +117,11 @@ impl Ensemble {
         }
         member.drop_all();
         self.catch_up_with_own_log(server);
-        self.set_role(server, Role::Looking);
+        self.set_state(server, ServerState::NotServing);
     }
 
     fn is_looking(&self, server: Server) -> bool {
-        self.members[server].role == Role::Looking && !self.members[server].is_paused
+        self.members[server].state == ServerState::NotServing && !self.members[server].is_paused
     }
 
     /// Starts and stops the clocks of elections and of joining.
@@ -171,7 +176,7 @@ impl Ensemble {
         member.epoch = epoch;
         member.last_zxid = epoch << 32;
         self.take_the_lead(now, leader);
-        self.set_role(leader, Role::Leading);
+        self.set_state(leader, ServerState::Leading);
         for server in 0..self.members.len() {
             if self.is_looking(server) && self.hear(server, leader) {
                 self.follow(server, leader);
@@ -216,7 +221,7 @@ impl Ensemble {
     pub(super) fn lead_alone(&mut self, now: Micros) {
         self.own_log(0);
         self.take_the_lead(now, 0);
-        self.set_role(0, Role::Standalone);
+        self.set_state(0, ServerState::Standalone);
     }
 
     /// Gives a looking server what it lacks of the leader's data.
@@ -235,7 +240,7 @@ impl Ensemble {
         member.is_diverged = false;
         member.joining = None;
         member.follow = Some(Follow { leader, unheard_since: None, is_dropped: false });
-        self.set_role(server, Role::Following);
+        self.set_state(server, ServerState::Following);
     }
 
     fn join_if_due(&mut self, now: Micros) -> bool {

@@ -1,8 +1,9 @@
 //! The ensemble as its driver sees it: servers that start and fail, and what they share.
 
+use hustings_record::ServerState;
 use std::collections::BTreeSet;
 
-use super::io::{Options, Output, Role, Server};
+use super::interface::{Options, Output, Server};
 use super::log::Log;
 use super::op::{Micros, Stat, Zxid};
 use super::server::{Member, Outputs};
@@ -66,7 +67,7 @@ impl Ensemble {
         if self.options.servers == 1 {
             self.lead_alone(now);
         } else {
-            self.set_role(server, Role::Looking);
+            self.set_state(server, ServerState::NotServing);
         }
         self.reconsider(now);
     }
@@ -80,7 +81,7 @@ impl Ensemble {
         member.drop_all();
         member.is_paused = false;
         self.catch_up_with_own_log(server);
-        self.set_role(server, Role::Down);
+        self.set_state(server, ServerState::Down);
         self.reconsider(now);
     }
 
@@ -138,8 +139,8 @@ impl Ensemble {
     }
 
     #[must_use]
-    pub fn role(&self, server: Server) -> Role {
-        self.members[server].role
+    pub fn state(&self, server: Server) -> ServerState {
+        self.members[server].state
     }
 
     /// The server that leads. Of two that believe so, the one with the younger epoch.
@@ -175,9 +176,9 @@ impl Ensemble {
         self.options.servers / 2 + 1
     }
 
-    pub(super) fn set_role(&mut self, server: Server, role: Role) {
-        if std::mem::replace(&mut self.members[server].role, role) != role {
-            self.out.push_back(Output::Role { server, role });
+    pub(super) fn set_state(&mut self, server: Server, state: ServerState) {
+        if std::mem::replace(&mut self.members[server].state, state) != state {
+            self.out.push_back(Output::State { server, state });
         }
     }
 

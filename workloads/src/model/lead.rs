@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::io::{Server, Ticket};
+use super::forwarded::Forwarded;
+use super::interface::{Server, Ticket};
 use super::op::{Micros, SessionId};
-use super::server::Forwarded;
 use super::sessions::Tracker;
 
 #[derive(Debug)]

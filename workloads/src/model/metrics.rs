@@ -1,7 +1,7 @@
 //! What a server tells of itself, under the names that ZooKeeper's `mntr` has for it.
 
 use super::ensemble::Ensemble;
-use super::io::Server;
+use super::interface::Server;
 use super::op::{EventKind, Metrics};
 
 impl Ensemble {

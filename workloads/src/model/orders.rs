@@ -4,11 +4,12 @@ use super::acl::Proven;
 use super::apply::Answer;
 use super::clients::origin_of;
 use super::ensemble::Ensemble;
-use super::io::{Output, Server, Ticket};
+use super::forwarded::{Asked, Forwarded};
+use super::interface::{Output, Server, Ticket};
 use super::lead::{Lead, Stalled};
 use super::op::{Code, Micros, Request, Response, SessionId, Zxid};
 use super::prep::{self, Prep};
-use super::server::{Asked, Awaited, Forwarded};
+use super::server::Awaited;
 use super::txn::{Change, Origin, Txn};
 
 impl Ensemble {

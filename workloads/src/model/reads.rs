@@ -2,7 +2,7 @@
 
 use super::acl;
 use super::apply::Answer;
-use super::io::{Conn, Output};
+use super::interface::{Conn, Output};
 use super::op::{Acl, Code, Event, EventKind, Read, Request, Response, Watches, Zxid};
 use super::path;
 use super::server::{Member, Outputs};

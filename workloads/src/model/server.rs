@@ -1,11 +1,13 @@
 //! One server: its tree, its watches, and its connections, each with a queue of what it waits for.
 
+use hustings_record::ServerState;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::acl::Proven;
 use super::apply::{Answer, Trigger, apply};
 use super::credentials;
-use super::io::{Bugs, Change as Told, Conn, Options, Output, Role, Server, Ticket};
+use super::forwarded::Forwarded;
+use super::interface::{Bugs, Change as Told, Conn, Options, Output, Server, Ticket};
 use super::lead::Lead;
 use super::log::Log;
 use super::op::{Code, Connected, Event, EventKind, Micros, Request, Response, SessionId, Zxid};
@@ -25,7 +27,7 @@ pub(super) struct Member {
     pub(super) id: Server,
     pub(super) bugs: Bugs,
     seed: u64,
-    pub(super) role: Role,
+    pub(super) state: ServerState,
     pub(super) is_paused: bool,
     pub(super) tree: Tree,
     /// Number of the transaction that is applied next.
@@ -96,30 +98,6 @@ enum Waiting {
     Read { xid: i32, request: Box<Request> },
 }
 
-/// What only the leader can decide.
-#[derive(Debug)]
-pub(super) struct Forwarded {
-    pub(super) conn: Conn,
-    pub(super) session: SessionId,
-    pub(super) asked: Asked,
-}
-
-#[derive(Debug)]
-pub(super) enum Asked {
-    /// A new session.
-    Open {
-        timeout_ms: i32,
-    },
-    /// The session comes to this server.
-    Move {
-        timeout_ms: i32,
-    },
-    Request {
-        request: Request,
-        proven: Proven,
-    },
-}
-
 /// An answer of the leader that is no transaction.
 #[derive(Debug)]
 pub(super) enum Awaited {
@@ -145,7 +123,7 @@ impl Member {
             id,
             bugs: options.bugs,
             seed: options.seed,
-            role: Role::Down,
+            state: ServerState::Down,
             is_paused: false,
             tree: Tree::new(),
             applied: 0,
@@ -173,11 +151,11 @@ impl Member {
 
     /// Whether it takes requests of clients.
     pub(super) fn is_serving(&self) -> bool {
-        matches!(self.role, Role::Following | Role::Leading | Role::Standalone)
+        matches!(self.state, ServerState::Following | ServerState::Leading | ServerState::Standalone)
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.role != Role::Down
+        self.state != ServerState::Down
     }
 
     /// Applies the log before this number, as far as it was written down here.

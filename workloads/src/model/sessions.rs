@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::io::Server;
+use super::interface::Server;
 use super::op::{Code, Micros, SessionId};
 use super::table::Table;
 

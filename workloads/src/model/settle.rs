@@ -1,7 +1,7 @@
 //! A driver for those who want no time in between.
 
 use super::ensemble::Ensemble;
-use super::io::Output;
+use super::interface::Output;
 use super::op::Micros;
 
 /// Orders whatever is forwarded and applies whatever is committed, everywhere and at once, until there is nothing left to do.

@@ -1,7 +1,7 @@
 //! What happens because time has passed.
 
 use super::ensemble::Ensemble;
-use super::io::Server;
+use super::interface::Server;
 use super::life;
 use super::op::Micros;
 

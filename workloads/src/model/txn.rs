@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::io::{Conn, Server};
+use super::interface::{Conn, Server};
 use super::op::{Acl, Code, SessionId, Zxid};
 
 /// One committed transaction.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::apply::Trigger;
-use super::io::Conn;
+use super::interface::Conn;
 use super::op::{EventKind, WatcherType};
 use super::path;
 use super::table::Table;

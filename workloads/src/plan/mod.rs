@@ -3,13 +3,15 @@
 
 mod target;
 
+use hustings_record::{Elects, Event, FaultKind, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 pub use self::target::{Hit, LeaderView, resolve};
 
+use crate::faults::Fault;
 use crate::recipes::RecipeKind;
-use crate::scenario::{Cell, Direction, FaultKind, FaultSpec, Target};
+use crate::scenario::{Cell, FaultSpec, Target};
 use crate::seed;
 
 /// From the start of measuring to the first fault, at least, in milliseconds.
@@ -40,45 +42,12 @@ pub struct PlannedFault {
     pub id: u32,
     /// When it is to strike, in milliseconds from the start of measuring.
     pub at_ms: u64,
-    /// What is done.
-    pub kind: FaultKind,
+    /// What is done, and for how long.
+    pub fault: Fault,
     /// Whom it hits; who that is is resolved when it strikes.
     pub target: Target,
-    /// How long it lasts, in milliseconds. `None`: it is done in an instant, or (a crash, a killed server) stays, or (a
-    /// restart of all servers) is over when it is done.
-    pub for_ms: Option<u64>,
-    /// What else it needs.
-    pub params: FaultParams,
-    /// How the servers come back from a restart of all of them; `None` for the other kinds.
-    pub restart: Option<Restart>,
     /// Whether it may take more than a minority of the hosts, or of the servers, out.
     pub allow_majority: bool,
-}
-
-/// What a slow link is like.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultParams {
-    /// Latency added, in milliseconds.
-    pub latency_ms: u64,
-    /// It varies by this much, in milliseconds.
-    pub jitter_ms: u64,
-    /// Bandwidth, in KiB a second.
-    pub rate_kb: Option<u64>,
-    /// Which way.
-    pub direction: Direction,
-}
-
-/// How servers come back from a restart of all of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restart {
-    /// Ids of all servers in the order in which they are started.
-    pub order: Vec<u32>,
-    /// From one start to the next, in milliseconds.
-    pub gap_ms: u64,
-    /// Their data is removed while they are down.
-    pub empty: bool,
-    /// Ids of the servers that are killed first, while the others go on with some writes.
-    pub behind: Vec<u32>,
 }
 
 /// The faults of a cell in time.
@@ -94,8 +63,8 @@ pub struct Plan {
 #[must_use]
 pub fn plan(cell: &Cell, seed: u64) -> Plan {
     let fault = &cell.fault;
-    if fault.kind == FaultKind::None {
-        let measure_ms = fault.duration_ms(cell.timeout_granted_ms()).unwrap_or(0);
+    if fault.kind() == FaultKind::None {
+        let measure_ms = cell.fault_lasts_ms(fault).unwrap_or(0);
         return Plan { faults: Vec::new(), measure_ms };
     }
     let after_ms = fault.with_after_ms.unwrap_or(0);
@@ -119,28 +88,9 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     Plan { faults, measure_ms: at_ms + settled_ms }
 }
 
-fn planned(cell: &Cell, fault: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
-    let restart = || Restart {
-        order: if fault.order.is_empty() { (1..=cell.servers).collect() } else { fault.order.clone() },
-        gap_ms: fault.gap_ms.unwrap_or(0),
-        empty: fault.empty,
-        behind: fault.behind.clone(),
-    };
-    PlannedFault {
-        id,
-        at_ms,
-        kind: fault.kind,
-        target: fault.target(),
-        for_ms: fault.duration_ms(cell.timeout_granted_ms()),
-        params: FaultParams {
-            latency_ms: fault.latency_ms.unwrap_or(0),
-            jitter_ms: fault.jitter_ms.unwrap_or(0),
-            rate_kb: fault.rate_kb,
-            direction: fault.direction.unwrap_or_default(),
-        },
-        restart: (fault.kind == FaultKind::ServerRestartAll).then(restart),
-        allow_majority: fault.allow_majority,
-    }
+fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
+    let (fault, target) = (cell.resolved(spec), spec.target());
+    PlannedFault { id, at_ms, fault, target, allow_majority: spec.allow_majority }
 }
 
 /// From a fault to when it and the one that strikes with it are over, and what they caused should be done, in milliseconds.
@@ -148,15 +98,16 @@ fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
     let alone_ms = settled_ms(cell, fault);
     let Some(with) = &cell.with else { return alone_ms };
     // A new leader of the ensemble starts every session's clock anew.
-    let anew = with.kind.hits_servers() && fault.kind.takes_hosts_out();
-    let longer_ms = if anew { after_ms + election_max_ms(cell, with.kind) } else { 0 };
+    let anew = with.kind().hits_servers() && fault.kind().takes_hosts_out();
+    let longer_ms = if anew { after_ms + election_max_ms(cell, with.kind()) } else { 0 };
     (alone_ms + longer_ms).max(after_ms + settled_ms(cell, with))
 }
 
 /// From a fault to when it is over and what it caused should be done, in milliseconds.
 fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
-    let starts_ms = u64::from(cell.servers) * fault.gap_ms.unwrap_or(0);
-    fault.duration_ms(cell.timeout_granted_ms()).unwrap_or(starts_ms) + handover_max_ms(cell, fault)
+    let resolved = cell.resolved(fault);
+    let starts_ms = if let Fault::ServerRestartAll(restart) = &resolved { restart.starts_ms() } else { 0 };
+    resolved.for_ms().unwrap_or(starts_ms) + handover_max_ms(cell, fault)
 }
 
 /// The time in which a handover after this fault of a cell should be done, in milliseconds: where a session has to expire,
@@ -166,9 +117,9 @@ fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
 pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     let poll_ms = if cell.recipe == RecipeKind::PollRace { cell.poll_interval_ms } else { 0 };
     poll_ms
-        + if fault.kind.hits_servers() {
-            election_max_ms(cell, fault.kind) + if cell.groups > 0 { cell.timeout_granted_ms() } else { 0 }
-        } else if fault.kind.takes_hosts_out() {
+        + if fault.kind().hits_servers() {
+            election_max_ms(cell, fault.kind()) + if cell.groups > 0 { cell.timeout_granted_ms() } else { 0 }
+        } else if fault.kind().takes_hosts_out() {
             cell.timeout_granted_ms() * 7 / 5 + 3 * cell.tick_ms + EXPIRY_MARGIN_MS
         } else {
             QUICK_HANDOVER_MS
@@ -178,9 +129,41 @@ pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
 /// The time in which an ensemble should serve again, in milliseconds: the loss of a killed server is seen at once, that of
 /// one that falls silent only after `syncLimit`.
 fn election_max_ms(cell: &Cell, kind: FaultKind) -> u64 {
-    match kind {
-        FaultKind::ServerRestartAll => START_MS,
-        FaultKind::ServerPause | FaultKind::ServerPartition => cell.sync_limit_ms() + ELECTION_MS,
-        _ => ELECTION_MS,
+    match kind.facts().elects {
+        Elects::Never => 0,
+        Elects::AtOnce => ELECTION_MS,
+        Elects::WhenMissed => cell.sync_limit_ms() + ELECTION_MS,
+        Elects::WhenStarted => START_MS,
+    }
+}
+
+impl PlannedFault {
+    /// What is done.
+    #[must_use]
+    pub fn kind(&self) -> FaultKind {
+        self.fault.kind()
+    }
+
+    /// How long it lasts, in milliseconds; see [`Fault::for_ms`].
+    #[must_use]
+    pub fn for_ms(&self) -> Option<u64> {
+        self.fault.for_ms()
+    }
+
+    /// This fault as the record has it: the `id`-th to strike, at `t`, whoever it hits.
+    #[must_use]
+    pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
+        Event::Fault {
+            id,
+            kind: self.kind(),
+            t,
+            intended,
+            for_ms: self.for_ms(),
+            hosts: hit.hosts.clone(),
+            cands: hit.cands.clone(),
+            groups: hit.groups.clone(),
+            servers: hit.servers.clone(),
+            detail: self.target.to_string(),
+        }
     }
 }

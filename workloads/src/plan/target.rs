@@ -1,5 +1,6 @@
 //! Whom a fault hits, decided when it strikes: pure, by the seed and by who leads at that moment.
 
+use hustings_record::{FaultKind, Hits, SessionUse};
 use std::collections::BTreeSet;
 
 use rand::seq::SliceRandom;
@@ -7,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::PlannedFault;
 use crate::leaders::Leaders;
-use crate::scenario::{Cell, FaultKind, SessionUse, Target};
+use crate::scenario::{Cell, Target};
 use crate::seed;
 
 /// Who leads, who lives where, and which hosts are there, when a fault strikes.
@@ -42,29 +43,27 @@ impl Hit {
     /// Faults on single candidates are one fault each, with a receipt each. Candidates that share a session expire together.
     #[must_use]
     pub fn split(self, cell: &Cell, kind: FaultKind, leaders: &Leaders) -> Vec<Self> {
-        match kind {
-            FaultKind::Expire if cell.sessions == SessionUse::PerHost => {
-                let led = leaders.of_groups();
-                let of_host = |&host: &u16| {
-                    let on_host = |cand: &u32| leaders.host_of(*cand) == Some(host);
-                    let cands: Vec<u32> = self.cands.iter().copied().filter(on_host).collect();
-                    let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
-                    let groups = self.groups.iter().copied().filter(led_there).collect();
-                    Self { hosts: vec![host], cands, groups, servers: Vec::new() }
-                };
-                self.hosts.iter().map(of_host).collect()
-            }
-            FaultKind::Resign | FaultKind::Expire => {
-                let one = |&cand: &u32| {
-                    let group = leaders.group_of(cand);
-                    let groups = group.filter(|group| self.groups.contains(group)).into_iter().collect();
-                    let hosts = leaders.host_of(cand).into_iter().collect();
-                    Self { hosts, cands: vec![cand], groups, servers: Vec::new() }
-                };
-                self.cands.iter().map(one).collect()
-            }
-            _ => vec![self],
+        if !kind.hits_candidates() {
+            return vec![self];
         }
+        if kind == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
+            let led = leaders.of_groups();
+            let of_host = |&host: &u16| {
+                let on_host = |cand: &u32| leaders.host_of(*cand) == Some(host);
+                let cands: Vec<u32> = self.cands.iter().copied().filter(on_host).collect();
+                let led_there = |group: &u32| led[*group as usize].is_some_and(|(_, leads)| leads == host);
+                let groups = self.groups.iter().copied().filter(led_there).collect();
+                Self { hosts: vec![host], cands, groups, servers: Vec::new() }
+            };
+            return self.hosts.iter().map(of_host).collect();
+        }
+        let one = |&cand: &u32| {
+            let group = leaders.group_of(cand);
+            let groups = group.filter(|group| self.groups.contains(group)).into_iter().collect();
+            let hosts = leaders.host_of(cand).into_iter().collect();
+            Self { hosts, cands: vec![cand], groups, servers: Vec::new() }
+        };
+        self.cands.iter().map(one).collect()
     }
 }
 
@@ -74,20 +73,22 @@ impl Hit {
 pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Hit {
     let rng = seed::rng(seed, &cell.name, &format!("target {}", fault.id));
     let mut choice = Choice { cell, view, rng };
-    if fault.kind.hits_servers() {
-        return Hit { servers: choice.servers(fault), ..Hit::default() };
-    }
-    if fault.kind.hits_hosts() {
-        let hosts = choice.hosts(fault);
-        choice.hit_hosts(&hosts)
-    } else {
-        let cands = choice.candidates(&fault.target);
-        // Where the candidates of a host share a session, what ends it for one ends it for all of them.
-        if fault.kind == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
-            let hosts = choice.hit(cands).hosts;
-            return choice.hit_hosts(&hosts);
+    match fault.kind().facts().hits {
+        Hits::Nobody => Hit::default(),
+        Hits::Servers => Hit { servers: choice.servers(fault), ..Hit::default() },
+        Hits::Hosts => {
+            let hosts = choice.hosts(fault);
+            choice.hit_hosts(&hosts)
         }
-        choice.hit(cands)
+        Hits::Candidates => {
+            let cands = choice.candidates(&fault.target);
+            let hit = choice.hit(cands);
+            // Where the candidates of a host share a session, what ends it for one ends it for all of them.
+            if fault.kind() == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
+                return choice.hit_hosts(&hit.hosts);
+            }
+            hit
+        }
     }
 }
 
@@ -134,11 +135,13 @@ impl Choice<'_> {
                 let count = Self::share(*share, usize::from(self.cell.hosts));
                 self.some(self.view.alive.to_vec(), count)
             }
-            _ => Vec::new(),
+            Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => {
+                Vec::new()
+            }
         };
         let mut seen = BTreeSet::new();
         hosts.retain(|host| seen.insert(*host));
-        if fault.kind.takes_hosts_out() {
+        if fault.kind().takes_hosts_out() {
             let out = usize::from(self.cell.hosts).saturating_sub(self.view.alive.len());
             hosts.truncate(usize::from(self.cell.hosts_out_max(fault.allow_majority)).saturating_sub(out));
         }
@@ -237,7 +240,9 @@ impl Choice<'_> {
                 let count = Self::share(*share, self.view.placement.len());
                 self.some(alive, count)
             }
-            _ => Vec::new(),
+            Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => {
+                Vec::new()
+            }
         }
     }
 

@@ -1,66 +1,22 @@
-//! The breadcrumb: a persistent znode that says who led last. Whoever holds the lock makes sure that the one it names
-//! cannot act any more, then puts its own name there, and only then leads.
+//! The breadcrumb: a persistent znode that says who led last.
 
-use super::candidate::{Answer, Candidate, Flow, Own};
+use super::candidate::{Answer, Candidate, Flow};
 use super::names;
-use super::recipe::Recipe;
-use crate::booth::{Booth, Predecessor, Token};
 use crate::coordination::{CreateMode, Refusal, Session};
+use crate::host::{Host, Predecessor, Token};
 
-/// Reads and writes in one take-over, before the lock is given back.
-const STEPS_MAX: u32 = 8;
-
-/// Between giving the lock back and trying again.
-const TRY_AGAIN_MS: u64 = 1_000;
-
-/// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
-pub(super) async fn take_over<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
-    if candidate.breadcrumb.is_some() {
-        return Ok(true);
-    }
-    let Own::Node(node) = &candidate.own else { return Ok(false) };
-    let token = Token { czxid: node.czxid, session: candidate.session.id() };
-    let me = Predecessor { host: candidate.booth.host(), candidate: candidate.booth.candidate(), token };
-    let mut fenced = None;
-    for _ in 0..STEPS_MAX {
-        let found = match read(candidate).await? {
-            Read::Found(found, version) => Some((found, version)),
-            Read::Absent => None,
-            Read::Lost => continue,
-            Read::Bad(why) => return give_back::<R, S, B>(candidate, &why).await,
-        };
-        if let Some((old, version)) = &found {
-            if *old == me {
-                // An earlier write of ours whose answer was lost.
-                candidate.breadcrumb = Some(*version);
-                return Ok(true);
-            }
-            let another = (old.host, old.candidate) != (me.host, me.candidate);
-            if another && fenced.as_ref() != Some(old) {
-                if let Err(why) = candidate.booth.fence(old, token).await {
-                    return give_back::<R, S, B>(candidate, &format!("the old leader could not be fenced: {why}"))
-                        .await;
-                }
-                fenced = Some(old.clone());
-            }
-        }
-        match R::write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
-            Written::Yes => return Ok(true),
-            Written::LookAgain => {}
-            Written::Rejoin(why) => return give_back::<R, S, B>(candidate, &why).await,
-        }
-    }
-    give_back::<R, S, B>(candidate, "the breadcrumb would not settle").await
-}
-
-enum Read {
+/// What is found where the breadcrumb is.
+pub(super) enum Read {
+    /// Who led last, and the version of the znode.
     Found(Predecessor, i32),
     Absent,
+    /// The answer was lost.
     Lost,
+    /// Nobody can be fenced by it, and this is why.
     Bad(String),
 }
 
-async fn read<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Read> {
+pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Read> {
     let (session, path) = (candidate.session, path(candidate));
     Ok(match candidate.ask(session.get(&path)).await? {
         Answer::Ok((data, stat)) => match parse(&data) {
@@ -81,8 +37,9 @@ pub(super) enum Written {
     Rejoin(String),
 }
 
-pub(super) async fn write<S: Session, B: Booth>(
-    candidate: &mut Candidate<'_, S, B>,
+/// Leaves the name of `me` there, if the znode still has this version; `None`: if there is none.
+pub(super) async fn write<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
     me: &Predecessor,
     version: Option<i32>,
 ) -> Flow<Written> {
@@ -109,16 +66,7 @@ pub(super) async fn write<S: Session, B: Booth>(
     })
 }
 
-/// Gives the lock back, and lets some time pass before the next attempt.
-async fn give_back<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, why: &str) -> Flow<bool> {
-    candidate.note(&format!("gives the lock back: {why}"));
-    R::delete_own(candidate, false).await?;
-    candidate.settle();
-    candidate.pause(TRY_AGAIN_MS).await?;
-    Ok(false)
-}
-
-impl<S: Session, B: Booth> Candidate<'_, S, B> {
+impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// Removes the own breadcrumb, as a leader does that goes in good order.
     pub(super) async fn delete_breadcrumb(&mut self) -> Flow<()> {
         let (session, path) = (self.session, path(self));
@@ -136,7 +84,7 @@ impl<S: Session, B: Booth> Candidate<'_, S, B> {
     }
 }
 
-fn path<S: Session, B: Booth>(candidate: &Candidate<'_, S, B>) -> String {
+fn path<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> String {
     format!("{}/{}", candidate.election.path, names::BREADCRUMB)
 }
 

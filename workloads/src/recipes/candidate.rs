@@ -4,11 +4,14 @@
 use std::future::Future;
 
 use futures::{FutureExt, select_biased};
+use hustings_record::StepDown;
 
-use super::career::Behind;
-use super::{Career, Election, StepDown, names};
-use crate::booth::{Booth, Departure, Report, RevokeReason};
+use super::career::{Behind, Career};
+use super::election::Election;
+use super::names;
+use super::own::{Node, Own};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
+use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
 /// First and longest wait before a question whose answer was lost is put again while the connection seems to be up.
 const BACK_OFF_MIN_MS: u64 = 20;
@@ -28,27 +31,6 @@ pub(super) enum Answer<T> {
     Lost,
 }
 
-/// The candidate's own znode, or the lock while it holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Own {
-    None,
-    /// A create is under way, or its answer was lost.
-    Maybe,
-    Node(Node),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) path: String,
-    pub(super) czxid: i64,
-}
-
-impl Node {
-    pub(super) fn name(&self) -> &str {
-        names::name_of(&self.path)
-    }
-}
-
 /// A watch on another candidate's znode.
 pub(super) struct Armed<W> {
     pub(super) name: String,
@@ -63,9 +45,9 @@ pub(super) enum Wake {
     Reconnected,
 }
 
-pub(super) struct Candidate<'a, S: Session, B: Booth> {
+pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) session: &'a S,
-    pub(super) booth: &'a B,
+    pub(super) host: &'a H,
     pub(super) election: &'a Election,
     pub(super) career: &'a Career,
     pub(super) states: S::States,
@@ -83,20 +65,22 @@ pub(super) struct Candidate<'a, S: Session, B: Booth> {
     pub(super) joined: bool,
     /// Whether a notification, or joining, still has consequences to come.
     pub(super) unsettled: bool,
+    /// Requests that it had sent when it joined or was last notified.
+    requests_before: u64,
     /// Watches that a broken recipe never gives back.
     pub(super) left_armed: Vec<S::Watch>,
     back_off_ms: u64,
 }
 
-impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
-    pub(super) fn new(session: &'a S, booth: &'a B, election: &'a Election, career: &'a Career) -> Self {
+impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
+    pub(super) fn new(session: &'a S, host: &'a H, election: &'a Election, career: &'a Career) -> Self {
         Self {
             session,
-            booth,
+            host,
             election,
             career,
             states: session.states(),
-            guid: names::guid(booth.draw(), booth.draw()),
+            guid: names::guid(host.draw(), host.draw()),
             own: Own::None,
             own_watch: None,
             watch: None,
@@ -105,6 +89,7 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
             election_seen: false,
             joined: false,
             unsettled: false,
+            requests_before: 0,
             left_armed: Vec::new(),
             back_off_ms: BACK_OFF_MIN_MS,
         }
@@ -112,7 +97,7 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
 
     /// Who this is, as it stands in its znodes: guid, host, candidate.
     pub(super) fn identity(&self) -> String {
-        format!("{} {} {}", self.guid, self.booth.host(), self.booth.candidate())
+        format!("{} {} {}", self.guid, self.host.number(), self.host.candidate())
     }
 
     /// Waits for the answer to a question. A lost one comes back only when the connection does.
@@ -137,12 +122,12 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
 
     /// Waits for a change of the connection's state, or for a time that doubles with every answer lost in a row.
     async fn back_off(&mut self) {
-        let until = self.booth.now() + self.back_off_ms * 1_000_000;
+        let until = self.host.now() + self.back_off_ms * 1_000_000;
         self.back_off_ms = (self.back_off_ms * 2).min(BACK_OFF_MAX_MS);
         if self.states.now() == SessionState::Connected {
             select_biased! {
                 _ = self.states.changed().fuse() => {}
-                () = self.booth.sleep_until(until).fuse() => {}
+                () = self.host.sleep_until(until).fuse() => {}
             }
         }
     }
@@ -161,7 +146,7 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
 
     /// Waits for this long, or until the session ends.
     pub(super) async fn pause(&mut self, for_ms: u64) -> Flow<()> {
-        let mut until = std::pin::pin!(self.booth.sleep_until(self.booth.now() + for_ms * 1_000_000).fuse());
+        let mut until = std::pin::pin!(self.host.sleep_until(self.host.now() + for_ms * 1_000_000).fuse());
         loop {
             select_biased! {
                 () = until => return Ok(()),
@@ -210,10 +195,10 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
     /// The own znode is gone: takes in the notification of it that must be on its way, if there is a watch.
     pub(super) async fn drop_own_watch(&mut self, name: &str) {
         let Some(mut watch) = self.own_watch.take() else { return };
-        let until = self.booth.now() + NOTIFICATION_MAX_MS * 1_000_000;
+        let until = self.host.now() + NOTIFICATION_MAX_MS * 1_000_000;
         let event = select_biased! {
             event = watch.fired().fuse() => Some(event),
-            () = self.booth.sleep_until(until).fuse() => None,
+            () = self.host.sleep_until(until).fuse() => None,
         };
         if let Some(event) = event {
             self.notified(name, event);
@@ -223,8 +208,9 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
     /// Says that it stands, once. It has settled in when it waits or leads for the first time.
     pub(super) fn join(&mut self, node: Option<&Node>) {
         if !std::mem::replace(&mut self.joined, true) {
-            self.booth.report(Report::Joined { node: node.map(Node::name), czxid: node.map(|node| node.czxid) });
-            self.unsettled = true;
+            let (name, czxid) = (node.map(|node| node.name().to_owned()), node.map(|node| node.czxid));
+            self.record(|t, cand, session| Event::Joined { t, cand, session, node: name, czxid });
+            self.unsettle();
         }
     }
 
@@ -232,19 +218,33 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
         if matches!(event, WatchEvent::Ended(_)) {
             return;
         }
-        self.booth.report(Report::Notified { at: self.booth.now(), node: name, event });
+        let node = name.to_owned();
+        self.record(|t, cand, session| Event::Notified { t, cand, session, node, kind: event });
+        self.unsettle();
+    }
+
+    fn unsettle(&mut self) {
         self.unsettled = true;
+        self.requests_before = self.session.requests();
     }
 
     /// All that notifications caused so far is done.
     pub(super) fn settle(&mut self) {
         if std::mem::take(&mut self.unsettled) {
-            self.booth.report(Report::Settled);
+            let requests = (self.session.requests() - self.requests_before) as u32;
+            self.record(|t, cand, session| Event::Settled { t, cand, session, requests });
         }
     }
 
+    /// Something worth knowing that is not an event of the protocol (an unknown create, a zombie found and deleted …).
     pub(super) fn note(&self, text: &str) {
-        self.booth.report(Report::Note { text });
+        let text = text.to_owned();
+        self.record(|t, cand, _| Event::Note { t, cand: Some(cand), text });
+    }
+
+    /// Writes down what this candidate does now, under its session.
+    pub(super) fn record(&self, event: impl FnOnce(Nanos, u32, i64) -> Event) {
+        self.host.record(event(self.host.now(), self.host.candidate(), self.session.id()));
     }
 
     /// Whether it leads, and did not lose its connection since the owner check that it leads on.
@@ -255,10 +255,10 @@ impl<'a, S: Session, B: Booth> Candidate<'a, S, B> {
     /// Stops believing, then says so; only afterwards may the caller act on it.
     pub(super) fn revoke(&mut self, reason: RevokeReason) {
         if let Some(term) = self.term.take() {
-            let from = self.booth.now();
-            self.booth.believe(None);
-            let to = self.booth.now();
-            self.booth.report(Report::Revoke { from, to, term, reason });
+            let from = self.host.now();
+            self.host.believe(None);
+            let to = self.host.now();
+            self.record(|_, cand, session| Event::Revoke { from, to, cand, session, term, reason });
         }
     }
 

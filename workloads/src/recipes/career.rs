@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::candidate::Own;
+use super::own::Own;
 
 /// What one candidate's incarnations in one process share. Clones share it too.
 #[derive(Clone, Debug, Default)]

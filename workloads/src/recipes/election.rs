@@ -1,10 +1,24 @@
-//! The election itself: its path comes before the first candidate, and its deletion ends all of them. Also what anybody
-//! may ask of an election without standing in it.
+//! An election, and what anybody may ask of it without standing in it.
 
-use super::candidate::{Answer, Candidate, Flow};
-use super::{RecipeKind, names};
-use crate::booth::{Booth, Departure};
-use crate::coordination::{CreateMode, Op, OpError, Refusal, Session};
+use hustings_record::StepDown;
+
+use super::kind::RecipeKind;
+use super::names;
+use crate::coordination::{Op, OpError, Refusal, Session};
+
+/// What a candidate stands for, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Election {
+    /// Path of the election, `/election/<group>`.
+    pub path: String,
+    pub recipe: RecipeKind,
+    pub step_down: StepDown,
+    /// `poll-race` tries this often, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// Create the election's path (persistent) when it is missing at first. Without it, and once the path has been seen,
+    /// its absence means that the election was deleted.
+    pub create_missing: bool,
+}
 
 /// Rounds of listing and deleting against candidates that keep coming, before [`delete_election`] gives up.
 const DELETE_ROUNDS_MAX: u32 = 100;
@@ -84,42 +98,4 @@ pub async fn delete_election<S: Session>(session: &S, path: &str) -> Result<(), 
         }
     }
     Err(OpError::Refused(refused))
-}
-
-impl<S: Session, B: Booth> Candidate<'_, S, B> {
-    /// The ensemble said that there is no election: creates its path if that is still to be done, else ends.
-    pub(super) async fn election_missing(&mut self) -> Flow<()> {
-        if self.election_seen || !self.election.create_missing {
-            return Err(Departure::ElectionDeleted);
-        }
-        let (session, path) = (self.session, self.election.path.as_str());
-        let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
-        for end in ends {
-            loop {
-                match self.ask(session.create(&path[..end], &[], CreateMode::Persistent)).await? {
-                    Answer::Ok(_) | Answer::Refused(Refusal::NodeExists) => break,
-                    Answer::Refused(refusal) => return Err(self.stuck("the election could not be created", &refusal)),
-                    Answer::Lost => {}
-                }
-            }
-        }
-        self.election_seen = true;
-        Ok(())
-    }
-
-    /// Ends if the election was deleted.
-    pub(super) async fn check_election(&mut self) -> Flow<()> {
-        let (session, path) = (self.session, self.election.path.as_str());
-        loop {
-            match self.ask(session.exists(path)).await? {
-                Answer::Ok(Some(_)) => {
-                    self.election_seen = true;
-                    return Ok(());
-                }
-                Answer::Ok(None) | Answer::Refused(Refusal::NoNode) => return Err(Departure::ElectionDeleted),
-                Answer::Refused(refusal) => return Err(self.stuck("the election could not be looked at", &refusal)),
-                Answer::Lost => {}
-            }
-        }
-    }
 }

@@ -4,25 +4,32 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::candidate::{Answer, Candidate, Flow, Own};
+use super::candidate::{Answer, Candidate, Flow};
 use super::career::Behind;
 use super::names;
-use super::recipe::{Left, Recipe};
-use crate::booth::Booth;
+use super::own::Own;
 use crate::coordination::{Refusal, Session};
+use crate::host::{Host, Nanos};
 
 /// A departure by order takes no longer than this, whatever the ensemble does.
 const LEAVE_MAX_MS: u64 = 1_800;
 
-/// Gives back what it has, for good. Tells when the deletion of the znode was first sent and when it was answered; `None` when
-/// there was nothing to delete or no answer came. `certain`: what it has is known to be its own still.
-pub(super) async fn give_back<R: Recipe, S: Session, B: Booth>(
-    candidate: &mut Candidate<'_, S, B>,
-    certain: bool,
+/// When the deletion of the own znode was first sent and when it was answered; `None`: there was nothing to delete, or no
+/// answer came.
+pub(super) type Left = Option<(Nanos, Nanos)>;
+
+/// Gives back what it has, for good, by this way of deleting the own znode.
+pub(super) async fn give_back<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
 ) -> Left {
-    let booth = candidate.booth;
-    let until = booth.now() + LEAVE_MAX_MS * 1_000_000;
-    let left = match select(pin!(withdraw::<R, S, B>(candidate, certain)), pin!(booth.sleep_until(until))).await {
+    let host = candidate.host;
+    let until = host.now() + LEAVE_MAX_MS * 1_000_000;
+    let withdraw = async {
+        candidate.delete_breadcrumb().await?;
+        delete_own(candidate).await
+    };
+    let left = match select(pin!(withdraw), pin!(host.sleep_until(until))).await {
         Either::Left((Ok(left), _)) => Some(left),
         Either::Left((Err(_), _)) => Some(None),
         Either::Right(_) => None,
@@ -40,53 +47,67 @@ pub(super) async fn give_back<R: Recipe, S: Session, B: Booth>(
 }
 
 /// Removes what an incarnation before this one left behind under the same session, over lost answers too.
-pub(super) async fn clear_up<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+pub(super) async fn clear_up<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
+) -> Flow<()> {
     let Some(Behind { guid, own, .. }) = candidate.career.behind(candidate.session.id()) else { return Ok(()) };
     let fresh = std::mem::replace(&mut candidate.guid, guid);
     candidate.own = own;
-    R::delete_own(candidate, false).await?;
+    delete_own(candidate).await?;
     (candidate.guid, candidate.own) = (fresh, Own::None);
     candidate.career.leave_behind(None);
     Ok(())
 }
 
-async fn withdraw<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, certain: bool) -> Flow<Left> {
-    candidate.delete_breadcrumb().await?;
-    R::delete_own(candidate, certain).await
-}
-
-/// Deletes the own znode. The watch on it stays armed until the answer is here: to drop it would be one more request.
-pub(super) async fn delete_own<R: Recipe, S: Session, B: Booth>(
-    candidate: &mut Candidate<'_, S, B>,
+/// Deletes the own znode, over lost answers too. `certain`: what it has is known to be its own still; `recover` finds out what
+/// it has. The watch on it stays armed until the answer is here: to drop it would be one more request.
+pub(super) async fn delete_own<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
     mut certain: bool,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
 ) -> Flow<Left> {
-    let (session, booth) = (candidate.session, candidate.booth);
+    let (session, host) = (candidate.session, candidate.host);
     let mut first_sent = None;
     loop {
         let node = match candidate.own.clone() {
-            Own::None => return Ok(first_sent.map(|sent| (sent, booth.now()))),
+            Own::None => return Ok(first_sent.map(|sent| (sent, host.now()))),
             Own::Maybe => {
-                R::recover(candidate).await?;
+                recover(candidate).await?;
                 continue;
             }
             Own::Node(node) => node,
         };
         // The lock may have gone while the connection was, by a lost deletion too, and may be another's by now.
-        if !certain && node.name() == names::LOCK && !candidate.still_holds_lock(node.czxid).await? {
+        if !certain && node.name() == names::LOCK && !still_holds_lock(candidate, node.czxid).await? {
             candidate.own = Own::None;
             continue;
         }
         certain = false;
-        first_sent.get_or_insert_with(|| booth.now());
+        first_sent.get_or_insert_with(|| host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
             Answer::Ok(()) | Answer::Refused(Refusal::NoNode) => {
-                let answered = booth.now();
+                let answered = host.now();
                 candidate.own = Own::None;
                 candidate.drop_own_watch(node.name()).await;
                 return Ok(first_sent.map(|sent| (sent, answered)));
             }
             Answer::Refused(refusal) => return Err(candidate.stuck("the deletion of its znode was refused", &refusal)),
             Answer::Lost => candidate.note("the answer to the deletion of its znode was lost: deleting it again"),
+        }
+    }
+}
+
+/// Whether the lock is still the very one that this session created. What it cannot find out it takes for a no only when the
+/// session has ended.
+async fn still_holds_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, czxid: i64) -> Flow<bool> {
+    let (session, path) = (candidate.session, names::lock(&candidate.election.path));
+    loop {
+        let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { continue };
+        match candidate.ask(session.exists(&path)).await? {
+            Answer::Ok(Some(stat)) => return Ok(stat.czxid == czxid && stat.ephemeral_owner == session.id()),
+            Answer::Ok(None) | Answer::Refused(_) => return Ok(false),
+            Answer::Lost => {}
         }
     }
 }

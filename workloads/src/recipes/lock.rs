@@ -1,10 +1,10 @@
 //! The one znode that the lock recipes compete for: taking it, telling whether it is one's own.
 
-use super::candidate::{Answer, Candidate, Flow, Node, Own};
+use super::candidate::{Answer, Candidate, Flow};
 use super::names;
-use super::recipe::Recipe;
-use crate::booth::Booth;
+use super::own::{Node, Own};
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
+use crate::host::Host;
 
 /// What came of an attempt to take the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +15,16 @@ pub(super) enum Attempt {
     Again,
 }
 
-pub(super) fn path<S: Session, B: Booth>(candidate: &Candidate<'_, S, B>) -> String {
-    format!("{}/{}", candidate.election.path, names::LOCK)
-}
-
 /// Tries to create the lock. After a lost answer the znode's owner decides.
-pub(super) async fn attempt<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Attempt> {
-    let (session, path) = (candidate.session, path(candidate));
+pub(super) async fn attempt<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
+) -> Flow<Attempt> {
+    let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     match candidate.own {
         Own::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
         Own::Maybe => {
-            R::recover(candidate).await?;
+            recover(candidate).await?;
             return Ok(if candidate.own == Own::Maybe { Attempt::Again } else { after_recovery(candidate) });
         }
         Own::None => {}
@@ -59,48 +58,35 @@ pub(super) async fn attempt<R: Recipe, S: Session, B: Booth>(candidate: &mut Can
     }
 }
 
-fn after_recovery<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Attempt {
+fn after_recovery<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Attempt {
     let holds = matches!(candidate.own, Own::Node(_));
     if holds { joined(candidate, Attempt::Holds) } else { Attempt::Again }
 }
 
-fn joined<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, attempt: Attempt) -> Attempt {
+fn joined<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, attempt: Attempt) -> Attempt {
     candidate.join(None);
     attempt
 }
 
 /// Whether a lock that was read is this candidate's. Candidates of one group may share a session, so the owner alone does
 /// not tell.
-pub(super) fn is_own<S: Session, B: Booth>(candidate: &Candidate<'_, S, B>, data: &[u8], stat: Stat) -> bool {
+pub(super) fn is_own<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data: &[u8], stat: Stat) -> bool {
     stat.ephemeral_owner == candidate.session.id() && data == candidate.identity().as_bytes()
 }
 
 /// Finds out whether a create whose answer was lost made the lock.
-pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-    let (session, path) = (candidate.session, path(candidate));
+pub(super) async fn recover<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    holds: impl Fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
+) -> Flow<()> {
+    let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
-        Answer::Ok((data, stat)) if R::holds(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
+        Answer::Ok((data, stat)) if holds(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
         Answer::Ok(_) | Answer::Refused(Refusal::NoNode) => Own::None,
         Answer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
         Answer::Lost => Own::Maybe,
     };
     Ok(())
-}
-
-impl<S: Session, B: Booth> Candidate<'_, S, B> {
-    /// Whether the lock is still the very one that this session created. What it cannot find out it takes for a no only
-    /// when the session has ended.
-    pub(super) async fn still_holds_lock(&mut self, czxid: i64) -> Flow<bool> {
-        let (session, path) = (self.session, path(self));
-        loop {
-            let Answer::Ok(()) = self.ask(session.sync(&path)).await? else { continue };
-            match self.ask(session.exists(&path)).await? {
-                Answer::Ok(Some(stat)) => return Ok(stat.czxid == czxid && stat.ephemeral_owner == session.id()),
-                Answer::Ok(None) | Answer::Refused(_) => return Ok(false),
-                Answer::Lost => {}
-            }
-        }
-    }
 }

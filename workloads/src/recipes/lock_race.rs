@@ -1,52 +1,53 @@
-//! `lock-race`: one ephemeral lock znode that everyone watches and races to create; whoever wins fences the one that the
-//! breadcrumb names before it leads. After Hadoop's ActiveStandbyElector.
+//! `lock-race`: one ephemeral lock znode that everyone watches and races to create; whoever wins makes sure that the one
+//! that the breadcrumb names cannot act any more, then puts its own name there, and only then leads. After Hadoop's
+//! ActiveStandbyElector.
 
 use std::convert::Infallible;
 
-use super::candidate::{Answer, Armed, Candidate, Flow, Node, Own, Wake};
-use super::lock::{self, Attempt};
-use super::recipe::{Recipe, lead};
-use super::{breadcrumb, names};
-use crate::booth::Booth;
+use super::breadcrumb::{self, Read, Written};
+use super::candidate::{Answer, Armed, Candidate, Flow, Wake};
+use super::lock::Attempt;
+use super::names;
+use super::own::{Node, Own};
+use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
+use crate::host::{Host, Predecessor, Token};
 
 /// Between two attempts when the lock is said to exist and not to exist in turn (a server that lags behind).
 const CONTRADICTED_MS: u64 = 10;
 
+/// Reads and writes in one take-over, before the lock is given back.
+const STEPS_MAX: u32 = 8;
+
+/// Between giving the lock back and trying again.
+const TRY_AGAIN_MS: u64 = 1_000;
+
 pub(super) struct LockRace;
 
 impl Recipe for LockRace {
-    async fn stand<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
-        stand::<Self, S, B>(candidate).await
-    }
-
-    async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-        lock::recover::<Self, S, B>(candidate).await
-    }
-}
-
-pub(super) async fn stand<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
-    loop {
-        candidate.connected().await?;
-        match lock::attempt::<R, S, B>(candidate).await? {
-            Attempt::Holds => {
-                candidate.rearm(None);
-                if breadcrumb::take_over::<R, S, B>(candidate).await? {
-                    lead::<R, S, B>(candidate).await?;
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+        loop {
+            candidate.connected().await?;
+            match T::take_lock(candidate).await? {
+                Attempt::Holds => {
+                    candidate.rearm(None);
+                    if take_over::<T, S, H>(candidate).await? {
+                        T::lead(candidate).await?;
+                    }
                 }
+                Attempt::Taken => follow::<T, S, H>(candidate).await?,
+                Attempt::Again => {}
             }
-            Attempt::Taken => follow::<R, S, B>(candidate).await?,
-            Attempt::Again => {}
         }
     }
 }
 
 /// Watches the lock until it is worth racing for.
-async fn follow<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-    let (session, path) = (candidate.session, lock::path(candidate));
+async fn follow<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
-            Answer::Ok((data, stat, watch)) if R::holds(candidate, &data, stat) => {
+            Answer::Ok((data, stat, watch)) if T::holds(candidate, &data, stat) => {
                 candidate.own = Own::Node(Node { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());
@@ -63,4 +64,53 @@ async fn follow<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S
             return Ok(());
         }
     }
+}
+
+/// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
+async fn take_over<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    if candidate.breadcrumb.is_some() {
+        return Ok(true);
+    }
+    let Own::Node(node) = &candidate.own else { return Ok(false) };
+    let token = Token { czxid: node.czxid, session: candidate.session.id() };
+    let me = Predecessor { host: candidate.host.number(), candidate: candidate.host.candidate(), token };
+    let mut fenced = None;
+    for _ in 0..STEPS_MAX {
+        let found = match breadcrumb::read(candidate).await? {
+            Read::Found(found, version) => Some((found, version)),
+            Read::Absent => None,
+            Read::Lost => continue,
+            Read::Bad(why) => return give_back::<T, S, H>(candidate, &why).await,
+        };
+        if let Some((old, version)) = &found {
+            if *old == me {
+                // An earlier write of ours whose answer was lost.
+                candidate.breadcrumb = Some(*version);
+                return Ok(true);
+            }
+            let another = (old.host, old.candidate) != (me.host, me.candidate);
+            if another && fenced.as_ref() != Some(old) {
+                if let Err(why) = candidate.host.fence(old, token).await {
+                    return give_back::<T, S, H>(candidate, &format!("the old leader could not be fenced: {why}"))
+                        .await;
+                }
+                fenced = Some(old.clone());
+            }
+        }
+        match T::write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
+            Written::Yes => return Ok(true),
+            Written::LookAgain => {}
+            Written::Rejoin(why) => return give_back::<T, S, H>(candidate, &why).await,
+        }
+    }
+    give_back::<T, S, H>(candidate, "the breadcrumb would not settle").await
+}
+
+/// Gives the lock back, and lets some time pass before the next attempt.
+async fn give_back<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, why: &str) -> Flow<bool> {
+    candidate.note(&format!("gives the lock back: {why}"));
+    T::delete_own(candidate, false).await?;
+    candidate.settle();
+    candidate.pause(TRY_AGAIN_MS).await?;
+    Ok(false)
 }

@@ -1,11 +1,28 @@
 //! `naive`: queue up, and everyone watches the lowest znode: the herd.
 
-use super::recipe::Recipe;
+use std::convert::Infallible;
+
+use super::candidate::{Candidate, Flow};
+use super::steps::{Recipe, Steps};
+use crate::coordination::Session;
+use crate::host::Host;
+
+const LOWEST: usize = 0;
 
 pub(super) struct Naive;
 
 impl Recipe for Naive {
-    fn watched(_place: usize) -> usize {
-        0
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+        loop {
+            candidate.connected().await?;
+            T::enrol(candidate).await?;
+            let Some(queue) = T::list(candidate).await? else { continue };
+            if queue.place == LOWEST {
+                candidate.rearm(None);
+                T::lead(candidate).await?;
+            } else if T::watch(candidate, &queue.into_name(LOWEST)).await? {
+                T::wait(candidate).await?;
+            }
+        }
     }
 }

@@ -19,6 +19,11 @@ pub(super) fn prefix(election: &str, guid: &str) -> String {
     format!("{election}/{guid}{MARK}")
 }
 
+/// Path of the lock.
+pub(super) fn lock(election: &str) -> String {
+    format!("{election}/{LOCK}")
+}
+
 /// Whether a name was made under this guid.
 pub(super) fn bears(name: &str, guid: &str) -> bool {
     name.strip_prefix(guid).is_some_and(|rest| rest.starts_with(MARK))

@@ -4,10 +4,10 @@
 use std::convert::Infallible;
 
 use super::candidate::{Candidate, Flow};
-use super::lock::{self, Attempt};
-use super::recipe::{Recipe, lead};
-use crate::booth::Booth;
+use super::lock::Attempt;
+use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
+use crate::host::Host;
 
 /// The shortest interval that is honoured, in milliseconds.
 const INTERVAL_MIN_MS: u64 = 1;
@@ -15,14 +15,14 @@ const INTERVAL_MIN_MS: u64 = 1;
 pub(super) struct PollRace;
 
 impl Recipe for PollRace {
-    async fn stand<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.
-        let mut wait_ms = candidate.booth.draw() % interval_ms + 1;
+        let mut wait_ms = candidate.host.draw() % interval_ms + 1;
         loop {
             candidate.connected().await?;
-            match lock::attempt::<Self, S, B>(candidate).await? {
-                Attempt::Holds => lead::<Self, S, B>(candidate).await?,
+            match T::take_lock(candidate).await? {
+                Attempt::Holds => T::lead(candidate).await?,
                 Attempt::Taken => {
                     candidate.settle();
                     candidate.pause(wait_ms).await?;
@@ -31,9 +31,5 @@ impl Recipe for PollRace {
                 Attempt::Again => {}
             }
         }
-    }
-
-    async fn recover<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-        lock::recover::<Self, S, B>(candidate).await
     }
 }

@@ -1,7 +1,32 @@
 //! `predecessor-watch`: queue up, watch only the next lower znode, list again when it goes. One wake-up a death.
 
-use super::recipe::Recipe;
+use std::convert::Infallible;
+
+use super::candidate::{Candidate, Flow};
+use super::steps::{Recipe, Steps};
+use crate::coordination::Session;
+use crate::host::Host;
 
 pub(super) struct PredecessorWatch;
 
-impl Recipe for PredecessorWatch {}
+impl Recipe for PredecessorWatch {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+        loop {
+            candidate.connected().await?;
+            T::enrol(candidate).await?;
+            let Some(queue) = T::list(candidate).await? else { continue };
+            if queue.place == 0 {
+                candidate.rearm(None);
+                T::lead(candidate).await?;
+                continue;
+            }
+            let predecessor = T::predecessor(queue.place);
+            if T::watch(candidate, &queue.into_name(predecessor)).await? {
+                let wake = T::wait(candidate).await?;
+                if T::presumes(wake) {
+                    T::lead(candidate).await?;
+                }
+            }
+        }
+    }
+}

@@ -1,40 +1,17 @@
-//! The recipes that queue: an ephemeral-sequential znode each, the lowest leads, the others watch and list again.
+//! The queue: an ephemeral-sequential znode each, and their order.
 
-use std::convert::Infallible;
-
-use super::candidate::{Answer, Armed, Candidate, Flow, Node, Own};
+use super::candidate::{Answer, Armed, Candidate, Flow};
 use super::names;
-use super::recipe::{Recipe, lead};
-use crate::booth::Booth;
-use crate::coordination::{CreateMode, Created, Refusal, Session};
-
-/// Whoever waits, waits long, and there are many: what comes before is boxed and dropped, so that a waiting candidate holds
-/// no room for it.
-pub(super) async fn stand<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Infallible> {
-    loop {
-        candidate.connected().await?;
-        Box::pin(enrol::<R, S, B>(candidate)).await?;
-        let Some((mut queue, place)) = Box::pin(list::<R, S, B>(candidate)).await? else { continue };
-        if place == 0 {
-            candidate.rearm(None);
-            Box::pin(lead::<R, S, B>(candidate)).await?;
-            continue;
-        }
-        let watched = queue.swap_remove(R::watched(place));
-        drop(queue);
-        let armed = Box::pin(R::watch(candidate, &watched)).await?;
-        drop(watched);
-        if armed {
-            let wake = R::wait(candidate).await?;
-            if R::presumes(wake) {
-                Box::pin(lead::<R, S, B>(candidate)).await?;
-            }
-        }
-    }
-}
+use super::own::{Node, Own};
+use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
+use crate::host::Host;
 
 /// Sees to it that it has a znode of its own in the queue.
-pub(super) async fn enrol<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+pub(super) async fn enrol<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<Answer<Created>>,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
+) -> Flow<()> {
     loop {
         match &candidate.own {
             Own::Node(node) => {
@@ -42,11 +19,11 @@ pub(super) async fn enrol<R: Recipe, S: Session, B: Booth>(candidate: &mut Candi
                 candidate.join(Some(&node));
                 return Ok(());
             }
-            Own::Maybe => R::recover(candidate).await?,
+            Own::Maybe => recover(candidate).await?,
             Own::None => {
                 candidate.own = Own::Maybe;
                 candidate.joined = false;
-                match R::create(candidate).await? {
+                match create(candidate).await? {
                     Answer::Ok(created) => {
                         candidate.election_seen = true;
                         candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
@@ -67,7 +44,7 @@ pub(super) async fn enrol<R: Recipe, S: Session, B: Booth>(candidate: &mut Candi
 }
 
 /// Asks for an ephemeral-sequential znode that bears its guid.
-pub(super) async fn create<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Answer<Created>> {
+pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
     let session = candidate.session;
     let prefix = names::prefix(&candidate.election.path, &candidate.guid);
     let data = candidate.identity();
@@ -75,7 +52,10 @@ pub(super) async fn create<S: Session, B: Booth>(candidate: &mut Candidate<'_, S
 }
 
 /// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
-pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+pub(super) async fn recover<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    owns: impl Fn(&S, Stat) -> bool,
+) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
@@ -93,7 +73,7 @@ pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Can
     for name in names::queue_order(names).into_iter().filter(|name| names::bears(name, &guid)) {
         let node_path = format!("{path}/{name}");
         match candidate.ask(session.exists(&node_path)).await? {
-            Answer::Ok(Some(stat)) if R::owns(session, stat) => {
+            Answer::Ok(Some(stat)) if owns(session, stat) => {
                 mine.push(Node { path: node_path, czxid: stat.czxid });
             }
             Answer::Ok(Some(_)) => {
@@ -105,7 +85,7 @@ pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Can
         }
     }
     if foreign {
-        candidate.guid = names::guid(candidate.booth.draw(), candidate.booth.draw());
+        candidate.guid = names::guid(candidate.host.draw(), candidate.host.draw());
     }
     let mut mine = mine.into_iter();
     candidate.own = mine.next().map_or(Own::None, Own::Node);
@@ -116,10 +96,25 @@ pub(super) async fn recover<R: Recipe, S: Session, B: Booth>(candidate: &mut Can
     Ok(())
 }
 
-/// The queue, first come first, and the own place in it; `None` when it has to be looked at again.
-async fn list<R: Recipe, S: Session, B: Booth>(
-    candidate: &mut Candidate<'_, S, B>,
-) -> Flow<Option<(Vec<String>, usize)>> {
+/// The queue as it was listed, first come first, and the own place in it, from 0.
+pub(super) struct Queue {
+    names: Vec<String>,
+    pub(super) place: usize,
+}
+
+impl Queue {
+    /// The name at that place.
+    pub(super) fn into_name(mut self, place: usize) -> String {
+        self.names.swap_remove(place)
+    }
+}
+
+/// Lists the queue; `None` when it has to be looked at again.
+pub(super) async fn list<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    in_order: impl Fn(Vec<String>) -> Vec<String>,
+    place: impl Fn(&[String], &str) -> Option<usize>,
+) -> Flow<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {
         Answer::Ok(names) => names,
@@ -132,9 +127,9 @@ async fn list<R: Recipe, S: Session, B: Booth>(
         Answer::Lost => return Ok(None),
     };
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
-    let queue = R::in_order(names);
-    if let Some(place) = R::place(&queue, node.name()) {
-        return Ok(Some((queue, place)));
+    let names = in_order(names);
+    if let Some(place) = place(&names, node.name()) {
+        return Ok(Some(Queue { names, place }));
     }
     candidate.note("its znode was deleted by somebody else: standing anew");
     candidate.deposed(&node).await?;
@@ -143,7 +138,7 @@ async fn list<R: Recipe, S: Session, B: Booth>(
 
 /// Arms the watch on another candidate's znode; false when that is gone and the queue has to be listed again. With a get,
 /// since an exists would leave a watch behind on a znode that is gone. A watch that was armed before a reconnect is armed anew.
-pub(super) async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
+pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {

@@ -1,13 +1,13 @@
 //! The axes of a scenario's matrix. The same keys say which cells an expectation is about.
 
+use hustings_record::{Fencing, SessionUse, StepDown};
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{I64Deserializer, StrDeserializer};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use super::schema::{Resource, SessionUse};
-use crate::recipes::{RecipeKind, StepDown};
+use crate::recipes::RecipeKind;
 
 /// One value or a list of them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -79,7 +79,7 @@ pub struct Coordinates {
     pub fault: Option<Axis<String>>,
     /// Ledgers of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource: Option<Axis<Resource>>,
+    pub resource: Option<Axis<Fencing>>,
     /// Uses of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Axis<SessionUse>>,

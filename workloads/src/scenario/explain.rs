@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use hustings_record::words::{moment, round_duration, setting_ms};
+
 use super::cell::Cell;
 use super::schema::Scenario;
+use crate::faults::{Fault, Restart};
 use crate::plan::{Plan, PlannedFault, plan};
 
 /// Sessions that a modest machine connects and enrols in a second, for the estimate alone.
@@ -43,13 +46,13 @@ pub fn explain(scenario: &Scenario, seed: u64) -> String {
 
 fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total_ms: u64) -> std::fmt::Result {
     writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
-    writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), duration(total_ms))?;
+    writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), round_duration(total_ms * 1_000_000))?;
     let ensemble = &scenario.ensemble;
     let fsync = if ensemble.fsync { "on" } else { "off" };
     write!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", ensemble.servers, ensemble.tick_ms)?;
     for (name, limit) in [("initLimit", ensemble.init_limit), ("syncLimit", ensemble.sync_limit)] {
         if let Some(limit) = limit {
-            write!(text, ", {name} {limit} ticks ({})", duration(u64::from(limit) * ensemble.tick_ms))?;
+            write!(text, ", {name} {limit} ticks ({})", setting_ms(u64::from(limit) * ensemble.tick_ms))?;
         }
     }
     writeln!(text)?;
@@ -60,7 +63,13 @@ fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total
 }
 
 fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
-    writeln!(text, "\n{}. {}  (about {})", cell.index + 1, cell.name, duration(cell_duration_ms(cell, plan)))?;
+    writeln!(
+        text,
+        "\n{}. {}  (about {})",
+        cell.index + 1,
+        cell.name,
+        round_duration(cell_duration_ms(cell, plan) * 1_000_000)
+    )?;
     if cell.groups > 0 {
         candidates(text, cell)?;
     } else {
@@ -100,20 +109,37 @@ fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
 }
 
 fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
-    let lasts = fault.for_ms.map(|ms| format!(" for {}", duration(ms))).unwrap_or_default();
-    write!(text, "   {:>9}  {} on {}{lasts}", duration(fault.at_ms), fault.kind, fault.target)?;
-    if let Some(restart) = &fault.restart {
-        if !restart.behind.is_empty() {
-            write!(text, ", {} lagging behind", ids(&restart.behind))?;
-        }
-        let data = if restart.empty { "emptied" } else { "on their data" };
-        write!(text, ", started {data} in the order {}", ids(&restart.order))?;
-        match restart.gap_ms {
-            0 => write!(text, ", all at once")?,
-            gap_ms => write!(text, ", {} apart", duration(gap_ms))?,
-        }
+    let lasts = fault.for_ms().map(|ms| format!(" for {}", setting_ms(ms))).unwrap_or_default();
+    write!(text, "   {:>10}  {} on {}{lasts}", moment(fault.at_ms * 1_000_000), fault.kind(), fault.target)?;
+    match &fault.fault {
+        Fault::Slow { how, .. } => write!(text, ", {how}")?,
+        Fault::ServerRestartAll(how) => restart(text, how)?,
+        Fault::None { .. }
+        | Fault::Resign
+        | Fault::Crash { .. }
+        | Fault::Expire
+        | Fault::Disconnect
+        | Fault::Partition { .. }
+        | Fault::PartitionUp { .. }
+        | Fault::PartitionDown { .. }
+        | Fault::Pause { .. }
+        | Fault::ServerKill { .. }
+        | Fault::ServerPause { .. }
+        | Fault::ServerPartition { .. } => {}
     }
     writeln!(text)
+}
+
+fn restart(text: &mut String, how: &Restart) -> std::fmt::Result {
+    if !how.behind.is_empty() {
+        write!(text, ", {} lagging behind", ids(&how.behind))?;
+    }
+    let data = if how.empty { "emptied" } else { "on their data" };
+    write!(text, ", started {data} in the order {}", ids(&how.order))?;
+    match how.gap_ms {
+        0 => write!(text, ", all at once"),
+        gap_ms => write!(text, ", {} apart", setting_ms(gap_ms)),
+    }
 }
 
 fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
@@ -139,11 +165,4 @@ fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
 fn ids(ids: &[u32]) -> String {
     let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
     ids.join(", ")
-}
-
-fn duration(ms: u64) -> String {
-    match ms {
-        0..120_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        _ => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
-    }
 }

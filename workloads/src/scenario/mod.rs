@@ -20,10 +20,14 @@
 
 mod axis;
 mod cell;
+mod draft;
 mod error;
+mod expand;
 mod expect;
+mod expected;
 mod explain;
 mod fault;
+mod info;
 mod load;
 mod placement;
 mod schema;
@@ -33,14 +37,14 @@ mod validate;
 pub use self::axis::{Axis, Coordinates};
 pub use self::cell::{Cell, ROOT};
 pub use self::error::{Problem, ScenarioError, UnknownWord};
-pub use self::expect::{Expect, ExpectSpec, Expectation, ExpectedFanOut};
+pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
-pub use self::fault::{Direction, FaultKind, FaultSpec, Target, TargetKind, UnknownFaultKind};
+pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::placement::placement;
-pub use self::schema::{
-    ElectionSpec, EnsembleSpec, FencingMethod, Links, PhasesSpec, Resource, Scenario, SelfTest, SessionUse,
-};
+pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped};
+
+use hustings_record::Warning;
 
 impl Scenario {
     /// Reads a scenario, applies the `--set` arguments (`dotted.key=value`) in turn, and checks the whole.
@@ -62,12 +66,12 @@ impl Scenario {
     /// Its cells, in the order in which they are run.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
-        cell::expand(self)
+        expand::expand(self)
     }
 
     /// What is allowed but probably not meant.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Warning> {
         validate::warnings(self)
     }
 

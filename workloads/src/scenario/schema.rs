@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hustings_record::{Fencing, FencingMethod, SessionUse};
 use serde::{Deserialize, Serialize};
 
 use super::axis::Coordinates;
@@ -120,7 +121,7 @@ pub struct ElectionSpec {
     /// Every leader writes to the resource this often, in milliseconds.
     pub work_interval_ms: u64,
     /// Which ledger of the resource the verdict on stale writes counts.
-    pub resource: Resource,
+    pub resource: Fencing,
     /// How `lock-race` makes sure that the old leader cannot act any more.
     pub fencing: FencingMethod,
     /// Whether hosts reach the servers over links that faults can act on.
@@ -150,7 +151,7 @@ impl Default for ElectionSpec {
             session_timeout_ms: 4_000,
             sessions: SessionUse::PerCandidate,
             work_interval_ms: 50,
-            resource: Resource::Unfenced,
+            resource: Fencing::Unfenced,
             fencing: FencingMethod::Resource,
             links: Links::Auto,
             poll_interval_ms: 200,
@@ -182,38 +183,6 @@ impl Default for PhasesSpec {
     }
 }
 
-/// How many candidates share a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SessionUse {
-    /// A session each: candidates never share fate by accident.
-    PerCandidate,
-    /// All candidates of a host under one session.
-    PerHost,
-}
-
-/// The ledger that the verdict on stale writes counts. Both are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resource {
-    /// A resource that refuses a token lower than the highest it has seen.
-    Fenced,
-    /// A resource that accepts everything.
-    Unfenced,
-}
-
-/// How `lock-race` fences the old leader before the new one leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FencingMethod {
-    /// The fenced resource refuses the old token from then on.
-    Resource,
-    /// The old leader's host is killed.
-    Kill,
-    /// Nothing is done.
-    None,
-}
-
 /// When hosts reach the servers over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -224,29 +193,4 @@ pub enum Links {
     Always,
     /// In none. Refused when a fault needs them.
     Never,
-}
-
-macro_rules! names {
-    ($($kind:ident { $($variant:ident = $name:literal),+ })+) => {$(
-        impl $kind {
-            /// Its name in scenarios.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),+ }
-            }
-        }
-
-        impl std::fmt::Display for $kind {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
-            }
-        }
-    )+};
-}
-
-names! {
-    SessionUse { PerCandidate = "per-candidate", PerHost = "per-host" }
-    Resource { Fenced = "fenced", Unfenced = "unfenced" }
-    FencingMethod { Resource = "resource", Kill = "kill", None = "none" }
-    Links { Auto = "auto", Always = "always", Never = "never" }
 }

@@ -1,14 +1,15 @@
 //! Random schedules: faults, lost and late messages, lagging servers, and service times, all from one seed, within what
 //! ZooKeeper and a network may do. And the way back: the least of a schedule that still does what it did.
 
+use hustings_record::Direction;
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 use super::patterns::{SLOWEST_PER_T, pattern};
-use super::script::{Request, Step, Way, What, When};
 use super::timing::Timing;
 use crate::scenario::Cell;
+use crate::schedule::{Action, Request, Step, When};
 use crate::seed;
 
 /// Steps of a schedule, at most.
@@ -36,53 +37,53 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
     let someone = |rng: &mut ChaCha8Rng| rng.random_range(0..cands);
     let (cand, other) = (someone(rng), someone(rng));
     match rng.random_range(0..20) {
-        0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), what: fault(other, t_ms, rng) },
+        0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: fault(other, t_ms, rng) },
         12..=16 => {
             let from_start = rng.random_bool(0.3);
             let after_ms = (!from_start).then(|| rng.random_range(0..WINDOW_T * t_ms));
             let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
             let when = When::Sent { cand, kind, part: "", nth: rng.random_range(1..=3), after_ms };
-            let what = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
-            Step { when, what }
+            let action = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
+            Step { when, action }
         }
         17..=18 => {
             let when = When::Leads { cand, nth: rng.random_range(1..=2) };
-            Step { when, what: fault(cand, t_ms, rng) }
+            Step { when, action: fault(cand, t_ms, rng) }
         }
         _ => {
             // The counter of sequential znodes wraps while they join, or when they stand again.
             let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
-            Step { when: first, what: What::CountFrom(i32::MAX - left) }
+            Step { when: first, action: Action::CountFrom(i32::MAX - left) }
         }
     }
 }
 
-fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> What {
+fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     match rng.random_range(0..4) {
-        0 => What::LoseReply,
-        1 => What::LoseRequest,
-        2 => What::DelayRequest(rng.random_range(1..t_ms)),
-        _ => What::DelayReply(rng.random_range(1..t_ms)),
+        0 => Action::LoseReply,
+        1 => Action::LoseRequest,
+        2 => Action::DelayRequest(rng.random_range(1..t_ms)),
+        _ => Action::DelayReply(rng.random_range(1..t_ms)),
     }
 }
 
-fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> What {
+fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     // From a hiccup to longer than anybody waits.
     let for_ms = rng.random_range(t_ms / 20..t_ms * 5 / 2);
     match rng.random_range(0..18) {
-        0..=2 => What::Disconnect(cand),
-        3..=5 => What::Partition { cand, way: Way::Both, for_ms },
-        6 => What::Partition { cand, way: Way::Up, for_ms },
-        7 => What::Partition { cand, way: Way::Down, for_ms },
-        8..=9 => What::Pause { cand, for_ms },
-        10..=11 => What::Crash { cand, for_ms: Some(for_ms) },
-        12..=13 => What::Resign(cand),
-        14 => What::Expire(cand),
+        0..=2 => Action::Disconnect(cand),
+        3..=5 => Action::Partition { cand, way: Direction::Both, for_ms },
+        6 => Action::Partition { cand, way: Direction::Up, for_ms },
+        7 => Action::Partition { cand, way: Direction::Down, for_ms },
+        8..=9 => Action::Pause { cand, for_ms },
+        10..=11 => Action::Crash { cand, for_ms: Some(for_ms) },
+        12..=13 => Action::Resign(cand),
+        14 => Action::Expire(cand),
         // Both last: together they are no more than what a client can get a session over before it gives up.
-        15 => What::Lag { cand, by_ms: rng.random_range(1..t_ms / 8) },
-        16 => What::Slow { cand, by_ms: rng.random_range(1..t_ms / SLOWEST_PER_T) },
-        _ => What::SetClockBack { cand, by_ms: rng.random_range(1..3_600_000) },
+        15 => Action::Lag { cand, by_ms: rng.random_range(1..t_ms / 8) },
+        16 => Action::Slow { cand, by_ms: rng.random_range(1..t_ms / SLOWEST_PER_T) },
+        _ => Action::SetClockBack { cand, by_ms: rng.random_range(1..3_600_000) },
     }
 }
 

@@ -5,14 +5,12 @@ use std::rc::Rc;
 
 use futures::channel::oneshot;
 use futures::executor::LocalPool;
+use hustings_record::Direction;
 
-use super::client::Owner;
-use super::script;
 use super::session::SimSession;
 use super::timing::Timing;
-use super::witness::{By, Saw, Witness};
-use super::world::{Due, NOWHERE, World, sleep_until};
-use crate::conformance::{Arm, Conformance, Way, check_all};
+use super::world::{COORDINATOR, Due, Owner, Owners, World};
+use crate::conformance::{Arm, Conformance, check_all};
 use crate::coordination::Session as _;
 use crate::model::{Bugs, Micros, Options};
 use crate::seed;
@@ -25,20 +23,15 @@ const CLOSE_MAX_US: Micros = 10_000_000;
 /// Each linked session is on a host of its own.
 const HOSTS: u16 = 1_000;
 
-struct Deaf;
-
-impl Witness for Deaf {
-    fn saw(&self, _: Micros, _: By, _: Saw<'_>) {}
-}
-
-struct Simulated {
-    world: Rc<World>,
+/// A simulated ensemble whose sessions are on a host each.
+pub(super) struct Simulated {
+    pub(super) world: Rc<World>,
     next_host: Cell<u16>,
     next_number: Cell<u64>,
 }
 
 impl Simulated {
-    fn host_of(&self, session: &SimSession) -> u16 {
+    pub(super) fn host_of(&self, session: &SimSession) -> u16 {
         self.world.clients.borrow()[session.client() as usize].host
     }
 }
@@ -48,7 +41,7 @@ impl Arm for Simulated {
 
     async fn connect(&self) -> SimSession {
         let host = self.next_host.replace(self.next_host.get() + 1);
-        self.world.hosts.borrow_mut()[usize::from(host)].alive = true;
+        self.world.network.hosts.borrow_mut()[usize::from(host)].alive = true;
         let owner = Owner { host, cand: None, told: false };
         SimSession::connect(&self.world, owner, TIMEOUT_MS).await.expect("a session")
     }
@@ -57,13 +50,8 @@ impl Arm for Simulated {
         self.world.reset_host(self.host_of(session));
     }
 
-    async fn hold(&self, session: &SimSession, way: Way) {
-        let way = match way {
-            Way::Both => script::Way::Both,
-            Way::Up => script::Way::Up,
-            Way::Down => script::Way::Down,
-        };
-        self.world.hold(self.host_of(session), way);
+    async fn hold(&self, session: &SimSession, way: Direction) {
+        self.world.network.hold(self.host_of(session), way);
     }
 
     async fn release(&self, session: &SimSession) {
@@ -75,7 +63,7 @@ impl Arm for Simulated {
     }
 
     fn servers(&self) -> usize {
-        self.world.servers.borrow().len()
+        self.world.servers.count()
     }
 
     async fn take_over_at(&self, session: &SimSession, server: usize) -> SimSession {
@@ -85,7 +73,7 @@ impl Arm for Simulated {
 
     async fn expire(&self, session: &SimSession) {
         let (tell, told) = oneshot::channel();
-        self.world.end_session(session.id(), Some(session.client()), move |_, done| {
+        self.world.end_session(session.id(), Some(session.client()), move |done| {
             tell.send(done).expect("somebody waits for it");
         });
         assert_eq!(told.await, Ok(true), "the session is ended");
@@ -96,16 +84,16 @@ impl Arm for Simulated {
     }
 
     async fn watch_count(&self) -> u64 {
-        let ensemble = self.world.ensemble.borrow();
+        let ensemble = self.world.servers.ensemble.borrow();
         (0..ensemble.servers()).map(|server| ensemble.metrics(server)["watch_count"] as u64).sum()
     }
 
     async fn sleep(&self, ms: u64) {
-        sleep_until(&self.world, NOWHERE, self.world.now() + ms * 1_000).await;
+        self.world.clock.sleep_until(COORDINATOR, self.world.clock.now() + ms * 1_000).await;
     }
 
     fn now_ms(&self) -> u64 {
-        self.world.now() / 1_000
+        self.world.clock.now() / 1_000
     }
 
     fn fresh(&self) -> u64 {
@@ -114,8 +102,13 @@ impl Arm for Simulated {
     }
 }
 
-/// What the checks come to on an ensemble of so many servers.
-fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
+/// What comes of something done on an ensemble of so many servers.
+pub(super) fn on_simulated<T: 'static>(
+    servers: usize,
+    seed: u64,
+    bugs: Bugs,
+    act: impl AsyncFnOnce(&Simulated) -> T + 'static,
+) -> T {
     let options = Options {
         servers,
         tick_ms: TICK_MS,
@@ -127,18 +120,18 @@ fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
     };
     let mut pool = LocalPool::new();
     let rng = seed::rng(seed, "conformance", "simulation");
-    let world = World::new(options, Timing::default(), HOSTS, rng, Rc::new(Deaf), pool.spawner());
+    let world = World::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
     (0..servers).for_each(|server| world.start_server(server));
-    world.plan(world.tick_us / 2, Due::HandOver);
+    world.clock.plan(world.tick_us / 2, Due::HandOver);
     let arm = Simulated { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
     let (tell, mut told) = oneshot::channel();
     world.spawn(async move {
-        let done = check_all(&arm).await;
-        tell.send(done).expect("somebody waits for it");
+        let done = act(&arm).await;
+        assert!(tell.send(done).is_ok(), "somebody waits for it");
     });
     let done = loop {
         pool.run_until_stalled();
-        if let Some(done) = told.try_recv().expect("the checks end") {
+        if let Some(done) = told.try_recv().expect("it ends") {
             break done;
         }
         assert!(world.step(), "nothing happens any more");
@@ -146,6 +139,11 @@ fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
     drop(pool);
     world.end();
     done
+}
+
+/// What the checks come to on an ensemble of so many servers.
+fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
+    on_simulated(servers, seed, bugs, async |arm| check_all(arm).await)
 }
 
 #[test]

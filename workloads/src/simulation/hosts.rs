@@ -4,51 +4,56 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use futures::future::{AbortHandle, Abortable, FutureExt as _};
+use hustings_record::Event;
 
-use super::life::live;
+use super::event_sink::Writer;
+use super::held::Held;
+use super::process::SimProcess;
 use super::seat::Seat;
-use super::stage::Stage;
-use super::witness::{By, Saw};
-use super::world::Due;
-use crate::booth::Predecessor;
+use super::sim_cell::SimCell;
+use super::world::{Due, World};
+use crate::driver::{End, Sessions, live};
+use crate::host::Predecessor;
 use crate::model::Micros;
+use crate::scenario::Cell;
 
 /// A supervisor starts a fenced host again after this.
 const SUPERVISED_US: Micros = 100_000;
 
-impl Stage {
+impl SimCell {
     /// Starts a host's process, without letting anybody stand yet.
     pub(super) fn start_host(self: &Rc<Self>, host: u16) {
         let world = &self.world;
-        let life = self.hosts[usize::from(host)].life.get();
-        world.hosts.borrow_mut()[usize::from(host)].alive = true;
-        world.saw(By::Host(host), Saw::HostStarted { host, life });
+        let place = &self.hosts[usize::from(host)];
+        let generation = place.generation.get();
+        world.network.hosts.borrow_mut()[usize::from(host)].alive = true;
+        world.record(Writer::Host(host), Event::HostStarted { t: world.clock.nanos(), host, generation, pid: 0 });
         let placed: Vec<(u32, u32)> = {
-            let leaders = self.leaders.borrow();
+            let leaders = self.state.leaders.borrow();
             leaders.on_host(host).filter_map(|cand| Some((cand, leaders.group_of(cand)?))).collect()
         };
         self.living.set(self.living.get() + placed.len() as u64);
         for (cand, group) in placed {
-            let seat = Seat::new(self.clone(), cand, group, host);
+            let seat = Seat::new(cand, group, host);
             self.seats.borrow_mut()[cand as usize] = seat;
-            world.saw(By::Host(host), Saw::Candidate { cand, group });
+            world.record(Writer::Host(host), Event::Candidate { t: world.clock.nanos(), cand, group });
         }
     }
 
     /// Lets a candidate stand, unless it does already or its process is dead: with that it stands again.
     pub(super) fn enrol(self: &Rc<Self>, cand: u32) {
-        let Some(seat) = self.seat(cand).filter(|seat| !seat.dead.get() && !seat.lives.replace(true)) else { return };
         let (abort, registration) = AbortHandle::new_pair();
-        self.aborts.borrow_mut()[cand as usize] = abort;
+        let begins = |seat: &Rc<Seat>| !seat.dead.get() && seat.abort.set(abort).is_ok();
+        let Some(seat) = self.seat(cand).filter(begins) else { return };
         // Aborted: its process was killed.
-        self.world.spawn(Abortable::new(live(seat), registration).map(drop));
+        self.world.spawn(Abortable::new(live_on(self.clone(), seat), registration).map(drop));
     }
 
     /// Kills a host's process: its connections are closed, its sessions left to expire. False: it was dead already.
     pub(super) fn kill_host(self: &Rc<Self>, host: u16) -> bool {
         let world = &self.world;
         let clients = {
-            let mut hosts = world.hosts.borrow_mut();
+            let mut hosts = world.network.hosts.borrow_mut();
             let side = &mut hosts[usize::from(host)];
             if !std::mem::replace(&mut side.alive, false) {
                 return false;
@@ -58,36 +63,37 @@ impl Stage {
             std::mem::take(&mut side.clients)
         };
         clients.into_iter().for_each(|client| world.die(client));
-        let placed: Vec<u32> = self.leaders.borrow().on_host(host).collect();
+        let placed: Vec<u32> = self.state.leaders.borrow().on_host(host).collect();
         self.living.set(self.living.get() - placed.len() as u64);
         for cand in placed {
             let gone = self.seats.borrow()[cand as usize].clone();
-            if !gone.dead.get() {
-                gone.bury();
-            }
-            self.aborts.borrow()[cand as usize].abort();
+            gone.bury();
+            self.stands(&gone, false);
+            gone.abort.get().inspect(|abort| abort.abort());
         }
-        self.leaders.borrow_mut().forget_host(host);
-        let life = self.hosts[usize::from(host)].life.get();
-        world.saw(By::Coordinator, Saw::HostEnded { host, life, killed: true });
-        self.touch();
+        self.state.leaders.borrow_mut().forget_host(host);
+        self.host_ended(host, true);
+        self.changes.tell();
         true
+    }
+
+    /// Writes down that a host's process is gone.
+    pub(super) fn host_ended(&self, host: u16, killed: bool) {
+        let (t, generation) = (self.world.clock.nanos(), self.hosts[usize::from(host)].generation.get());
+        let status = if killed { "killed" } else { "ended" }.to_owned();
+        self.world.record(Writer::Coordinator, Event::HostEnded { t, host, generation, killed, status, rss_max_kb: 0 });
     }
 
     /// Starts a dead host's process again; its candidates stand again.
     pub(super) fn restart_host(self: &Rc<Self>, host: u16) {
-        if self.world.hosts.borrow()[usize::from(host)].alive {
+        if self.world.network.is_alive(host) {
             return;
         }
-        let stage = &self.hosts[usize::from(host)];
-        stage.life.set(stage.life.get() + 1);
-        stage.turns.reset(self.cell.connect_concurrency);
-        // The dead process let go of everything.
-        if let Some(mut common) = stage.common.try_lock() {
-            common.take();
-        }
+        let of_host = &self.hosts[usize::from(host)];
+        of_host.generation.set(of_host.generation.get() + 1);
+        of_host.sessions.replace(sessions(&self.world, &self.state.cell, host));
         self.start_host(host);
-        let placed: Vec<u32> = self.leaders.borrow().on_host(host).collect();
+        let placed: Vec<u32> = self.state.leaders.borrow().on_host(host).collect();
         placed.into_iter().for_each(|cand| self.enrol(cand));
     }
 
@@ -95,13 +101,13 @@ impl Stage {
     pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
         let leads = self.seat(old.candidate).is_some_and(|seat| seat.host == old.host && !seat.dead.get());
         if leads && self.kill_host(old.host) {
-            let (stage, host) = (self.clone(), old.host);
-            self.world.later(self.world.now() + SUPERVISED_US, move |_| stage.restart_host(host));
+            let (sim, host) = (self.clone(), old.host);
+            self.world.clock.later(self.world.clock.now() + SUPERVISED_US, move || sim.restart_host(host));
         }
     }
 
     pub(super) fn pause_host(&self, host: u16) -> bool {
-        let mut hosts = self.world.hosts.borrow_mut();
+        let mut hosts = self.world.network.hosts.borrow_mut();
         let side = &mut hosts[usize::from(host)];
         side.alive && !std::mem::replace(&mut side.paused, true)
     }
@@ -110,7 +116,7 @@ impl Stage {
     pub(super) fn continue_host(&self, host: u16) -> bool {
         let world = &self.world;
         let inbox = {
-            let mut hosts = world.hosts.borrow_mut();
+            let mut hosts = world.network.hosts.borrow_mut();
             let side = &mut hosts[usize::from(host)];
             if !std::mem::replace(&mut side.paused, false) {
                 return false;
@@ -123,7 +129,22 @@ impl Stage {
             let (first, second) =
                 if world.draw(2) == 0 { (&mut messages, &mut clocks) } else { (&mut clocks, &mut messages) };
             let Some(due) = first.pop_front().or_else(|| second.pop_front()) else { return true };
-            world.plan(world.now(), due);
+            world.clock.plan(world.clock.now(), due);
         }
+    }
+}
+
+/// What gives the candidates of a new process their sessions: nobody has one.
+pub(super) fn sessions(world: &Rc<World>, cell: &Cell, host: u16) -> Rc<Sessions<SimProcess>> {
+    let process = SimProcess { world: world.clone(), host, timeout_ms: cell.session_timeout_ms };
+    Rc::new(Sessions::new(Rc::new(process), cell.sessions, cell.connect_concurrency))
+}
+
+async fn live_on(sim: Rc<SimCell>, seat: Rc<Seat>) {
+    let held = Held { sim, seat };
+    let Held { sim, seat } = &held;
+    let sessions = sim.hosts[usize::from(seat.host)].sessions.borrow().clone();
+    if live(&held, &sessions, &sim.elections[seat.group as usize]).await == End::Unanswered {
+        sim.world.note(Writer::Host(seat.host), Some(seat.cand), "the close of a session was not answered");
     }
 }

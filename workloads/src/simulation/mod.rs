@@ -1,32 +1,37 @@
 //! Elections in virtual time: the recipes themselves on the model, with faults, delays and queues from one seed.
 
-mod agenda;
-mod cell;
+mod backend;
+#[cfg(any(test, feature = "conformance"))]
+pub mod bench;
 mod chaos;
-mod client;
+mod clients;
 #[cfg(test)]
 mod conforms;
+mod delivery;
+mod event_sink;
 mod faults;
+mod floor;
+mod held;
 mod hosts;
-mod life;
-mod link;
-mod owners;
+mod injuries;
 mod patterns;
-pub mod script;
+mod process;
+mod run;
+mod scheduled;
 mod seat;
 mod server_faults;
-mod server_watch;
 mod servers;
 mod session;
-mod stage;
+mod sim_cell;
+mod slow;
+#[cfg(test)]
+mod slowness;
+mod step;
 mod timing;
-mod traps;
-mod watches;
-mod witness;
 mod world;
-mod write_probe;
 
-pub use cell::{Course, Ran, Simulation, simulate};
 pub use chaos::{chaos, smallest};
+pub use event_sink::{EventSink, Writer};
+pub use run::{Ran, Simulation, simulate};
 pub use timing::Timing;
-pub use witness::{By, Phase, Saw, Witness};
+pub use world::BEGIN_NS;

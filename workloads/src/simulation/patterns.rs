@@ -4,8 +4,8 @@ use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
-use super::script::{Request, Step, What, When};
 use crate::scenario::Cell;
+use crate::schedule::{Action, Request, Step, When};
 
 /// So many of a hundred schedules have each of the patterns.
 const PERCENT: u32 = 10;
@@ -41,7 +41,7 @@ fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let each = cands.iter().flat_map(|&cand| (1..2 * LOST_WRITES).step_by(2).map(move |nth| (cand, nth)));
     let lost = each.map(|(cand, nth)| {
         let when = When::Sent { cand, kind, part: "", nth, after_ms };
-        Step { when, what: What::LoseReply }
+        Step { when, action: Action::LoseReply }
     });
     lost.collect()
 }
@@ -60,9 +60,9 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
         let (looks, goes) = if in_turn && round % 2 == 1 { (other, first) } else { (first, other) };
         let asked = When::Sent { cand: looks, kind, part: "", nth: 1, after_ms: Some(at_ms) };
         [
-            Step { when: When::At(at_ms), what: What::Disconnect(looks) },
-            Step { when: asked, what: What::DelayRequest(late_ms) },
-            Step { when: asked, what: What::Resign(goes) },
+            Step { when: When::At(at_ms), action: Action::Disconnect(looks) },
+            Step { when: asked, action: Action::DelayRequest(late_ms) },
+            Step { when: asked, action: Action::Resign(goes) },
         ]
     };
     (0..ROUNDS).flat_map(round).collect()
@@ -72,16 +72,16 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
 fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
     let kind = READS.choose(rng).copied().unwrap_or(Request::Get);
-    let far = cands.iter().map(|&cand| Step { when: When::At(begin_ms), what: What::Slow { cand, by_ms } });
+    let far = cands.iter().map(|&cand| Step { when: When::At(begin_ms), action: Action::Slow { cand, by_ms } });
     let (lost, first, second) = (cands[0], cands[1], cands[2]);
     let at_ms = begin_ms + t_ms / 2;
     let behind_ms = rng.random_range(0..6 * by_ms);
     let asked = When::Sent { cand: first, kind, part: "", nth: 1, after_ms: Some(at_ms) };
     let then = [
-        Step { when: When::At(at_ms), what: What::Crash { cand: lost, for_ms: None } },
-        Step { when: When::At(at_ms), what: What::Disconnect(first) },
-        Step { when: When::At(at_ms + behind_ms), what: What::Disconnect(second) },
-        Step { when: asked, what: What::Expire(lost) },
+        Step { when: When::At(at_ms), action: Action::Crash { cand: lost, for_ms: None } },
+        Step { when: When::At(at_ms), action: Action::Disconnect(first) },
+        Step { when: When::At(at_ms + behind_ms), action: Action::Disconnect(second) },
+        Step { when: asked, action: Action::Expire(lost) },
     ];
     far.chain(then).collect()
 }

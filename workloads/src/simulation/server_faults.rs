@@ -1,22 +1,21 @@
 //! Faults on the servers of a simulated world, with their proofs: what was done, and what the servers say then.
 
 use std::rc::Rc;
+use std::time::Duration;
 
-use super::client::Owner;
+use hustings_record::{Nanos, ServerState};
+
 use super::session::SimSession;
-use super::stage::Stage;
-use super::witness::{By, Saw};
-use super::world::{NOWHERE, sleep_until};
-use super::write_probe::in_time;
+use super::sim_cell::SimCell;
+use super::world::{COORDINATOR, Owner};
 use crate::coordination::Session as _;
-use crate::model::{Micros, Role, Server};
-use crate::plan::{Hit, PlannedFault};
-use crate::scenario::FaultKind;
+use crate::driver::{Injury, Proof, Remedy, ServerRemedy};
+use crate::faults::Restart;
+use crate::model::{Micros, Server};
+use crate::plan::Hit;
 
 /// A server that is there again serves within this.
 const SERVES_MAX_US: Micros = 45_000_000;
-/// Servers that were hit are healed, or given up, within this.
-const BACK_MAX_US: Micros = 60_000_000;
 /// Between two looks at servers that are waited for.
 const LOOK_AGAIN_US: Micros = 20_000;
 /// Writes that servers miss which are to lag behind, and how long they may take.
@@ -29,62 +28,63 @@ fn places(ids: &[u32]) -> Vec<Server> {
     ids.iter().map(|id| *id as Server - 1).collect()
 }
 
-impl Stage {
-    /// What hits all servers waits until the fault before it is healed.
-    pub(super) async fn servers_are_back(&self) {
-        let until = self.world.now() + BACK_MAX_US;
-        while !self.injured_servers.borrow().is_empty() && self.world.now() < until {
-            sleep_until(&self.world, NOWHERE, self.world.now() + LOOK_AGAIN_US).await;
-        }
+impl SimCell {
+    /// Kills servers; those that are to lag behind, if any, before the others.
+    pub(super) async fn kill_servers(&self, hit: &Hit, restart: Option<&Restart>) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.nanos());
+        let behind = restart.map_or(&[][..], |restart| &restart.behind);
+        let left = if behind.is_empty() { None } else { Some(self.leave_behind(behind).await) };
+        places(&hit.servers).into_iter().for_each(|server| world.kill_server(server));
+        let down = |server| world.servers.says(server) == ServerState::Down;
+        let proof = self.servers_are_hit(from, hit, ("are down", down), left);
+        let (servers, gap_ms, empty) = match restart {
+            None => (hit.servers.clone(), 0, false),
+            Some(restart) => (restart.order.clone(), restart.gap_ms, restart.empty),
+        };
+        injury(hit, proof, ServerRemedy::Start { servers, gap: Duration::from_millis(gap_ms), empty })
     }
 
-    /// Does it, and tells the proof. False: nothing is left to heal.
-    pub(super) async fn injure_servers(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) -> bool {
-        let (world, from) = (&self.world, self.world.now());
+    pub(super) fn pause_servers(&self, hit: &Hit) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.nanos());
+        places(&hit.servers).into_iter().for_each(|server| world.pause_server(server));
+        let silent = |server| world.servers.says(server) == ServerState::Silent;
+        let proof = self.servers_are_hit(from, hit, ("are silent", silent), None);
+        injury(hit, proof, ServerRemedy::Resume(hit.servers.clone()))
+    }
+
+    pub(super) fn part_servers(&self, hit: &Hit) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.nanos());
         let servers = places(&hit.servers);
-        let mut evidence = Vec::new();
-        match planned.kind {
-            FaultKind::ServerPause => servers.iter().for_each(|server| world.pause_server(*server)),
-            FaultKind::ServerPartition => world.part_servers(&servers, true),
-            _ => {
-                let behind = planned.restart.as_ref().map_or(&[][..], |restart| &restart.behind);
-                if !behind.is_empty() {
-                    evidence.push(self.leave_behind(behind).await);
-                }
-                servers.iter().for_each(|server| world.kill_server(*server));
-            }
-        }
-        let done = |server: &Server| match planned.kind {
-            FaultKind::ServerPause => world.says(*server).is_none(),
-            FaultKind::ServerPartition => {
-                let mut others = (0..world.servers.borrow().len()).filter(|other| !servers.contains(other));
-                others.all(|other| world.are_parted(*server, other))
-            }
-            _ => world.says(*server) == Some(Role::Down),
+        world.part_servers(&servers, true);
+        let parted = |server| {
+            let mut others = (0..world.servers.count()).filter(|other| !servers.contains(other));
+            others.all(|other| world.servers.are_parted(server, other))
         };
-        let verified = !servers.is_empty() && servers.iter().all(done) && evidence.iter().all(Result::is_ok);
-        let now = match planned.kind {
-            FaultKind::ServerPause => "are silent",
-            FaultKind::ServerPartition => "are parted from the others",
-            _ => "are down",
-        };
-        let mut seen: Vec<String> = evidence.into_iter().map(|seen| seen.unwrap_or_else(|trouble| trouble)).collect();
-        seen.push(format!(
-            "servers {:?} {}{now}",
-            hit.servers,
-            if verified { "" } else { "NOT as it should be: not all " }
-        ));
-        let (id, to, evidence) = (planned.id, world.now(), seen.join("; "));
-        let receipt = Saw::Receipt { id, healed: false, from, to, verified, evidence, touches: Vec::new() };
-        world.saw(By::Coordinator, receipt);
-        !servers.is_empty()
+        let proof = self.servers_are_hit(from, hit, ("are parted from the others", parted), None);
+        injury(hit, proof, ServerRemedy::Rejoin(hit.servers.clone()))
+    }
+
+    /// The proof: what each of the servers must be now, and what was seen before.
+    fn servers_are_hit(
+        &self,
+        from: Nanos,
+        hit: &Hit,
+        (now, done): (&str, impl FnMut(Server) -> bool),
+        before: Option<Result<String, String>>,
+    ) -> Proof {
+        let fine = before.as_ref().is_none_or(Result::is_ok);
+        let verified = !hit.servers.is_empty() && places(&hit.servers).into_iter().all(done) && fine;
+        let mut seen: Vec<String> = before.map(|seen| seen.unwrap_or_else(|trouble| trouble)).into_iter().collect();
+        let judgement = if verified { "" } else { "NOT as it should be: not all " };
+        seen.push(format!("servers {:?} {judgement}{now}", hit.servers));
+        Proof { from, to: self.world.clock.nanos(), verified, evidence: seen.join("; "), touches: Vec::new() }
     }
 
     /// Kills some servers and has the others go on without them for some writes. Gives what was seen, or what went wrong.
     async fn leave_behind(&self, behind: &[u32]) -> Result<String, String> {
         let world = &self.world;
         places(behind).iter().for_each(|server| world.kill_server(*server));
-        let others: Vec<u32> = (1..=self.cell.servers).filter(|server| !behind.contains(server)).collect();
+        let others: Vec<u32> = (1..=self.state.cell.servers).filter(|server| !behind.contains(server)).collect();
         if !self.all_serve(&others).await {
             return Err(format!("without {behind:?} the other servers did not serve"));
         }
@@ -96,7 +96,7 @@ impl Stage {
             }
             Ok(())
         };
-        match in_time(world, WRITES_MAX_US, writes).await {
+        match world.clock.in_time(WRITES_MAX_US, writes).await {
             Some(Ok(())) => Ok(format!("{WRITES_BEHIND} writes were acknowledged without {behind:?}")),
             Some(Err::<_, String>(error)) => Err(format!("the writes without {behind:?} failed: {error}")),
             None => Err(format!("the writes without {behind:?} took too long")),
@@ -105,52 +105,53 @@ impl Stage {
 
     /// Waits until all these servers serve. False: not all do when the time is over.
     async fn all_serve(&self, ids: &[u32]) -> bool {
-        let (world, until) = (&self.world, self.world.now() + SERVES_MAX_US);
-        let serve = || places(ids).into_iter().all(|server| world.serves(server));
-        while !serve() && world.now() < until {
-            sleep_until(world, NOWHERE, world.now() + LOOK_AGAIN_US).await;
+        let (world, until) = (&self.world, self.world.clock.now() + SERVES_MAX_US);
+        let serve = || places(ids).into_iter().all(|server| world.servers.serves(server));
+        while !serve() && world.clock.now() < until {
+            world.clock.sleep_until(COORDINATOR, world.clock.now() + LOOK_AGAIN_US).await;
         }
         serve()
     }
 
-    /// Undoes it, and tells the proof once the servers serve again.
-    pub(super) async fn heal_servers(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) {
-        let (world, from) = (&self.world, self.world.now());
-        let servers = places(&hit.servers);
-        let done = match planned.kind {
-            FaultKind::ServerPause => {
-                servers.iter().for_each(|server| world.resume_server(*server));
-                "continued".to_owned()
+    /// Undoes it; the proof is there once the servers serve again.
+    pub(super) async fn mend_servers(self: &Rc<Self>, remedy: &ServerRemedy) -> Proof {
+        let (world, from) = (&self.world, self.world.clock.nanos());
+        let (ids, done) = match remedy {
+            ServerRemedy::Resume(ids) => {
+                places(ids).into_iter().for_each(|server| world.resume_server(server));
+                (ids, "continued".to_owned())
             }
-            FaultKind::ServerPartition => {
-                world.part_servers(&servers, false);
-                "joined to the others".to_owned()
+            ServerRemedy::Rejoin(ids) => {
+                world.part_servers(&places(ids), false);
+                (ids, "joined to the others".to_owned())
             }
-            FaultKind::ServerRestartAll => self.start_in_order(planned).await,
-            _ => {
-                servers.iter().for_each(|server| world.start_server(*server));
-                "started".to_owned()
+            ServerRemedy::Start { servers, gap, empty } => {
+                self.start_in_order(servers, *gap, *empty).await;
+                (servers, format!("started in the order {servers:?}"))
             }
         };
-        let to = world.now();
-        let verified = self.all_serve(&hit.servers).await;
+        let to = world.clock.nanos();
+        let verified = self.all_serve(ids).await;
         let now = if verified { "they serve again" } else { "NOT as it should be: not all of them serve" };
-        let evidence = format!("servers {:?} {done}; {now}", hit.servers);
-        let receipt = Saw::Receipt { id: planned.id, healed: true, from, to, verified, evidence, touches: Vec::new() };
-        world.saw(By::Coordinator, receipt);
+        let evidence = format!("servers {ids:?} {done}; {now}");
+        Proof { from, to, verified, evidence, touches: Vec::new() }
     }
 
-    async fn start_in_order(self: &Rc<Self>, planned: &PlannedFault) -> String {
-        let Some(restart) = &planned.restart else { return "NOT started: in no order".to_owned() };
-        for (place, server) in places(&restart.order).into_iter().enumerate() {
+    async fn start_in_order(self: &Rc<Self>, ids: &[u32], gap: Duration, empty: bool) {
+        for (place, server) in places(ids).into_iter().enumerate() {
             if place > 0 {
-                sleep_until(&self.world, NOWHERE, self.world.now() + restart.gap_ms * 1_000).await;
+                self.world.clock.sleep_until(COORDINATOR, self.world.clock.now() + gap.as_micros() as Micros).await;
             }
-            if restart.empty {
-                self.world.ensemble.borrow_mut().wipe(server);
+            if empty {
+                self.world.servers.ensemble.borrow_mut().wipe(server);
             }
             self.world.start_server(server);
         }
-        format!("started in the order {:?}", restart.order)
     }
+}
+
+/// What is left to heal, if there was anybody to hit.
+fn injury(hit: &Hit, proof: Proof, remedy: ServerRemedy) -> Injury {
+    let remedy = if hit.servers.is_empty() { Remedy::None } else { Remedy::Servers(remedy) };
+    Injury { proof, remedy }
 }

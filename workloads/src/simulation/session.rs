@@ -5,9 +5,8 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use super::client::{Answer, AnswerSlot, Owner};
-use super::watches::{On, Told, WatchSlot};
-use super::world::{ClientId, World, sleep_until};
+use super::clients::refusal;
+use super::world::{Answer, AnswerSlot, ClientId, On, Owner, Told, WatchSlot, World};
 use crate::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -28,7 +27,7 @@ impl Drop for Handle {
 /// A session of a simulated client. Clones share it, each with a count of its own.
 pub(super) struct SimSession {
     handle: Rc<Handle>,
-    requests: Rc<Cell<u32>>,
+    requests: Cell<u64>,
 }
 
 impl SimSession {
@@ -39,7 +38,7 @@ impl SimSession {
 
     /// The session of a client, once it has one.
     pub(super) async fn of(world: &Rc<World>, client: ClientId) -> Option<Self> {
-        let session = Self { handle: Rc::new(Handle { world: world.clone(), client }), requests: Rc::default() };
+        let session = Self { handle: Rc::new(Handle { world: world.clone(), client }), requests: Cell::default() };
         let ready = poll_fn(|cx| {
             let state = world.clients.borrow()[client as usize].state;
             if matches!(state, SessionState::Ended(_)) {
@@ -55,12 +54,7 @@ impl SimSession {
     }
 
     pub(super) fn share(&self) -> Self {
-        Self { handle: self.handle.clone(), requests: Rc::default() }
-    }
-
-    /// Requests sent by this user of the session so far.
-    pub(super) fn counter(&self) -> Rc<Cell<u32>> {
-        self.requests.clone()
+        Self { handle: self.handle.clone(), requests: Cell::default() }
     }
 
     pub(super) fn client(&self) -> ClientId {
@@ -76,7 +70,7 @@ impl SimSession {
             return true;
         }
         let host = world.clients.borrow()[client as usize].host;
-        let mut sleeping = std::pin::pin!(sleep_until(&world, host, world.now() + at_most_us));
+        let mut sleeping = std::pin::pin!(world.clock.sleep_until(host, world.clock.now() + at_most_us));
         poll_fn(|cx| {
             if matches!(world.clients.borrow()[client as usize].state, SessionState::Ended(_)) {
                 return Poll::Ready(true);
@@ -88,7 +82,7 @@ impl SimSession {
     }
 
     async fn ask(&self, request: Request) -> Result<Response, OpError> {
-        self.requests.set(self.requests.get().wrapping_add(1));
+        self.requests.set(self.requests.get() + 1);
         let slot: AnswerSlot = Rc::new(RefCell::new(Answer::default()));
         self.handle.world.send(self.handle.client, request, slot.clone());
         poll_fn(|cx| {
@@ -127,6 +121,10 @@ impl Session for SimSession {
         let (world, client) = (self.handle.world.clone(), self.handle.client);
         let seen = world.clients.borrow()[client as usize].changes;
         SimStates { world, client, seen, over: false }
+    }
+
+    fn requests(&self) -> u64 {
+        self.requests.get()
     }
 
     async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {
@@ -300,16 +298,6 @@ fn data(answer: Response) -> Result<(Vec<u8>, Stat), OpError> {
     match answer {
         Response::Data { data, stat: known } => Ok((data, stat(&known))),
         other => Err(odd(&other)),
-    }
-}
-
-pub(super) fn refusal(code: Code) -> Refusal {
-    match code {
-        Code::NoNode => Refusal::NoNode,
-        Code::NodeExists => Refusal::NodeExists,
-        Code::BadVersion => Refusal::BadVersion,
-        Code::NotEmpty => Refusal::NotEmpty,
-        other => Refusal::Other(other.to_string()),
     }
 }
 

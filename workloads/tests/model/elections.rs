@@ -1,6 +1,6 @@
 //! Who leads, what a minority does, and what survives.
 
-use hustings_workloads::model::Role::{Down, Following, Leading, Looking, Standalone};
+use hustings_record::ServerState::{Down, Following, Leading, NotServing as Looking, Standalone};
 use hustings_workloads::model::{Connect, Life, Options, Server};
 
 use super::support::{Bench, Client, Heard, MS, create, exists, made, options};
@@ -61,7 +61,7 @@ fn a_single_server_serves_at_once_and_keeps_its_data() {
     bench.create(client, "/p").unwrap();
     assert_eq!(bench.ensemble.last_zxid(0), 3, "it has no epochs");
     bench.ensemble.kill(bench.now, 0);
-    assert_eq!(bench.ensemble.role(0), Down);
+    assert_eq!(bench.ensemble.state(0), Down);
     bench.settle();
     assert_eq!(bench.take(client.conn), [], "without a word");
     run_for(&mut bench, 10_000 * MS);
@@ -102,7 +102,7 @@ fn what_was_committed_outlives_its_leader() {
     bench.committed.clear();
     bench.collect();
     for follower in [0, 1] {
-        assert_eq!(bench.ensemble.role(follower), Looking, "a killed leader is missed at once");
+        assert_eq!(bench.ensemble.state(follower), Looking, "a killed leader is missed at once");
         assert_eq!(bench.take(clients[follower].conn), [Heard::Close]);
     }
     run_for(&mut bench, ELECTION);
@@ -111,7 +111,7 @@ fn what_was_committed_outlives_its_leader() {
     assert!(bench.exists(0, "/a") && bench.exists(1, "/a"), "although neither was told to apply it");
     bench.ensemble.start(bench.now, 2);
     run_for(&mut bench, ELECTION);
-    assert_eq!((bench.leader(), bench.ensemble.role(2)), (1, Following));
+    assert_eq!((bench.leader(), bench.ensemble.state(2)), (1, Following));
 }
 
 #[test]
@@ -133,17 +133,17 @@ fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
     bench.send(clients[2], create("/lost", Life::Persistent));
     bench.send(clients[0], create("/lost-too", Life::Persistent));
     run_for(&mut bench, SYNC_LIMIT - 1);
-    assert_eq!((bench.leader(), bench.ensemble.role(0)), (2, Following), "nobody has noticed");
+    assert_eq!((bench.leader(), bench.ensemble.state(0)), (2, Following), "nobody has noticed");
     assert!(bench.take(clients[2].conn).is_empty() && bench.take(clients[0].conn).is_empty());
     run_for(&mut bench, 1);
-    assert_eq!([0, 1, 2].map(|server| bench.ensemble.role(server)), [Looking; 3]);
+    assert_eq!([0, 1, 2].map(|server| bench.ensemble.state(server)), [Looking; 3]);
     for client in &clients {
         assert_eq!(bench.take(client.conn), [Heard::Close]);
     }
     run_for(&mut bench, ELECTION);
     assert_eq!(bench.leader(), 1);
     run_for(&mut bench, 10 * ELECTION);
-    assert_eq!(bench.ensemble.role(2), Looking, "alone it serves nobody");
+    assert_eq!(bench.ensemble.state(2), Looking, "alone it serves nobody");
     let conn = bench.ask(2, Connect { timeout_ms: 1_000, ..Connect::default() });
     bench.settle();
     assert_eq!(bench.take(conn), [Heard::Close]);
@@ -151,7 +151,7 @@ fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
     bench.create(client, "/new").unwrap();
     join_all(&mut bench);
     run_for(&mut bench, ELECTION);
-    assert_eq!(bench.ensemble.role(2), Following);
+    assert_eq!(bench.ensemble.state(2), Following);
     assert!(bench.exists(2, "/new"));
     assert!((0..3).all(|server| !bench.exists(server, "/lost") && !bench.exists(server, "/lost-too")));
 }
@@ -192,15 +192,15 @@ fn a_parted_follower_closes_and_comes_back_with_everything() {
     let (mut bench, clients) = with_clients(3);
     part_from_all(&mut bench, 0);
     run_for(&mut bench, SYNC_LIMIT);
-    assert_eq!([0, 1, 2].map(|server| bench.ensemble.role(server)), [Looking, Following, Leading]);
+    assert_eq!([0, 1, 2].map(|server| bench.ensemble.state(server)), [Looking, Following, Leading]);
     assert_eq!(bench.take(clients[0].conn), [Heard::Close]);
     bench.create(clients[1], "/a").expect("the majority goes on");
     bench.ensemble.join(bench.now, 0, 1);
     run_for(&mut bench, 2 * ELECTION);
-    assert_eq!(bench.ensemble.role(0), Looking, "it does not reach the leader");
+    assert_eq!(bench.ensemble.state(0), Looking, "it does not reach the leader");
     bench.ensemble.join(bench.now, 0, 2);
     run_for(&mut bench, ELECTION);
-    assert_eq!(bench.ensemble.role(0), Following);
+    assert_eq!(bench.ensemble.state(0), Following);
     assert!(bench.exists(0, "/a"));
 }
 
@@ -210,10 +210,10 @@ fn a_leader_without_followers_steps_down_and_returns_with_one() {
     bench.ensemble.kill(bench.now, 0);
     bench.create(clients[1], "/a").expect("two of three");
     bench.ensemble.kill(bench.now, 1);
-    assert_eq!(bench.ensemble.role(2), Looking);
+    assert_eq!(bench.ensemble.state(2), Looking);
     bench.ensemble.start(bench.now, 0);
     run_for(&mut bench, ELECTION);
-    assert_eq!((bench.leader(), bench.ensemble.role(0)), (2, Following));
+    assert_eq!((bench.leader(), bench.ensemble.state(0)), (2, Following));
     assert!(bench.exists(0, "/a"));
 }
 
@@ -224,16 +224,16 @@ fn a_paused_leader_is_replaced_and_learns_of_it_when_it_wakes() {
     run_for(&mut bench, SYNC_LIMIT - 1);
     assert_eq!(bench.leader(), 2);
     run_for(&mut bench, 1 + ELECTION);
-    assert_eq!((bench.leader(), bench.ensemble.role(2)), (1, Leading), "it still believes that it leads");
+    assert_eq!((bench.leader(), bench.ensemble.state(2)), (1, Leading), "it still believes that it leads");
     let client = bench.reconnect(clients[2], 1);
     bench.create(client, "/a").unwrap();
     assert_eq!(bench.take(clients[2].conn), []);
     bench.ensemble.resume(bench.now, 2);
     bench.settle();
-    assert_eq!(bench.ensemble.role(2), Looking);
+    assert_eq!(bench.ensemble.state(2), Looking);
     assert_eq!(bench.take(clients[2].conn), [Heard::Close]);
     run_for(&mut bench, ELECTION);
-    assert_eq!(bench.ensemble.role(2), Following);
+    assert_eq!(bench.ensemble.state(2), Following);
     assert!(bench.exists(2, "/a"));
 }
 
@@ -243,10 +243,10 @@ fn a_paused_follower_is_given_up_and_learns_of_it_when_it_wakes() {
     bench.ensemble.pause(bench.now, 0);
     bench.create(clients[1], "/a").unwrap();
     run_for(&mut bench, 4 * SYNC_LIMIT);
-    assert_eq!(bench.ensemble.role(0), Following, "it cannot know");
+    assert_eq!(bench.ensemble.state(0), Following, "it cannot know");
     bench.ensemble.resume(bench.now, 0);
     bench.settle();
-    assert_eq!(bench.ensemble.role(0), Looking);
+    assert_eq!(bench.ensemble.state(0), Looking);
     run_for(&mut bench, ELECTION);
     assert!(bench.exists(0, "/a"));
     // A short one is not even noticed.
@@ -256,7 +256,7 @@ fn a_paused_follower_is_given_up_and_learns_of_it_when_it_wakes() {
     assert!(!bench.exists(0, "/b"));
     bench.ensemble.resume(bench.now, 0);
     bench.settle();
-    assert_eq!(bench.ensemble.role(0), Following);
+    assert_eq!(bench.ensemble.state(0), Following);
     assert!(bench.exists(0, "/b"));
 }
 
@@ -301,7 +301,7 @@ fn a_wiped_server_gets_all_data_from_the_leader() {
     bench.ensemble.wipe(0);
     bench.ensemble.start(bench.now, 0);
     run_for(&mut bench, ELECTION);
-    assert_eq!(bench.ensemble.role(0), Following);
+    assert_eq!(bench.ensemble.state(0), Following);
     assert!(bench.ensemble.znodes(0).eq(bench.ensemble.znodes(2)), "more than the log has kept");
 }
 
@@ -321,7 +321,7 @@ fn when_a_majority_is_wiped_the_rest_takes_what_the_new_leader_has() {
     bench.create(client, "/new").unwrap();
     bench.ensemble.start(bench.now, 2);
     run_for(&mut bench, ELECTION);
-    assert_eq!(bench.ensemble.role(2), Following);
+    assert_eq!(bench.ensemble.state(2), Following);
     assert!((0..3).all(|server| bench.exists(server, "/new") && !bench.exists(server, "/old")));
     assert!(bench.ensemble.last_zxid(2) > 2 << 32, "no zxid is given twice");
 }
@@ -336,5 +336,5 @@ fn of_five_any_three_that_hear_each_other_serve() {
     }
     run_for(&mut bench, SYNC_LIMIT + ELECTION);
     assert_eq!(bench.leader(), 3);
-    assert_eq!((0..5).map(|server| bench.ensemble.role(server)).filter(|role| *role == Following).count(), 4);
+    assert_eq!((0..5).map(|server| bench.ensemble.state(server)).filter(|role| *role == Following).count(), 4);
 }

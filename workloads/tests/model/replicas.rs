@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Connect, Ensemble, Kind, Life, Micros, Options, Output, Request, Response, Role, Server, SessionId, Step,
-    Ticket, Zxid,
+    Acl, Connect, Ensemble, Kind, Life, Micros, Options, Output, Request, Response, Server, SessionId, Step, Ticket,
+    Zxid,
 };
 use proptest::prelude::*;
 
@@ -263,7 +264,7 @@ impl World {
                 self.committed.push(*zxid);
                 self.committed.sort_unstable();
             }
-            Output::Role { .. } | Output::Changed { .. } => {}
+            Output::State { .. } | Output::Changed { .. } => {}
         }
     }
 
@@ -290,7 +291,7 @@ fn check(doings: &[Do]) -> Vec<Output> {
     let mut world = World::new();
     for doing in doings {
         world.act(doing.clone());
-        let leading = (0..SERVERS).filter(|server| world.ensemble.role(*server) == Role::Leading);
+        let leading = (0..SERVERS).filter(|server| world.ensemble.state(*server) == ServerState::Leading);
         assert!(leading.count() <= 2, "one that leads, and one that does not know");
     }
     world.end();

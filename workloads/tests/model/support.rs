@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hustings_record::ServerState;
 use hustings_workloads::model::{
     Acl, Code, Conn, Connect, Connected, Ensemble, Event, EventKind, Kind, Life, Micros, Options, Output, Request,
-    Response, Role, Server, SessionId, Ticket, Zxid, settle,
+    Response, Server, SessionId, Ticket, Zxid, settle,
 };
 
 pub(crate) const MS: Micros = 1_000;
@@ -25,7 +26,7 @@ pub(crate) struct Bench {
     next_conn: Conn,
     next_xid: i32,
     pub(crate) heard: BTreeMap<Conn, Vec<Heard>>,
-    pub(crate) roles: Vec<(Server, Role)>,
+    pub(crate) roles: Vec<(Server, ServerState)>,
     /// Tickets that wait for `order`.
     pub(crate) tickets: Vec<(Server, Ticket)>,
     pub(crate) committed: Vec<Zxid>,
@@ -111,7 +112,9 @@ impl Bench {
     }
 
     pub(crate) fn follower(&self) -> Server {
-        (0..self.ensemble.servers()).find(|s| self.ensemble.role(*s) == Role::Following).expect("somebody follows")
+        (0..self.ensemble.servers())
+            .find(|s| self.ensemble.state(*s) == ServerState::Following)
+            .expect("somebody follows")
     }
 
     pub(crate) fn ask(&mut self, server: Server, ask: Connect) -> Conn {
@@ -190,14 +193,14 @@ impl Bench {
     }
 }
 
-fn note(heard: &mut BTreeMap<Conn, Vec<Heard>>, roles: &mut Vec<(Server, Role)>, output: Output) {
+fn note(heard: &mut BTreeMap<Conn, Vec<Heard>>, roles: &mut Vec<(Server, ServerState)>, output: Output) {
     let mut add = |conn, what| heard.entry(conn).or_default().push(what);
     match output {
         Output::Connected { conn, answer, .. } => add(conn, Heard::Connected(answer)),
         Output::Reply { conn, xid, zxid, result, .. } => add(conn, Heard::Reply(xid, zxid, result)),
         Output::Event { conn, event: Event { kind, path, .. }, .. } => add(conn, Heard::Event(kind, path)),
         Output::Close { conn, .. } => add(conn, Heard::Close),
-        Output::Role { server, role } => roles.push((server, role)),
+        Output::State { server, state: role } => roles.push((server, role)),
         Output::Forward { .. } | Output::Committed { .. } => panic!("these are carried"),
         Output::Changed { .. } => panic!("nobody asked for it"),
     }

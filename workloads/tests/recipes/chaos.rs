@@ -1,10 +1,12 @@
 //! Any schedule of faults: never two beliefs, no orphans, and one leader once it is over.
 
-use hustings_workloads::booth::Order;
-use hustings_workloads::recipes::{RecipeKind, StepDown};
+use hustings_record::StepDown;
+use hustings_workloads::host::Order;
+use hustings_workloads::recipes::RecipeKind;
 use proptest::prelude::*;
 
-use crate::support::{Bench, Kind, election};
+use hustings_workloads::schedule::Request;
+use hustings_workloads::simulation::bench::{Bench, election};
 
 const CANDIDATES: usize = 4;
 
@@ -17,8 +19,7 @@ enum Blow {
     Back(usize),
     DropReply(usize, usize),
     DeleteFromOutside(usize),
-    HoldEvents,
-    ReleaseEvents,
+    HoldAnswers(usize),
     Wait(u64),
 }
 
@@ -31,44 +32,36 @@ fn blows() -> impl Strategy<Value = Vec<Blow>> {
         who.clone().prop_map(Blow::Resign),
         who.clone().prop_map(Blow::Back),
         (who.clone(), 0..KINDS.len()).prop_map(|(who, kind)| Blow::DropReply(who, kind)),
-        who.prop_map(Blow::DeleteFromOutside),
-        Just(Blow::HoldEvents),
-        Just(Blow::ReleaseEvents),
+        who.clone().prop_map(Blow::DeleteFromOutside),
+        who.prop_map(Blow::HoldAnswers),
         (1..800_u64).prop_map(Blow::Wait),
     ];
     prop::collection::vec(blow, 1..60)
 }
 
-const KINDS: [Kind; 8] =
-    [Kind::Create, Kind::Delete, Kind::Children, Kind::Exists, Kind::GetAndWatch, Kind::Get, Kind::Set, Kind::Sync];
+const KINDS: [Request; 7] =
+    [Request::Create, Request::Delete, Request::Children, Request::Exists, Request::Get, Request::Set, Request::Sync];
 
 fn strike(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recipes::Election) {
     match blow {
-        Blow::Disconnect(i) => bench.ensemble.disconnect(bench.session(i)),
-        Blow::Reconnect(i) => bench.ensemble.reconnect(bench.session(i)),
+        Blow::Disconnect(i) => bench.disconnect(i),
+        Blow::Reconnect(i) => bench.reconnect(i),
         // An ensemble ends only sessions that it does not hear from, and their clients see that first.
         Blow::Expire(i) => {
-            bench.ensemble.disconnect(bench.session(i));
+            bench.disconnect(i);
             bench.run();
-            bench.ensemble.expire(bench.session(i));
+            bench.expire(i);
         }
         Blow::Resign(i) => bench.order(i, Order::Resign),
-        Blow::Back(i) if bench.departure(i).is_some() => {
-            // The host closes the session of one who has departed.
-            bench.ensemble.expire(bench.session(i));
-            bench.reenter(i, election);
-        }
+        Blow::Back(i) if bench.departure(i).is_some() => bench.reenter(i, election),
         Blow::Back(_) => {}
-        Blow::DropReply(i, kind) => bench.ensemble.drop_reply(bench.session(i), KINDS[kind], ""),
-        // From outside, and so without a warning: only followers, whose belief is not at stake.
-        Blow::DeleteFromOutside(i) if !bench.believers().contains(&i) => {
-            for path in bench.ensemble.owned_by(bench.session(i)) {
-                bench.ensemble.remove(&path);
-            }
+        Blow::DropReply(i, kind) => bench.drop_reply(i, KINDS[kind], ""),
+        // From outside, and so without a warning: only followers of somebody, whose belief is not at stake.
+        Blow::DeleteFromOutside(i) if bench.believers().iter().any(|leader| *leader != i) => {
+            bench.owned(i).iter().for_each(|path| bench.remove(path));
         }
         Blow::DeleteFromOutside(_) => {}
-        Blow::HoldEvents => bench.ensemble.hold_events(),
-        Blow::ReleaseEvents => bench.ensemble.release_events(),
+        Blow::HoldAnswers(i) => bench.hold_answers(i),
         Blow::Wait(ms) => bench.advance_ms(ms),
     }
     bench.run();
@@ -86,12 +79,11 @@ proptest! {
             strike(&mut bench, blow, &election);
             prop_assert!(bench.believers_max() <= 1, "{recipe}: two lead after {blow:?}");
         }
-        bench.ensemble.release_events();
-        bench.ensemble.clear_hooks();
+        bench.clear_hooks();
         bench.clear_orders();
         for round in 0..3 {
             for i in 0..CANDIDATES {
-                bench.ensemble.reconnect(bench.session(i));
+                bench.reconnect(i);
                 bench.advance_ms(2_000);
                 if round < 2 {
                     strike(&mut bench, Blow::Back(i), &election);
@@ -100,8 +92,8 @@ proptest! {
         }
         prop_assert_eq!(bench.believers().len(), 1, "{} has no leader", recipe);
         prop_assert_eq!(bench.believers_max(), 1);
-        let standing = bench.ensemble.paths("/election/g0").len();
+        let standing = bench.paths("/election/g0").len();
         let most = if recipe.is_lock() { 2 } else { CANDIDATES };
-        prop_assert!(standing <= most, "{}: {:?}", recipe, bench.ensemble.paths("/election/g0"));
+        prop_assert!(standing <= most, "{}: {:?}", recipe, bench.paths("/election/g0"));
     }
 }

@@ -1,11 +1,11 @@
 //! The end of an election, its beginning, and questions about it from outside.
 
-use futures::executor::block_on;
-use hustings_workloads::booth::{Departure, RevokeReason};
-use hustings_workloads::recipes::election::{delete_election, leader};
-use hustings_workloads::recipes::{Election, RecipeKind, StepDown};
+use hustings_record::{Event, StepDown};
+use hustings_workloads::host::{Departure, RevokeReason};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::{Election, RecipeKind};
 
-use crate::support::{Bench, Entry, election};
+use hustings_workloads::simulation::bench::{Bench, Entry, PATH, election};
 
 const SOUND: [RecipeKind; 4] =
     [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
@@ -15,18 +15,17 @@ fn all_told(bench: &Bench, n: usize, recipe: RecipeKind) {
         assert_eq!(bench.departure(i), Some(Departure::ElectionDeleted), "{recipe}: {i}");
     }
     assert!(bench.believers().is_empty(), "{recipe}");
-    assert!(!bench.ensemble.has("/election/g0"), "{recipe}: it stays deleted");
+    assert!(!bench.has("/election/g0"), "{recipe}: it stays deleted");
 }
 
 #[test]
 fn when_the_election_is_deleted_everybody_is_told_and_ends() {
     for recipe in SOUND {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnExpiry));
-        let outsider = bench.outsider();
-        block_on(delete_election(&outsider, "/election/g0")).unwrap();
+        bench.delete_election(PATH).unwrap();
         bench.advance_ms(2_000);
         all_told(&bench, 5, recipe);
-        let deposed = |e: &Entry| matches!(e, Entry::Revoke { reason: RevokeReason::Deposed, .. });
+        let deposed = |e: &Entry| matches!(e, Entry::Said(Event::Revoke { reason: RevokeReason::Deposed, .. }));
         assert_eq!(bench.count(0, deposed), 1, "{recipe}");
     }
 }
@@ -35,7 +34,7 @@ fn when_the_election_is_deleted_everybody_is_told_and_ends() {
 fn a_recursive_delete_from_outside_ends_it_too() {
     for recipe in SOUND {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnDisconnect));
-        bench.ensemble.remove_all("/election/g0");
+        bench.remove_all("/election/g0");
         bench.advance_ms(2_000);
         all_told(&bench, 5, recipe);
     }
@@ -46,12 +45,13 @@ fn an_election_deleted_while_all_are_away_is_noticed_when_they_come_back() {
     for recipe in SOUND {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
         for i in 0..3 {
-            bench.ensemble.disconnect(bench.session(i));
+            bench.disconnect(i);
         }
         bench.run();
-        bench.ensemble.remove_all("/election/g0");
+        bench.remove_all("/election/g0");
+        bench.run();
         for i in 0..3 {
-            bench.ensemble.reconnect(bench.session(i));
+            bench.reconnect(i);
         }
         bench.advance_ms(2_000);
         all_told(&bench, 3, recipe);
@@ -61,8 +61,7 @@ fn an_election_deleted_while_all_are_away_is_noticed_when_they_come_back() {
 #[test]
 fn deleting_a_missing_election_is_no_error() {
     let mut bench = Bench::new();
-    let outsider = bench.outsider();
-    assert_eq!(block_on(delete_election(&outsider, "/election/none")), Ok(()));
+    assert_eq!(bench.delete_election("/election/none"), Ok(()));
 }
 
 #[test]
@@ -75,11 +74,10 @@ fn a_thousand_candidates_that_come_while_the_election_is_deleted_all_end_and_the
             bench.enter(&late);
         }
         bench.run();
-        let outsider = bench.outsider();
         for i in 0..500 {
             bench.enter(&late);
             if i == 250 {
-                block_on(delete_election(&outsider, "/election/g0")).unwrap();
+                bench.delete_election(PATH).unwrap();
             }
         }
         bench.advance_ms(5_000);
@@ -90,30 +88,29 @@ fn a_thousand_candidates_that_come_while_the_election_is_deleted_all_end_and_the
 #[test]
 fn an_election_that_is_missing_at_first_is_created_or_not_as_told() {
     for recipe in SOUND {
-        let mut bench = Bench::bare();
+        let mut bench = Bench::bare(Bugs::default());
         let told_not_to = Election { create_missing: false, ..election(recipe, StepDown::OnDisconnect) };
         bench.enter(&told_not_to);
         bench.run();
         assert_eq!(bench.departure(0), Some(Departure::ElectionDeleted), "{recipe}");
-        let mut bench = Bench::bare();
+        let mut bench = Bench::bare(Bugs::default());
         bench.enter(&election(recipe, StepDown::OnDisconnect));
         bench.run();
         assert_eq!(bench.believers(), [0], "{recipe}");
-        assert!(bench.ensemble.has("/election/g0"));
+        assert!(bench.has("/election/g0"));
     }
 }
 
 #[test]
 fn anybody_may_ask_who_leads() {
     for recipe in SOUND {
-        let mut bench = Bench::bare();
-        let outsider = bench.outsider();
-        assert_eq!(block_on(leader(&outsider, "/election/g0", recipe)), Ok(None));
+        let mut bench = Bench::bare(Bugs::default());
+        assert_eq!(bench.leader(recipe), Ok(None));
         for _ in 0..3 {
             bench.enter(&election(recipe, StepDown::OnDisconnect));
             bench.run();
         }
-        let lead = block_on(leader(&outsider, "/election/g0", recipe)).unwrap().unwrap();
+        let lead = bench.leader(recipe).unwrap().unwrap();
         assert_eq!((lead.session, lead.who), (bench.session(0), Some((0, 0))), "{recipe}");
     }
 }

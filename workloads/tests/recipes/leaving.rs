@@ -1,9 +1,11 @@
 //! Leaving by order, in good and in bad weather.
 
-use hustings_workloads::booth::{Departure, Order};
-use hustings_workloads::recipes::{RecipeKind, StepDown};
+use hustings_record::{Event, StepDown};
+use hustings_workloads::host::{Departure, Order};
+use hustings_workloads::recipes::RecipeKind;
 
-use crate::support::{Bench, Entry, Kind, election};
+use hustings_workloads::schedule::Request;
+use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
 const SOUND: [RecipeKind; 4] =
     [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
@@ -14,12 +16,12 @@ fn a_leader_that_resigns_leaves_nothing_and_says_when_its_znode_went() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
-        let Some(Departure::Resigned { left: Some((sent, answered)) }) = bench.departure(0) else {
+        let Some(Departure::Resigned { delete: Some((sent, answered)) }) = bench.departure(0) else {
             panic!("{recipe}: {:?}", bench.departure(0))
         };
         assert!(sent < answered);
-        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
-        assert_eq!(bench.ensemble.watches(), 0, "{recipe}");
+        assert!(bench.paths("/election/g0").is_empty(), "{recipe}");
+        assert_eq!(bench.watches(), 0, "{recipe}");
     }
 }
 
@@ -29,7 +31,7 @@ fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
-        assert_eq!(bench.count(0, |e| matches!(e, Entry::Notified { .. })), 1, "{recipe}");
+        assert_eq!(bench.count(0, |e| matches!(e, Entry::Said(Event::Notified { .. }))), 1, "{recipe}");
     }
 }
 
@@ -37,17 +39,17 @@ fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
 fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
     for recipe in SOUND {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
-        let id = bench.session(0);
-        let own = bench.ensemble.owned_by(id).remove(0);
-        bench.ensemble.before(id, Kind::Delete, &own, move |ensemble| ensemble.disconnect(id));
+        let id = 0;
+        let own = bench.owned(id).remove(0);
+        bench.before(id, Request::Delete, &own, move |ground| ground.disconnect(id));
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
-        assert!(bench.ensemble.has(&own), "{recipe}");
-        bench.ensemble.reconnect(id);
+        assert!(bench.has(&own), "{recipe}");
+        bench.reconnect(id);
         bench.advance_ms(500);
-        assert!(bench.ensemble.owned_by(id).is_empty(), "{recipe}");
+        assert!(bench.owned(id).is_empty(), "{recipe}");
         assert_eq!(bench.believers(), [1], "{recipe}");
-        assert!(matches!(bench.departure(0), Some(Departure::Resigned { left: Some(_) })), "{recipe}");
+        assert!(matches!(bench.departure(0), Some(Departure::Resigned { delete: Some(_) })), "{recipe}");
     }
 }
 
@@ -55,18 +57,18 @@ fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
 fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
     for recipe in SOUND {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
-        let id = bench.session(0);
-        let own = bench.ensemble.owned_by(id).remove(0);
-        bench.ensemble.drop_reply(id, Kind::Delete, &own);
+        let id = 0;
+        let own = bench.owned(id).remove(0);
+        bench.drop_reply(id, Request::Delete, &own);
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
         assert_eq!(bench.believers(), [1], "{recipe}");
-        bench.ensemble.reconnect(id);
+        bench.reconnect(id);
         bench.advance_ms(500);
-        assert_eq!(bench.ensemble.owned_by(bench.session(1)).len(), 1, "{recipe}");
+        assert_eq!(bench.owned(1).len(), 1, "{recipe}");
         assert_eq!(bench.believers(), [1], "{recipe}");
-        assert_eq!(bench.count(1, |e| matches!(e, Entry::Revoke { .. })), 0, "{recipe}");
-        assert!(matches!(bench.departure(0), Some(Departure::Resigned { left: Some(_) })), "{recipe}");
+        assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Revoke { .. }))), 0, "{recipe}");
+        assert!(matches!(bench.departure(0), Some(Departure::Resigned { delete: Some(_) })), "{recipe}");
     }
 }
 
@@ -76,16 +78,22 @@ fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left
         for silent in [false, true] {
             let mut bench = Bench::with(1, &election(recipe, StepDown::OnExpiry));
             if silent {
-                bench.ensemble.silence(bench.session(0));
+                bench.silence(0);
             } else {
-                bench.ensemble.disconnect(bench.session(0));
+                bench.disconnect(0);
             }
             bench.order(0, Order::Resign);
             bench.run();
             assert!(bench.believers().is_empty(), "{recipe}: the belief ends at once");
             bench.advance_ms(2_000);
-            assert_eq!(bench.departure(0), Some(Departure::Resigned { left: None }), "{recipe}");
-            assert_eq!(bench.count(0, |e| matches!(e, Entry::Note(text) if text.starts_with("left its znode"))), 1);
+            assert_eq!(bench.departure(0), Some(Departure::Resigned { delete: None }), "{recipe}");
+            assert_eq!(
+                bench.count(
+                    0,
+                    |e| matches!(e, Entry::Said(Event::Note { text, .. }) if text.starts_with("left its znode"))
+                ),
+                1
+            );
         }
     }
 }
@@ -97,14 +105,16 @@ fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
         bench.order(0, Order::Resign);
         bench.run();
         let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.ensemble.hold_reply(bench.session(late), Kind::Create, "/election/g0/");
+        bench.hold_reply(late, Request::Create, "/election/g0/");
         bench.run();
-        assert_eq!(bench.ensemble.owned_by(bench.session(late)).len(), 1);
+        assert_eq!(bench.owned(late).len(), 1);
         bench.order(late, Order::Resign);
         bench.run();
+        bench.release(late);
+        bench.run();
         assert!(matches!(bench.departure(late), Some(Departure::Resigned { .. })), "{recipe}");
-        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
-        assert_eq!(bench.count(late, |e| matches!(e, Entry::Grant { .. })), 0, "{recipe}");
+        assert!(bench.paths("/election/g0").is_empty(), "{recipe}");
+        assert_eq!(bench.count(late, |e| matches!(e, Entry::Said(Event::Grant { .. }))), 0, "{recipe}");
     }
 }
 
@@ -113,14 +123,14 @@ fn an_order_in_the_middle_of_a_lost_create_leaves_nothing_behind() {
     for recipe in SOUND {
         let mut bench = Bench::new();
         let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.ensemble.drop_reply(bench.session(only), Kind::Create, "/election/g0/");
+        bench.drop_reply(only, Request::Create, "/election/g0/");
         bench.run();
         bench.order(only, Order::Stop);
         bench.run();
-        bench.ensemble.reconnect(bench.session(only));
+        bench.reconnect(only);
         bench.advance_ms(1_000);
         assert_eq!(bench.departure(only), Some(Departure::Stopped), "{recipe}");
-        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+        assert!(bench.paths("/election/g0").is_empty(), "{recipe}");
     }
 }
 
@@ -131,7 +141,7 @@ fn an_order_before_everything_makes_nothing() {
         let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
         bench.order(only, Order::Stop);
         bench.run();
-        assert_eq!((bench.departure(only), bench.ensemble.calls()), (Some(Departure::Stopped), 0), "{recipe}");
+        assert_eq!((bench.departure(only), bench.requests(only)), (Some(Departure::Stopped), 0), "{recipe}");
     }
 }
 
@@ -139,15 +149,15 @@ fn an_order_before_everything_makes_nothing() {
 fn a_follower_that_has_gone_does_not_come_back_when_what_it_watched_goes() {
     for recipe in SOUND {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
-        bench.ensemble.hold_events();
+        bench.hold_answers(1);
         bench.order(0, Order::Resign);
         bench.run();
         bench.order(1, Order::Resign);
         bench.run();
-        bench.ensemble.release_events();
+        bench.release(1);
         bench.advance_ms(2_000);
         assert!(matches!(bench.departure(1), Some(Departure::Resigned { .. })), "{recipe}");
-        assert!(bench.ensemble.paths("/election/g0").is_empty(), "{recipe}");
+        assert!(bench.paths("/election/g0").is_empty(), "{recipe}");
     }
 }
 
@@ -155,13 +165,13 @@ fn a_follower_that_has_gone_does_not_come_back_when_what_it_watched_goes() {
 fn a_session_that_ends_while_it_leaves_ends_the_leaving() {
     for recipe in SOUND {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
-        let id = bench.session(0);
-        bench.ensemble.disconnect(id);
+        let id = 0;
+        bench.disconnect(id);
         bench.order(0, Order::Resign);
         bench.run();
-        bench.ensemble.expire(id);
+        bench.expire(id);
         bench.run();
-        assert_eq!(bench.departure(0), Some(Departure::Resigned { left: None }), "{recipe}");
+        assert_eq!(bench.departure(0), Some(Departure::Resigned { delete: None }), "{recipe}");
     }
 }
 
@@ -169,17 +179,17 @@ fn a_session_that_ends_while_it_leaves_ends_the_leaving() {
 fn one_whose_lock_went_while_it_was_away_does_not_delete_the_next_holders() {
     for recipe in [RecipeKind::LockRace, RecipeKind::PollRace] {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
-        let id = bench.session(0);
-        bench.ensemble.disconnect(id);
+        let id = 0;
+        bench.disconnect(id);
         bench.run();
-        bench.ensemble.remove("/election/g0/lock");
-        bench.advance_ms(200);
+        bench.remove("/election/g0/lock");
+        bench.advance_ms(300);
         let [next] = bench.believers().try_into().unwrap();
         bench.order(0, Order::Resign);
         bench.run();
-        bench.ensemble.reconnect(id);
+        bench.reconnect(id);
         bench.advance_ms(500);
         assert_eq!(bench.believers(), [next], "{recipe}");
-        assert_eq!(bench.count(next, |e| matches!(e, Entry::Revoke { .. })), 0, "{recipe}");
+        assert_eq!(bench.count(next, |e| matches!(e, Entry::Said(Event::Revoke { .. }))), 0, "{recipe}");
     }
 }

@@ -1,9 +1,11 @@
 //! The lock recipes: whose lock it is, the breadcrumb, fencing before leading.
 
-use hustings_workloads::booth::Order;
-use hustings_workloads::recipes::{Election, RecipeKind, StepDown};
+use hustings_record::{Event, StepDown};
+use hustings_workloads::host::Order;
+use hustings_workloads::recipes::{Election, RecipeKind};
 
-use crate::support::{Bench, Entry, Kind, election};
+use hustings_workloads::schedule::Request;
+use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
 const BREADCRUMB: &str = "/election/g0/breadcrumb";
 const LOCK: &str = "/election/g0/lock";
@@ -13,20 +15,23 @@ fn race() -> Election {
 }
 
 fn fenced(bench: &Bench, index: usize) -> Vec<u32> {
-    let old = |entry: &Entry| if let Entry::Fence { old } = entry { Some(old.candidate) } else { None };
+    let old = |entry: &Entry| if let Entry::Fences(old) = entry { Some(old.candidate) } else { None };
     bench.journal(index).iter().filter_map(old).collect()
 }
 
 #[test]
 fn a_crash_leaves_the_breadcrumb_and_the_next_fences_the_old_leader_before_it_leads() {
     let mut bench = Bench::with(2, &race());
-    bench.ensemble.expire(bench.session(0));
+    bench.expire(0);
     bench.run();
     assert_eq!(bench.believers(), [1]);
-    let order: Vec<Entry> =
-        bench.journal(1).into_iter().filter(|e| matches!(e, Entry::Fence { .. } | Entry::Grant { .. })).collect();
-    assert!(matches!(order.as_slice(), [Entry::Fence { old }, Entry::Grant { .. }] if old.candidate == 0));
-    assert!(bench.ensemble.data(BREADCRUMB).unwrap().starts_with("1 1 "), "it names the new leader");
+    let order: Vec<Entry> = bench
+        .journal(1)
+        .into_iter()
+        .filter(|e| matches!(e, Entry::Fences(_) | Entry::Said(Event::Grant { .. })))
+        .collect();
+    assert!(matches!(order.as_slice(), [Entry::Fences(old), Entry::Said(Event::Grant { .. })] if old.candidate == 0));
+    assert!(bench.data(BREADCRUMB).unwrap().starts_with("1 1 "), "it names the new leader");
 }
 
 #[test]
@@ -41,7 +46,7 @@ fn a_graceful_resign_takes_the_breadcrumb_along_and_nobody_is_fenced() {
 #[test]
 fn nobody_fences_itself() {
     let mut bench = Bench::with(1, &race());
-    bench.ensemble.expire(bench.session(0));
+    bench.expire(0);
     bench.run();
     bench.reenter(0, &race());
     bench.run();
@@ -52,15 +57,15 @@ fn nobody_fences_itself() {
 #[test]
 fn one_who_cannot_fence_gives_the_lock_back_and_tries_again() {
     let mut bench = Bench::with(2, &race());
-    bench.hall.fencing_fails.set(true);
-    bench.ensemble.expire(bench.session(0));
+    bench.let_fencing_fail(true);
+    bench.expire(0);
     bench.advance_ms(500);
     assert!(bench.believers().is_empty());
-    assert!(!bench.ensemble.has(LOCK));
+    assert!(!bench.has(LOCK));
     bench.advance_ms(3_000);
     let tries = fenced(&bench, 1).len();
     assert!((3..=4).contains(&tries), "{tries} tries in 3.5 s");
-    bench.hall.fencing_fails.set(false);
+    bench.let_fencing_fail(false);
     bench.advance_ms(1_100);
     assert_eq!(bench.believers(), [1]);
 }
@@ -68,12 +73,12 @@ fn one_who_cannot_fence_gives_the_lock_back_and_tries_again() {
 #[test]
 fn a_breadcrumb_whose_answer_was_lost_is_read_again_and_not_fought_over() {
     let mut bench = Bench::with(2, &race());
-    let id = bench.session(1);
-    bench.ensemble.drop_reply(id, Kind::Set, BREADCRUMB);
-    bench.ensemble.expire(bench.session(0));
+    let id = 1;
+    bench.drop_reply(id, Request::Set, BREADCRUMB);
+    bench.expire(0);
     bench.run();
     assert!(bench.believers().is_empty(), "no answer, no belief");
-    bench.ensemble.reconnect(id);
+    bench.reconnect(id);
     bench.advance_ms(200);
     assert_eq!((bench.believers(), bench.believers_max()), (vec![1], 1));
     assert_eq!(fenced(&bench, 1), [0]);
@@ -83,23 +88,23 @@ fn a_breadcrumb_whose_answer_was_lost_is_read_again_and_not_fought_over() {
 fn the_first_breadcrumb_of_all_survives_a_lost_answer_too() {
     let mut bench = Bench::new();
     let only = bench.enter(&race());
-    bench.ensemble.drop_reply(bench.session(only), Kind::Create, BREADCRUMB);
+    bench.drop_reply(only, Request::Create, BREADCRUMB);
     bench.run();
-    bench.ensemble.reconnect(bench.session(only));
+    bench.reconnect(only);
     bench.advance_ms(200);
     assert_eq!(bench.believers(), [only]);
     bench.order(only, Order::Resign);
     bench.run();
-    assert!(bench.ensemble.paths("/election/g0").is_empty());
+    assert!(bench.paths("/election/g0").is_empty());
 }
 
 #[test]
 fn one_who_finds_the_breadcrumb_changed_under_it_rejoins() {
     let mut bench = Bench::with(2, &race());
-    bench.ensemble.before(bench.session(1), Kind::Set, BREADCRUMB, |ensemble| {
-        ensemble.set(BREADCRUMB, b"7 7 1 1", None).unwrap();
+    bench.before(1, Request::Set, BREADCRUMB, |ground| {
+        ground.set(BREADCRUMB, "7 7 1 1");
     });
-    bench.ensemble.expire(bench.session(0));
+    bench.expire(0);
     bench.advance_ms(500);
     assert!(bench.believers().is_empty());
     bench.advance_ms(1_000);
@@ -110,12 +115,13 @@ fn one_who_finds_the_breadcrumb_changed_under_it_rejoins() {
 #[test]
 fn a_breadcrumb_that_names_nobody_keeps_everybody_from_leading() {
     let mut bench = Bench::with(1, &race());
-    bench.ensemble.set(BREADCRUMB, b"<script>", None).unwrap();
-    bench.ensemble.expire(bench.session(0));
+    bench.set(BREADCRUMB, "<script>");
+    bench.run();
+    bench.expire(0);
     let late = bench.enter(&race());
     bench.advance_ms(3_000);
     assert!(bench.believers().is_empty());
-    bench.ensemble.remove(BREADCRUMB);
+    bench.remove(BREADCRUMB);
     bench.advance_ms(1_100);
     assert_eq!(bench.believers(), [late]);
 }
@@ -126,17 +132,16 @@ fn after_a_lost_create_the_owner_of_the_lock_decides() {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::new();
         let first = bench.enter(&election);
-        bench.ensemble.drop_reply(bench.session(first), Kind::Create, LOCK);
+        bench.drop_reply(first, Request::Create, LOCK);
         bench.run();
         let second = bench.enter(&election);
         bench.run();
         assert!(bench.believers().is_empty(), "{recipe}: the lock is there, its owner does not know");
-        bench.ensemble.reconnect(bench.session(first));
+        bench.reconnect(first);
         bench.advance_ms(300);
         assert_eq!(bench.believers(), [first], "{recipe}");
-        let id = bench.session(second);
-        bench.ensemble.disconnect(id);
-        bench.ensemble.reconnect(id);
+        let id = second;
+        bench.flap(id);
         bench.advance_ms(300);
         assert_eq!(bench.believers(), [first], "{recipe}");
     }
@@ -146,11 +151,9 @@ fn after_a_lost_create_the_owner_of_the_lock_decides() {
 fn two_candidates_under_one_session_do_not_take_each_others_lock_for_their_own() {
     for recipe in RecipeKind::all().filter(|recipe| !recipe.is_broken()) {
         let election = election(recipe, StepDown::OnDisconnect);
-        let mut bench = Bench::new();
-        let shared = bench.outsider();
-        let first = bench.enter_under(shared.clone(), &election);
-        bench.run();
-        let second = bench.enter_under(shared, &election);
+        let mut bench = Bench::with(1, &election);
+        let first = 0;
+        let second = bench.enter_beside(first, &election);
         bench.advance_ms(500);
         assert_eq!((bench.believers(), bench.believers_max()), (vec![first], 1), "{recipe}");
         bench.order(first, Order::Resign);
@@ -163,11 +166,12 @@ fn two_candidates_under_one_session_do_not_take_each_others_lock_for_their_own()
 fn pollers_watch_nothing_but_their_own_lead_and_take_over_within_an_interval() {
     let mut bench = Bench::with(5, &election(RecipeKind::PollRace, StepDown::OnDisconnect));
     bench.advance_ms(1_000);
-    assert_eq!(bench.ensemble.watches(), 1);
-    let calls = bench.ensemble.calls();
+    assert_eq!(bench.watches(), 1);
+    let requests = |bench: &Bench| (0..5).map(|index| bench.requests(index)).sum::<u64>();
+    let before = requests(&bench);
     bench.advance_ms(1_000);
-    assert!((36..=44).contains(&(bench.ensemble.calls() - calls)), "four tries at every 100 ms");
-    bench.ensemble.expire(bench.session(0));
-    bench.advance_ms(101);
+    assert!((36..=44).contains(&(requests(&bench) - before)), "four tries at every 100 ms");
+    bench.expire(0);
+    bench.advance_ms(110);
     assert_eq!(bench.believers().len(), 1);
 }

@@ -1,7 +1,4 @@
-//! What the recipes do, on an ensemble in memory.
-
-#[path = "../support/mod.rs"]
-mod support;
+//! What the recipes do, on the model in virtual time.
 
 mod broken;
 mod chaos;

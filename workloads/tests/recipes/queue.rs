@@ -1,17 +1,19 @@
 //! The queue: places, lost creates, znodes that go between two steps.
 
-use hustings_workloads::booth::{Departure, Order};
+use hustings_record::{Event, StepDown};
 use hustings_workloads::coordination::SessionEnd;
-use hustings_workloads::recipes::{Election, RecipeKind, StepDown};
+use hustings_workloads::host::{Departure, Order};
+use hustings_workloads::recipes::{Election, RecipeKind};
 
-use crate::support::{Bench, Entry, Kind, election};
+use hustings_workloads::schedule::Request;
+use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
 fn queue() -> Election {
     election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect)
 }
 
 fn own(bench: &Bench, index: usize) -> Vec<String> {
-    bench.ensemble.owned_by(bench.session(index))
+    bench.owned(index)
 }
 
 #[test]
@@ -22,7 +24,7 @@ fn five_lead_in_the_order_in_which_they_came() {
         bench.order(i, Order::Resign);
         bench.run();
     }
-    assert!(bench.ensemble.paths("/election/g0").is_empty());
+    assert!(bench.paths("/election/g0").is_empty());
 }
 
 #[test]
@@ -30,7 +32,7 @@ fn they_lead_in_order_across_the_wrap_of_the_counter() {
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::new();
-        bench.ensemble.set_counter("/election/g0", i32::MAX - 1);
+        bench.count_from(i32::MAX - 1);
         for i in 0..5 {
             bench.enter(&election);
             bench.run();
@@ -38,7 +40,7 @@ fn they_lead_in_order_across_the_wrap_of_the_counter() {
         }
         for i in 0..5 {
             assert_eq!(bench.believers(), [i], "{recipe}");
-            bench.ensemble.expire(bench.session(i));
+            bench.expire(i);
             bench.run();
         }
     }
@@ -65,10 +67,10 @@ fn a_create_whose_answer_was_lost_leaves_one_znode_and_not_two() {
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.ensemble.drop_reply(bench.session(late), Kind::Create, "-n_");
+        bench.drop_reply(late, Request::Create, "-n_");
         bench.advance_ms(500);
         assert_eq!(own(&bench, late).len(), 1);
-        bench.ensemble.reconnect(bench.session(late));
+        bench.reconnect(late);
         bench.advance_ms(500);
         assert_eq!(own(&bench, late).len(), 1);
         bench.order(0, Order::Resign);
@@ -81,11 +83,11 @@ fn a_create_whose_answer_was_lost_leaves_one_znode_and_not_two() {
 fn a_create_that_never_arrived_is_sent_again() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
-    let id = bench.session(only);
-    bench.ensemble.before(id, Kind::Create, "-n_", move |ensemble| ensemble.disconnect(id));
+    let id = only;
+    bench.before(id, Request::Create, "-n_", move |ground| ground.disconnect(id));
     bench.advance_ms(100);
     assert!(own(&bench, only).is_empty());
-    bench.ensemble.reconnect(id);
+    bench.reconnect(id);
     bench.advance_ms(100);
     assert_eq!(own(&bench, only).len(), 1);
     assert_eq!(bench.believers(), [only]);
@@ -95,21 +97,25 @@ fn a_create_that_never_arrived_is_sent_again() {
 fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
     let mut bench = Bench::with(1, &queue());
     let late = bench.enter(&queue());
-    let id = bench.session(late);
-    bench.ensemble.drop_reply(id, Kind::Create, "-n_");
+    let id = late;
+    bench.drop_reply(id, Request::Create, "-n_");
     bench.run();
     let [path] = own(&bench, late).try_into().unwrap();
+    let others = path.clone();
     // The server shows the znode as one of a session that is being closed.
-    bench.ensemble.before(id, Kind::Sync, "", move |ensemble| {
-        ensemble.remove(&path);
-        ensemble.put(&path, "", 999);
+    bench.before(id, Request::Sync, "", move |ground| {
+        ground.remove(&path);
+        ground.put_ephemeral(&path);
     });
-    bench.ensemble.reconnect(id);
+    bench.reconnect(id);
     bench.advance_ms(500);
     assert_eq!(own(&bench, late).len(), 1);
-    assert_ne!(own(&bench, late), bench.ensemble.owned_by(999));
-    assert_eq!(bench.count(late, |e| matches!(e, Entry::Note(text) if text.contains("not adopted"))), 1);
-    bench.ensemble.expire_untold(999);
+    assert!(!own(&bench, late).contains(&others));
+    assert_eq!(
+        bench.count(late, |e| matches!(e, Entry::Said(Event::Note { text, .. }) if text.contains("not adopted"))),
+        1
+    );
+    bench.remove(&others);
     bench.order(0, Order::Resign);
     bench.advance_ms(500);
     assert_eq!(bench.believers(), [late]);
@@ -119,31 +125,33 @@ fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
 fn a_predecessor_that_goes_between_list_and_watch_costs_no_place_in_the_queue() {
     let mut bench = Bench::with(1, &queue());
     let (second, third) = (bench.enter(&queue()), bench.enter(&queue()));
-    let first = bench.session(0);
     for late in [second, third] {
-        bench.ensemble.before(bench.session(late), Kind::GetAndWatch, "-n_", move |e| e.expire(first));
+        bench.before(late, Request::Get, "-n_", |ground| ground.expire(0));
     }
     bench.run();
     assert_eq!(bench.believers(), [second]);
     for late in [second, third] {
-        assert_eq!(bench.count(late, |e| matches!(e, Entry::Joined(_))), 1, "nobody gave its place up");
+        assert_eq!(
+            bench.count(late, |e| matches!(e, Entry::Said(Event::Joined { .. }))),
+            1,
+            "nobody gave its place up"
+        );
     }
-    assert!(bench.ensemble.calls() < 40, "{} calls", bench.ensemble.calls());
+    let requests = bench.requests(second) + bench.requests(third);
+    assert!(requests < 20, "{requests} requests");
 }
 
 #[test]
 fn one_whose_znode_vanished_before_it_listed_stands_anew_and_does_not_lead_on_it() {
     let mut bench = Bench::with(1, &queue());
     let late = bench.enter(&queue());
-    let id = bench.session(late);
-    bench.ensemble.before(id, Kind::Children, "", move |ensemble| {
-        for path in ensemble.owned_by(id) {
-            ensemble.remove(&path);
-        }
+    let id = late;
+    bench.before(id, Request::Children, "", move |ground| {
+        ground.owned(id).iter().for_each(|path| ground.remove(path));
     });
     bench.advance_ms(1_000);
     assert_eq!(bench.believers(), [0]);
-    assert_eq!(bench.count(late, |e| matches!(e, Entry::Joined(_))), 2);
+    assert_eq!(bench.count(late, |e| matches!(e, Entry::Said(Event::Joined { .. }))), 2);
     assert_eq!(own(&bench, late).len(), 1);
 }
 
@@ -151,8 +159,8 @@ fn one_whose_znode_vanished_before_it_listed_stands_anew_and_does_not_lead_on_it
 fn one_who_expires_between_create_and_list_does_not_lead() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
-    let id = bench.session(only);
-    bench.ensemble.before(id, Kind::Children, "", move |ensemble| ensemble.expire(id));
+    let id = only;
+    bench.before(id, Request::Children, "", move |ground| ground.expire(id));
     bench.run();
     assert_eq!(bench.departure(only), Some(Departure::SessionEnded(SessionEnd::Expired)));
     assert_eq!(bench.believers_max(), 0);
@@ -161,13 +169,13 @@ fn one_who_expires_between_create_and_list_does_not_lead() {
 #[test]
 fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
     let mut bench = Bench::with(2, &queue());
-    let (first, second) = (bench.session(0), bench.session(1));
+    let (first, second) = (0, 1);
     // Its turn comes, and its session ends before the owner check without its knowing.
-    bench.ensemble.before(second, Kind::GetAndWatch, "-n_", move |ensemble| ensemble.expire_untold(second));
-    bench.ensemble.expire(first);
+    bench.before(second, Request::Get, "-n_", move |ground| ground.expire_untold(second));
+    bench.expire(first);
     bench.run();
     assert!(bench.believers().is_empty());
-    bench.ensemble.tell(second);
+    bench.reconnect(second);
     bench.advance_ms(1_000);
     assert_eq!(bench.believers_max(), 1, "only the first ever led");
 }
@@ -176,15 +184,11 @@ fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
 fn an_owner_check_that_was_long_under_way_is_made_again() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
-    let hall = bench.hall.clone();
-    let calls = bench.ensemble.clone();
-    bench.ensemble.before(bench.session(only), Kind::GetAndWatch, "-n_", move |_| {
-        hall.now.set(hall.now.get() + 900_000_000);
-    });
-    bench.run();
+    bench.delay(only, Request::Get, "-n_", 700);
+    bench.advance_ms(800);
     assert_eq!(bench.believers(), [only]);
     let quick = Bench::with(1, &queue());
-    assert!(calls.calls() > quick.ensemble.calls(), "it asked once more");
+    assert!(bench.requests(only) > quick.requests(0), "it asked once more");
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn watches_do_not_grow_with_churn() {
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace] {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::with(4, &election);
-        let watches = bench.ensemble.watches();
+        let watches = bench.watches();
         assert_eq!(watches, 4, "{recipe}: one each");
         for round in 0..20 {
             let goes = if round % 2 == 0 { bench.believers()[0] } else { round % 4 };
@@ -200,7 +204,7 @@ fn watches_do_not_grow_with_churn() {
             bench.advance_ms(200);
             bench.reenter(goes, &election);
             bench.advance_ms(200);
-            assert_eq!(bench.ensemble.watches(), watches, "{recipe} after {round}");
+            assert_eq!(bench.watches(), watches, "{recipe} after {round}");
         }
     }
 }
@@ -208,17 +212,15 @@ fn watches_do_not_grow_with_churn() {
 #[test]
 fn a_late_notification_of_an_older_watch_does_no_harm() {
     let mut bench = Bench::with(3, &queue());
-    bench.ensemble.hold_events();
-    bench.ensemble.expire(bench.session(0));
+    bench.hold_answers(1);
+    bench.expire(0);
     bench.run();
-    // Told by the reconnect first, by the notification afterwards.
-    bench.ensemble.disconnect(bench.session(1));
-    bench.run();
-    bench.ensemble.reconnect(bench.session(1));
-    bench.run();
-    assert_eq!(bench.believers(), [1]);
-    bench.ensemble.release_events();
+    assert!(bench.believers().is_empty(), "it is on its way");
+    // Told by the reconnect first; what was on its way on the old connection comes afterwards.
+    bench.disconnect(1);
+    bench.reconnect(1);
     bench.advance_ms(500);
     assert_eq!(bench.believers(), [1]);
-    assert_eq!(bench.count(1, |e| matches!(e, Entry::Grant { .. })), 1);
+    assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Grant { .. }))), 1);
+    assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Notified { .. }))), 1);
 }

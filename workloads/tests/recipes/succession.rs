@@ -1,10 +1,11 @@
 //! Who leads after whom, and whom it wakes: the same for all recipes.
 
-use hustings_workloads::booth::{Departure, Order};
+use hustings_record::{Event, FanOut, StepDown};
 use hustings_workloads::coordination::SessionEnd;
-use hustings_workloads::recipes::{FanOut, RecipeKind, StepDown};
+use hustings_workloads::host::{Departure, Order};
+use hustings_workloads::recipes::RecipeKind;
 
-use crate::support::{Bench, Entry, election};
+use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
 const SOUND: [RecipeKind; 4] =
     [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
@@ -15,17 +16,17 @@ fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.advance_ms(5_000);
         assert_eq!(bench.believers(), [0], "{recipe}");
-        assert_eq!(bench.ensemble.owned_by(bench.session(0)).len(), 1, "{recipe}");
+        assert_eq!(bench.owned(0).len(), 1, "{recipe}");
         let told: Vec<Entry> = bench.journal(0);
         assert!(
             matches!(
                 told.as_slice(),
                 [
-                    Entry::Joined(_),
-                    Entry::Grant { term: 0, .. },
-                    Entry::Believe(Some(_)),
-                    Entry::Granted { term: 0 },
-                    Entry::Settled
+                    Entry::Said(Event::Joined { .. }),
+                    Entry::Said(Event::Grant { term: 0, .. }),
+                    Entry::Believes(Some(_)),
+                    Entry::Said(Event::Granted { term: 0, .. }),
+                    Entry::Said(Event::Settled { .. })
                 ]
             ),
             "{recipe}: {told:?}"
@@ -36,13 +37,16 @@ fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
 #[test]
 fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
     for recipe in SOUND {
-        let bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
+        let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let journal = bench.journal(0);
-        let Some(Entry::Grant { token, node, .. }) = journal.iter().find(|e| matches!(e, Entry::Grant { .. })) else {
+        let Some(Entry::Said(Event::Grant { czxid, session, node, .. })) =
+            journal.iter().find(|e| matches!(e, Entry::Said(Event::Grant { .. })))
+        else {
             panic!("{recipe}: no grant")
         };
-        assert_eq!(token.session, bench.session(0));
-        assert_eq!(bench.ensemble.owned_by(token.session), [format!("/election/g0/{node}")]);
+        assert_eq!(*session, bench.session(0));
+        assert_eq!(bench.owned(0), [format!("/election/g0/{node}")]);
+        assert_eq!(bench.leader(recipe).unwrap().unwrap().czxid, *czxid);
     }
 }
 
@@ -50,7 +54,7 @@ fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
 fn when_the_leaders_session_expires_exactly_one_other_leads() {
     for recipe in SOUND {
         let mut bench = Bench::with(10, &election(recipe, StepDown::OnExpiry));
-        bench.ensemble.expire(bench.session(0));
+        bench.expire(0);
         bench.advance_ms(200);
         assert_eq!(bench.believers().len(), 1, "{recipe}");
         assert_ne!(bench.believers(), [0], "{recipe}");
@@ -85,9 +89,36 @@ fn every_notification_is_settled() {
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
         for i in 0..6 {
-            let notified = bench.count(i, |e| matches!(e, Entry::Notified { .. }));
-            assert_eq!(bench.count(i, |e| *e == Entry::Settled), usize::from(notified > 0), "{recipe}: {i}");
+            let notified = bench.count(i, |e| matches!(e, Entry::Said(Event::Notified { .. })));
+            assert_eq!(
+                bench.count(i, |e| matches!(e, Entry::Said(Event::Settled { .. }))),
+                usize::from(notified > 0),
+                "{recipe}: {i}"
+            );
         }
+    }
+}
+
+#[test]
+fn what_is_settled_says_how_many_requests_it_took() {
+    // To join as the leader and as a follower; the loss of the leader, for the next one and for another that is told of it.
+    // Each lists and watches; the lock is tried for, and its new holder reads and writes the breadcrumb before the owner check.
+    for (recipe, expected) in [
+        (RecipeKind::PredecessorWatch, [vec![2], vec![2, 2], vec![2]]),
+        (RecipeKind::Naive, [vec![2], vec![2, 2], vec![2, 2]]),
+        (RecipeKind::LockRace, [vec![3], vec![1, 4], vec![1, 2]]),
+    ] {
+        let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
+        bench.order(0, Order::Resign);
+        bench.run();
+        let [leader] = bench.believers().try_into().unwrap();
+        let settled = |entry: &Entry| match entry {
+            Entry::Said(Event::Settled { requests, .. }) => Some(*requests),
+            _ => None,
+        };
+        let of = |index: usize| bench.journal(index).iter().filter_map(settled).collect::<Vec<_>>();
+        let joined = of(0)[..1].to_vec();
+        assert_eq!([joined, of(leader), of(3 - leader)], expected, "{recipe}");
     }
 }
 
@@ -119,7 +150,7 @@ fn terms_of_one_candidate_never_share_a_number() {
     let terms: Vec<u32> = bench
         .journal(0)
         .iter()
-        .filter_map(|entry| if let Entry::Grant { term, .. } = entry { Some(*term) } else { None })
+        .filter_map(|entry| if let Entry::Said(Event::Grant { term, .. }) = entry { Some(*term) } else { None })
         .collect();
     assert_eq!(terms, [0, 1, 2, 3]);
 }
@@ -133,11 +164,11 @@ fn the_report_of_a_grant_comes_before_the_belief_and_that_of_a_revoke_after_it()
         .journal(0)
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Grant { .. } => Some("grant"),
-            Entry::Believe(Some(_)) => Some("believe"),
-            Entry::Granted { .. } => Some("granted"),
-            Entry::Believe(None) => Some("disbelieve"),
-            Entry::Revoke { .. } => Some("revoke"),
+            Entry::Said(Event::Grant { .. }) => Some("grant"),
+            Entry::Believes(Some(_)) => Some("believe"),
+            Entry::Said(Event::Granted { .. }) => Some("granted"),
+            Entry::Believes(None) => Some("disbelieve"),
+            Entry::Said(Event::Revoke { .. }) => Some("revoke"),
             _ => None,
         })
         .collect();

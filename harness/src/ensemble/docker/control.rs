@@ -9,27 +9,13 @@ use tokio::time::{Instant, sleep};
 
 use super::super::control::Seen;
 use super::super::{EnsembleError, ServerControl};
+use super::faults::Faults;
 use super::networks::{Pair, pairs};
 use super::{DockerEnsemble, logs};
 
 /// How long a killed container may take to be dead.
 const DEAD_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
-
-/// What was done to servers and not undone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Faults {
-    pub(super) killed: BTreeSet<u32>,
-    paused: BTreeSet<u32>,
-    cuts: Vec<BTreeSet<u32>>,
-}
-
-impl Faults {
-    /// Whether a cut lies between two servers.
-    pub(super) fn part(&self, pair: Pair) -> bool {
-        self.cuts.iter().any(|cut| cut.contains(&pair.0) != cut.contains(&pair.1))
-    }
-}
 
 impl ServerControl for DockerEnsemble {
     fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
@@ -147,7 +133,7 @@ impl DockerEnsemble {
             self.container(*server)?;
         }
         let side: BTreeSet<u32> = servers.iter().copied().collect();
-        if side.is_empty() || side.len() == self.options.servers as usize {
+        if side.is_empty() || side.len() == self.options.servers.count as usize {
             let first = side.first().copied().unwrap_or(1);
             return Err(refused(first, what, "a cut needs a server on either side"));
         }
@@ -198,7 +184,8 @@ impl DockerEnsemble {
     /// whether that is how it is. Always those of the `moved` side, so that both ways touch the same containers.
     async fn follow(&self, before: &Faults, moved: &BTreeSet<u32>) -> Result<(), EnsembleError> {
         let now = self.faults.borrow().clone();
-        let changed = pairs(self.options.servers).into_iter().filter(|pair| before.part(*pair) != now.part(*pair));
+        let changed =
+            pairs(self.options.servers.count).into_iter().filter(|pair| before.part(*pair) != now.part(*pair));
         let moves = changed.map(|pair| {
             let server = if moved.contains(&pair.0) { pair.0 } else { pair.1 };
             self.put(pair, server, !now.part(pair))
@@ -239,19 +226,4 @@ fn refused(server: u32, what: &'static str, why: &str) -> EnsembleError {
 
 fn list(servers: &BTreeSet<u32>) -> String {
     servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::Faults;
-
-    #[test]
-    fn cuts_add_up() {
-        let cuts = vec![BTreeSet::from([1, 2]), BTreeSet::from([5])];
-        let faults = Faults { cuts, ..Faults::default() };
-        let parted: Vec<_> = super::pairs(5).into_iter().filter(|pair| faults.part(*pair)).collect();
-        assert_eq!(parted, [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5), (3, 5), (4, 5)]);
-    }
 }

@@ -6,6 +6,7 @@
 
 mod control;
 mod engine;
+mod faults;
 mod guard;
 mod labels;
 mod logs;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use bollard::models::ContainerState;
 use futures::future::LocalBoxFuture;
+use hustings_record::EnsembleKind;
 use testcontainers::runners::AsyncRunner as _;
 use testcontainers::{ContainerAsync, ContainerRequest, GenericImage};
 use tokio::time::{Instant, sleep};
@@ -37,8 +39,8 @@ use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
 use crate::links::External;
 use crate::workdir::{DOCKER_FILE, WorkDir};
-use control::Faults;
 use engine::Engine;
+use faults::Faults;
 use guard::Guard;
 use networks::{Networks, pairs};
 use ports::Ports;
@@ -99,7 +101,7 @@ impl DockerEnsemble {
     /// When no engine can be used, an image is missing, a port of an asked base is taken, a container dies, or the servers
     /// do not serve in time. Nothing is left behind then.
     pub async fn start(options: DockerOptions, work: &WorkDir, run_id: &str) -> Result<Self, EnsembleError> {
-        options.check()?;
+        options.servers.check()?;
         let engine = Engine::connect().await?;
         engine.need_image(&options.zookeeper_image, "--zookeeper-image").await?;
         if options.link_ports > 0 {
@@ -118,7 +120,7 @@ impl DockerEnsemble {
                 done => return done,
             }
         }
-        Err(EnsembleError::NoPorts { servers: options.servers, source: io::Error::other("others took them") })
+        Err(EnsembleError::NoPorts { servers: options.servers.count, source: io::Error::other("others took them") })
     }
 
     async fn start_on(
@@ -129,7 +131,7 @@ impl DockerEnsemble {
         ports: Ports,
     ) -> Result<Self, EnsembleError> {
         let guard = Guard::new(engine, name);
-        let networks = match guard.make(Networks::create(engine, name, options.servers, labels)).await {
+        let networks = match guard.make(Networks::create(engine, name, options.servers.count, labels)).await {
             Ok(networks) => networks,
             Err(error) => {
                 let _ = guard.remove().await;
@@ -158,7 +160,7 @@ impl DockerEnsemble {
     }
 
     async fn start_containers(&mut self) -> Result<(), EnsembleError> {
-        let ids = || 1..=self.options.servers;
+        let ids = || 1..=self.options.servers.count;
         // All are waited for, also after an error: what is under way could not be removed.
         let servers = futures::future::join_all(ids().map(|id| self.launch_server(id)));
         let (servers, toxiproxy) = futures::future::join(servers, self.launch_toxiproxy()).await;
@@ -185,7 +187,7 @@ impl DockerEnsemble {
             return Err(error);
         }
         let faults = self.faults.borrow().clone();
-        let own = pairs(self.options.servers).into_iter().filter(|pair| pair.0 == id || pair.1 == id);
+        let own = pairs(self.options.servers.count).into_iter().filter(|pair| pair.0 == id || pair.1 == id);
         for pair in own.filter(|pair| !faults.part(*pair)) {
             self.networks.connect(&self.engine, pair, id, &name).await?;
         }
@@ -285,7 +287,7 @@ impl DockerEnsemble {
     }
 
     fn container(&self, server: u32) -> Result<String, EnsembleError> {
-        let known = (1..=self.options.servers).contains(&server);
+        let known = (1..=self.options.servers.count).contains(&server);
         if known { Ok(format!("{}-zk{server}", self.name)) } else { Err(EnsembleError::NoSuchServer(server)) }
     }
 
@@ -305,11 +307,11 @@ impl std::fmt::Debug for DockerEnsemble {
 
 impl Ensemble for DockerEnsemble {
     fn servers(&self) -> Vec<SocketAddr> {
-        (1..=self.options.servers).map(|id| (Ipv4Addr::LOCALHOST, self.ports.client(id)).into()).collect()
+        (1..=self.options.servers.count).map(|id| (Ipv4Addr::LOCALHOST, self.ports.client(id)).into()).collect()
     }
 
     fn upstreams(&self) -> Vec<String> {
-        (1..=self.options.servers).map(|id| format!("{}-zk{id}:2181", self.name)).collect()
+        (1..=self.options.servers.count).map(|id| format!("{}-zk{id}:2181", self.name)).collect()
     }
 
     fn toxiproxy(&self) -> Option<External> {
@@ -322,8 +324,8 @@ impl Ensemble for DockerEnsemble {
         })
     }
 
-    fn kind(&self) -> &str {
-        "docker"
+    fn kind(&self) -> EnsembleKind {
+        EnsembleKind::Docker
     }
 
     fn version(&self) -> &str {
@@ -338,9 +340,9 @@ impl Ensemble for DockerEnsemble {
         };
         format!(
             "docker: {} ZooKeeper {} server{} of the image {} in containers of Docker {}{links}; chosen because {}",
-            self.options.servers,
+            self.options.servers.count,
             self.version,
-            if self.options.servers == 1 { "" } else { "s" },
+            if self.options.servers.count == 1 { "" } else { "s" },
             self.options.zookeeper_image,
             self.engine.version,
             self.options.why
@@ -369,7 +371,7 @@ impl Ensemble for DockerEnsemble {
 
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
         Box::pin(async move {
-            let servers = (1..=self.options.servers).map(|id| self.check_server(id));
+            let servers = (1..=self.options.servers.count).map(|id| self.check_server(id));
             let (servers, toxiproxy) =
                 futures::future::join(futures::future::join_all(servers), self.check_toxiproxy()).await;
             servers.into_iter().chain([toxiproxy]).collect()

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::EnsembleError;
-use super::super::limits::Ticks;
-use super::super::local::heap_mb_for;
+use super::super::server_options::ServerOptions;
 
 /// The environment's words for other images than the official ones, which come after them.
 pub const ZOOKEEPER_IMAGE_VARIABLE: &str = "HUSTINGS_ZOOKEEPER_IMAGE";
@@ -15,18 +13,7 @@ pub const TOXIPROXY_IMAGE: &str = "ghcr.io/shopify/toxiproxy:2.12.0";
 
 #[derive(Clone, Debug)]
 pub struct DockerOptions {
-    /// 1, 3 or 5.
-    pub servers: u32,
-    /// `tickTime`, in milliseconds. Session timeouts are clamped to 2 to 20 of it.
-    pub tick_ms: u64,
-    /// `initLimit`, in ticks; None: as many as make the time that a local ensemble's servers have.
-    pub init_limit: Option<u32>,
-    /// `syncLimit`, in ticks; None: as for `init_limit`.
-    pub sync_limit: Option<u32>,
-    /// Whether a server syncs its transaction log to disk before it acknowledges.
-    pub fsync: bool,
-    /// Largest heap of each JVM, in MiB; see [`heap_mb_for`].
-    pub heap_mb: u32,
+    pub servers: ServerOptions,
     /// Any image that is configured as the official one is.
     pub zookeeper_image: String,
     /// Any image that serves Toxiproxy's API on port 8474 without being told anything.
@@ -46,20 +33,15 @@ pub struct DockerOptions {
 }
 
 impl DockerOptions {
-    /// Three servers with a tick of 500 ms that do not sync to disk, without Toxiproxy, of the images that the environment
+    /// Such servers, without Toxiproxy, of the images that the environment
     /// names (`HUSTINGS_ZOOKEEPER_IMAGE`, `HUSTINGS_TOXIPROXY_IMAGE`), else of the official ones.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(servers: ServerOptions) -> Self {
         let image = |variable, official: &str| {
             std::env::var(variable).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| official.to_owned())
         };
         Self {
-            servers: 3,
-            tick_ms: 500,
-            init_limit: None,
-            sync_limit: None,
-            fsync: false,
-            heap_mb: heap_mb_for(0),
+            servers,
             zookeeper_image: image(ZOOKEEPER_IMAGE_VARIABLE, ZOOKEEPER_IMAGE),
             toxiproxy_image: image(TOXIPROXY_IMAGE_VARIABLE, TOXIPROXY_IMAGE),
             link_ports: 0,
@@ -68,19 +50,5 @@ impl DockerOptions {
             why: "it was asked for".to_owned(),
             extra_config: String::new(),
         }
-    }
-
-    pub(super) fn check(&self) -> Result<(), EnsembleError> {
-        self.ticks().check(self.servers)
-    }
-
-    pub(super) fn ticks(&self) -> Ticks {
-        Ticks { tick_ms: self.tick_ms, init_limit: self.init_limit, sync_limit: self.sync_limit }
-    }
-}
-
-impl Default for DockerOptions {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -18,11 +18,11 @@ pub(super) struct Ports {
 impl Ports {
     /// Ports that can be bound right now; `attempt` makes another try look elsewhere.
     pub(super) fn reserve(options: &DockerOptions, attempt: u32) -> Result<Self, EnsembleError> {
-        let servers = options.servers.try_into().unwrap_or(u16::MAX);
+        let servers = options.servers.count.try_into().unwrap_or(u16::MAX);
         let mut ports = Self { first: 0, servers, links: options.link_ports };
         let Some(base) = options.base_port else {
             let found = reserve_row(ports.count(), attempt);
-            ports.first = found.map_err(|source| EnsembleError::NoPorts { servers: options.servers, source })?;
+            ports.first = found.map_err(|source| EnsembleError::NoPorts { servers: options.servers.count, source })?;
             return Ok(ports);
         };
         ports.first = base;

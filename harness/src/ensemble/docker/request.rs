@@ -7,8 +7,8 @@ use bollard::models::{HostConfig, HostConfigLogConfig};
 use testcontainers::core::{Host, IntoContainerPort as _};
 use testcontainers::{ContainerRequest, GenericImage, ImageExt as _};
 
-use super::super::limits::collector;
 use super::super::local::LOGBACK;
+use super::super::server_options::collector;
 use super::engine::generic;
 use super::networks::Networks;
 use super::options::DockerOptions;
@@ -32,7 +32,7 @@ pub(super) fn server(
         .with_mapped_port(ports.client(id), CLIENT_PORT.tcp())
         // Where the image logs by logback, which reads this before its own: a line a refused create is too much.
         .with_copy_to("/conf/logback.xml", LOGBACK.as_bytes().to_vec());
-    for peer in 1..=options.servers {
+    for peer in 1..=options.servers.count {
         request = request.with_host(name(peer), Host::Addr(networks.address(id, peer).into()));
     }
     for (key, value) in environment(id, options) {
@@ -90,31 +90,32 @@ fn local(config: &mut HostConfig) {
 
 /// The settings of a local ensemble's servers, in the words of the image.
 fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> {
-    let servers: Vec<_> =
-        (1..=options.servers).map(|peer| format!("server.{peer}={}:2888:3888;{CLIENT_PORT}", name(peer))).collect();
+    let servers: Vec<_> = (1..=options.servers.count)
+        .map(|peer| format!("server.{peer}={}:2888:3888;{CLIENT_PORT}", name(peer)))
+        .collect();
     let mut extra = format!(
         "clientPortListenBacklog=4096 forceSync={} fsync.warningthresholdms=1000 preAllocSize=4096 snapCount=10000000",
-        if options.fsync { "yes" } else { "no" },
+        if options.servers.fsync { "yes" } else { "no" },
     );
-    if options.servers > 1 {
+    if options.servers.count > 1 {
         extra.push_str(" quorumListenOnAllIPs=true");
     }
     if id == 1 {
         options.extra_config.lines().for_each(|line| extra.extend([" ", line]));
     }
-    let collector = collector(options.heap_mb).map_or_else(String::new, |flag| format!("{flag} "));
-    let ticks = options.ticks();
+    let collector = collector(options.servers.heap_mb).map_or_else(String::new, |flag| format!("{flag} "));
+    let ticks = &options.servers;
     vec![
         ("ZOO_MY_ID", id.to_string()),
         ("ZOO_SERVERS", servers.join(" ")),
-        ("ZOO_TICK_TIME", options.tick_ms.to_string()),
+        ("ZOO_TICK_TIME", options.servers.tick_ms.to_string()),
         ("ZOO_INIT_LIMIT", ticks.init().to_string()),
         ("ZOO_SYNC_LIMIT", ticks.sync().to_string()),
         ("ZOO_MAX_CLIENT_CNXNS", "0".to_owned()),
         ("ZOO_4LW_COMMANDS_WHITELIST", "*".to_owned()),
         ("ZOO_ADMINSERVER_ENABLED", "false".to_owned()),
         ("ZOO_CFG_EXTRA", extra),
-        ("ZK_SERVER_HEAP", options.heap_mb.to_string()),
+        ("ZK_SERVER_HEAP", options.servers.heap_mb.to_string()),
         ("JMXDISABLE", "true".to_owned()),
         (
             "SERVER_JVMFLAGS",
@@ -127,6 +128,7 @@ fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> 
 mod tests {
     use super::super::options::DockerOptions;
     use super::environment;
+    use crate::ensemble::server_options::ServerOptions;
 
     fn value(options: &DockerOptions, id: u32, key: &str) -> String {
         environment(id, options).into_iter().find(|(k, _)| *k == key).expect("it is given").1
@@ -134,7 +136,10 @@ mod tests {
 
     #[test]
     fn servers_are_configured_as_local_ones_are() {
-        let options = DockerOptions { tick_ms: 100, extra_config: "a=b\nc=d\n".to_owned(), ..DockerOptions::new() };
+        let options = DockerOptions {
+            extra_config: "a=b\nc=d\n".to_owned(),
+            ..DockerOptions::new(ServerOptions { tick_ms: 100, ..ServerOptions::of(3) })
+        };
         assert_eq!(
             value(&options, 2, "ZOO_SERVERS"),
             "server.1=zk1:2888:3888;2181 server.2=zk2:2888:3888;2181 server.3=zk3:2888:3888;2181"
@@ -145,7 +150,8 @@ mod tests {
         );
         assert!(value(&options, 1, "ZOO_CFG_EXTRA").ends_with(" quorumListenOnAllIPs=true a=b c=d"));
         assert!(value(&options, 2, "ZOO_CFG_EXTRA").ends_with(" quorumListenOnAllIPs=true"));
-        let given = DockerOptions { init_limit: Some(7), sync_limit: Some(3), ..options };
+        let servers = ServerOptions { init_limit: Some(7), sync_limit: Some(3), ..options.servers };
+        let given = DockerOptions { servers, ..options };
         assert_eq!((value(&given, 2, "ZOO_INIT_LIMIT"), value(&given, 2, "ZOO_SYNC_LIMIT")), ("7".into(), "3".into()));
     }
 }

@@ -3,89 +3,33 @@
 //! nothing.
 
 mod control;
+mod options;
 mod orders;
 mod process;
 
 use std::cell::Cell;
-use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
+use hustings_record::EnsembleKind;
 use tokio::sync::Mutex;
 
+pub use options::{EmbeddedError, EmbeddedOptions};
 pub use orders::{ORDER_BYTES_MAX, Order, Outcome};
 
-use super::limits::Ticks;
 use super::local::reserve_row;
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
 use crate::limits::descriptor_limit_hard;
 use crate::wire::serve::VERSION;
 use crate::workdir::WorkDir;
+use options::OVERHEAD;
 use process::Process;
 
 /// How often a start is tried again when another process took a port between the choice and the bind.
 const PORT_ATTEMPTS_MAX: u32 = 5;
 const ASK_WITHIN: Duration = Duration::from_secs(10);
-/// Descriptors of the process that belong to no session.
-const OVERHEAD: u64 = 256;
-
-/// What is asked of an embedded ensemble.
-#[derive(Clone, Debug)]
-pub struct EmbeddedOptions {
-    /// 1, 3 or 5.
-    pub servers: u32,
-    /// As ZooKeeper's `tickTime`, in milliseconds. Session timeouts are clamped to 2 to 20 of it.
-    pub tick_ms: u64,
-    /// As `syncLimit`, in ticks. None: that of ZooKeeper's sample, as a time.
-    pub sync_limit: Option<u32>,
-    /// The most sessions at a time.
-    pub sessions: u64,
-    /// Ports are this and the following ones. None: any free ports.
-    pub base_port: Option<u16>,
-    /// How long the servers may take until all of them serve.
-    pub start_within: Duration,
-    /// The `hustings` executable, which is also the servers'. Tests are another executable and must name it.
-    pub exe: PathBuf,
-    /// Completes the sentence "chosen because …".
-    pub why: String,
-}
-
-impl EmbeddedOptions {
-    /// Three servers with a tick of 500 ms.
-    #[must_use]
-    pub fn new(exe: PathBuf) -> Self {
-        Self {
-            servers: 3,
-            tick_ms: 500,
-            sync_limit: None,
-            sessions: 0,
-            base_port: None,
-            start_within: Duration::from_secs(30),
-            exe,
-            why: "it was asked for".to_owned(),
-        }
-    }
-}
-
-/// Why there is no embedded ensemble, or not any more.
-#[derive(Debug, thiserror::Error)]
-pub enum EmbeddedError {
-    #[error("the embedded servers could not be started ({} embedded): {why}", .exe.display())]
-    Start { exe: PathBuf, why: String },
-    #[error("the process of the embedded servers died ({status}); its standard error says why")]
-    Died { status: String },
-    #[error(
-        "{sessions} sessions need {needed} descriptors in the one process of the embedded servers (2 x {sessions} + {OVERHEAD}), \
-         and a process may have {limit}; use --ensemble local or --ensemble docker, fewer candidates, or raise the hard limit \
-         (ulimit -Hn)"
-    )]
-    Descriptors { sessions: u64, needed: u64, limit: u64 },
-    #[error("the embedded servers could not be stopped: {0}")]
-    Stop(io::Error),
-}
 
 /// A child process, ended by [`Ensemble::stop`]; dropped, it is killed without being waited for.
 #[derive(Debug)]
@@ -106,8 +50,8 @@ impl EmbeddedEnsemble {
     /// # Errors
     /// What was asked for cannot be had, or the servers do not serve in time. Nothing is left behind then.
     pub async fn start(options: EmbeddedOptions, work: &WorkDir) -> Result<Self, EnsembleError> {
-        let ticks = Ticks { tick_ms: options.tick_ms, init_limit: None, sync_limit: options.sync_limit };
-        ticks.check(options.servers)?;
+        let ticks = &options.servers;
+        ticks.check()?;
         let (needed, limit) = (2 * options.sessions + OVERHEAD, descriptor_limit_hard());
         if needed > limit {
             return Err(EmbeddedError::Descriptors { sessions: options.sessions, needed, limit }.into());
@@ -123,8 +67,8 @@ impl EmbeddedEnsemble {
         }
         let described = format!(
             "embedded: the model of {} ZooKeeper server{} in one process on 127.0.0.1, no real ZooKeeper; chosen because {}",
-            options.servers,
-            if options.servers == 1 { "" } else { "s" },
+            options.servers.count,
+            if options.servers.count == 1 { "" } else { "s" },
             options.why
         );
         let mut ensemble =
@@ -159,8 +103,8 @@ async fn start_process(
     loop {
         let first = match options.base_port {
             Some(port) => port,
-            None => reserve_row(u16::try_from(options.servers).unwrap_or(u16::MAX), attempt)
-                .map_err(|source| EnsembleError::NoPorts { servers: options.servers, source })?,
+            None => reserve_row(u16::try_from(options.servers.count).unwrap_or(u16::MAX), attempt)
+                .map_err(|source| EnsembleError::NoPorts { servers: options.servers.count, source })?,
         };
         match Process::start(options, sync_limit, first).await {
             Err(error) if options.base_port.is_none() && attempt < PORT_ATTEMPTS_MAX => {
@@ -191,8 +135,8 @@ impl Ensemble for EmbeddedEnsemble {
         self.addresses.clone()
     }
 
-    fn kind(&self) -> &str {
-        "embedded"
+    fn kind(&self) -> EnsembleKind {
+        EnsembleKind::Embedded
     }
 
     fn version(&self) -> &str {

@@ -10,8 +10,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::options::{EmbeddedError, EmbeddedOptions};
 use super::orders::{OUTCOME_BYTES_MAX, Order, Outcome};
-use super::{EmbeddedError, EmbeddedOptions};
 
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const OBEYS_WITHIN: Duration = Duration::from_secs(10);
@@ -40,8 +40,8 @@ impl Process {
         let mut command = Command::new(&options.exe);
         command.arg("embedded");
         for (name, value) in [
-            ("--servers", u64::from(options.servers)),
-            ("--tick-ms", options.tick_ms),
+            ("--servers", u64::from(options.servers.count)),
+            ("--tick-ms", options.servers.tick_ms),
             ("--sync-limit", sync_limit),
             ("--first-port", u64::from(first_port)),
             ("--die-with-parent", u64::from(std::process::id())),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::CONNECTIONS_BESIDE;
+use super::options::CONNECTIONS_BESIDE;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {

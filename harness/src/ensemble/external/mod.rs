@@ -3,6 +3,7 @@
 mod conf;
 mod error;
 mod note;
+mod options;
 mod survey;
 mod znodes;
 
@@ -11,36 +12,21 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
+use hustings_record::EnsembleKind;
 
 pub use error::ExternalError;
 pub use note::{Debt, debt};
+pub use options::ExternalOptions;
 pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
 use crate::links::External;
 use crate::workdir::WorkDir;
 use note::Note;
+use options::cluster;
 use survey::Server;
 
-/// Connections of a run to one server beside its candidates' sessions: coordinator, observer, warm-up, sessions taken over.
-const CONNECTIONS_BESIDE: u64 = 32;
 const ASK_WITHIN: Duration = Duration::from_secs(10);
-
-#[derive(Clone, Debug)]
-pub struct ExternalOptions {
-    /// Client addresses of all its servers, as `host:port`, in any order.
-    pub connect: Vec<String>,
-    /// The same servers as the proxies of links reach them, in the same order; None: at the same addresses.
-    pub upstreams: Option<Vec<String>>,
-    /// The Toxiproxy in front of them; None: links are the run's own affair.
-    pub toxiproxy: Option<External>,
-    /// Sessions of the run's largest cell.
-    pub sessions: u64,
-    /// How long servers that are starting are waited for.
-    pub within: Duration,
-    /// Completes the sentence "chosen because …".
-    pub why: String,
-}
 
 /// Servers of somebody else. [`Ensemble::stop`] removes the run's znodes and leaves the servers alone.
 #[derive(Debug)]
@@ -89,11 +75,6 @@ impl ExternalEnsemble {
     }
 }
 
-/// `host:port,host:port`, as clients are given an ensemble.
-fn cluster(servers: &[SocketAddr]) -> String {
-    servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
 impl Ensemble for ExternalEnsemble {
     fn servers(&self) -> Vec<SocketAddr> {
         self.servers.iter().map(|server| server.addr).collect()
@@ -126,8 +107,8 @@ impl Ensemble for ExternalEnsemble {
         Box::pin(async { Ok(None) })
     }
 
-    fn kind(&self) -> &str {
-        "external"
+    fn kind(&self) -> EnsembleKind {
+        EnsembleKind::External
     }
 
     fn version(&self) -> &str {

@@ -60,7 +60,7 @@ pub fn debt(folder: &Path, run: &str) -> io::Result<Option<Debt>> {
     }
     let borrowed: Borrowed = serde_json::from_slice(&fs::read(&path)?)?;
     // The prefix follows from the run's id alone: a note can never name znodes of others.
-    Ok(Some(Debt { servers: super::cluster(&borrowed.servers), prefix: znodes::prefix(run) }))
+    Ok(Some(Debt { servers: super::options::cluster(&borrowed.servers), prefix: znodes::prefix(run) }))
 }
 
 impl Debt {

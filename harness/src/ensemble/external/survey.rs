@@ -8,7 +8,8 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::conf::Conf;
-use super::{CONNECTIONS_BESIDE, ExternalError, ExternalOptions};
+use super::error::ExternalError;
+use super::options::{CONNECTIONS_BESIDE, ExternalOptions};
 use crate::ensemble::four_letter::{self, FourLetterError};
 
 const POLL: Duration = Duration::from_millis(250);

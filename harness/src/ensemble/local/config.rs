@@ -49,7 +49,7 @@ fn myid(id: u32) -> String {
 }
 
 fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> String {
-    let ticks = options.ticks();
+    let ticks = &options.servers;
     let own = ports.servers[id as usize - 1];
     // Session timeouts keep their default bounds of 2 to 20 ticks: users meet those, so the benchmark does too.
     // Snapshots are rare, so that writing them does not show up in the latencies.
@@ -73,7 +73,7 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Str
         sync = ticks.sync(),
         data = folder.join("data").display(),
         client = own.client,
-        fsync = if options.fsync { "yes" } else { "no" },
+        fsync = if options.servers.fsync { "yes" } else { "no" },
     );
     if ports.servers.len() > 1 {
         for (peer, p) in (1..).zip(&ports.servers) {
@@ -124,6 +124,7 @@ mod tests {
     use super::super::LocalOptions;
     use super::super::ports::{LinkPorts, Ports, ServerPorts};
     use super::zoo_cfg;
+    use crate::ensemble::server_options::ServerOptions;
 
     fn text(servers: u16, tick_ms: u64) -> String {
         let port = |i| ServerPorts { client: 10_000 + i, quorum: 10_100 + i, election: 10_200 + i };
@@ -132,7 +133,7 @@ mod tests {
     }
 
     fn options(tick_ms: u64) -> LocalOptions {
-        LocalOptions { tick_ms, ..LocalOptions::new(PathBuf::from("hustings")) }
+        LocalOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(3) }, PathBuf::from("hustings"))
     }
 
     #[test]
@@ -144,7 +145,8 @@ mod tests {
 
     #[test]
     fn limits_that_are_asked_for_are_in_ticks() {
-        let options = LocalOptions { init_limit: Some(7), sync_limit: Some(3), ..options(100) };
+        let mut options = options(100);
+        options.servers = ServerOptions { init_limit: Some(7), sync_limit: Some(3), ..options.servers };
         let server = ServerPorts { client: 1, quorum: 2, election: 3 };
         let ports = Ports { servers: vec![server], links: Vec::new() };
         assert!(zoo_cfg(Path::new("/run/s"), 1, &ports, &options).contains("initLimit=7\nsyncLimit=3\n"));

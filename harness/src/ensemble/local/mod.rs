@@ -18,10 +18,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
+use hustings_record::EnsembleKind;
 
 pub(super) use config::LOGBACK;
 pub use install::{Install, Layout, Places};
-pub use options::{LocalOptions, heap_mb_for};
+pub use options::LocalOptions;
 pub use ports::count_free;
 pub(super) use ports::{check_free, reserve_row};
 
@@ -60,11 +61,11 @@ impl LocalEnsemble {
     /// When Java or ZooKeeper is missing, a port of an asked base is taken, a server dies, or they do not serve in time.
     /// Nothing is left behind then.
     pub async fn start(options: LocalOptions, work: &WorkDir) -> Result<Self, EnsembleError> {
-        options.check()?;
+        options.servers.check()?;
         let install = Install::find(&options.places)?;
         let mut attempt = 1;
         loop {
-            let ports = ports::reserve(options.servers, options.quorum_links, options.base_port, attempt)?;
+            let ports = ports::reserve(options.servers.count, options.quorum_links, options.base_port, attempt)?;
             match Self::start_on(&options, &install, &ports, work).await {
                 Err(error) if options.base_port.is_none() && attempt < PORT_ATTEMPTS_MAX && lost_a_port(&error) => {
                     tracing::info!("another process took a port while the ensemble was starting: trying other ports");
@@ -121,9 +122,9 @@ impl LocalEnsemble {
         self.version = version.unwrap_or_else(|| "unknown".to_owned());
         self.described = format!(
             "local: {} ZooKeeper {} server{} on 127.0.0.1{}, {}; chosen because {}",
-            options.servers,
+            options.servers.count,
             self.version,
-            if options.servers == 1 { "" } else { "s" },
+            if options.servers.count == 1 { "" } else { "s" },
             if self.mesh.is_some() { " with links between them" } else { "" },
             install.describe(),
             options.why
@@ -169,8 +170,8 @@ impl Ensemble for LocalEnsemble {
         self.servers.borrow().iter().map(|s| s.addr).collect()
     }
 
-    fn kind(&self) -> &str {
-        "local"
+    fn kind(&self) -> EnsembleKind {
+        EnsembleKind::Local
     }
 
     fn version(&self) -> &str {

@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::super::EnsembleError;
-use super::super::limits::collector;
+use super::super::server_options::collector;
 use super::log::{self, LOG_FILE};
 use super::{Install, LocalOptions, config};
 use crate::procfs::process_state;
@@ -182,10 +182,10 @@ fn jvm_arguments(folder: &Path, options: &LocalOptions, install: &Install) -> Ve
     // `conf` comes first: each logging library finds its configuration there.
     let class_path: Vec<String> =
         [folder.join("conf")].iter().chain(&install.jars).map(|path| path.display().to_string()).collect();
-    let mut arguments = vec![format!("-Xmx{}m", options.heap_mb)];
+    let mut arguments = vec![format!("-Xmx{}m", options.servers.heap_mb)];
     // Limiting the compiler (TieredStopAtLevel=1) would start no faster to speak of and slow the server for good, and
     // sharing class data is the JVM's default: neither is set.
-    arguments.extend(collector(options.heap_mb).map(ToOwned::to_owned));
+    arguments.extend(collector(options.servers.heap_mb).map(ToOwned::to_owned));
     arguments.extend([
         // Its memory-mapped file stays behind after a kill, and writing to it can stall the JVM on a busy disk.
         "-XX:-UsePerfData".to_owned(),

@@ -1,12 +1,13 @@
 //! The ensemble and its clock, and the way of what it puts out to the clients' connections.
 
+use hustings_record::ServerState;
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_workloads::model::{
-    Code, Conn, Connect, Ensemble, Metrics, Micros, Options, Output, Response, Role, Server, Zxid, settle,
+    Code, Conn, Connect, Ensemble, Metrics, Micros, Options, Output, Response, Server, Zxid, settle,
 };
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -72,8 +73,8 @@ impl Core {
         });
     }
 
-    pub(super) fn role(&self, server: Server) -> Role {
-        self.ensemble.borrow().role(server)
+    pub(super) fn state(&self, server: Server) -> ServerState {
+        self.ensemble.borrow().state(server)
     }
 
     pub(super) fn last_zxid(&self, server: Server) -> Zxid {
@@ -179,9 +180,9 @@ impl Core {
                 self.with_line(server, conn, |line| line.send(&write_event(&event)));
             }
             Output::Close { server, conn } => self.with_line(server, conn, |line| line.end(Fate::Close)),
-            Output::Role { server, role } => {
-                let took_ms = self.members[server].has_become(role, now);
-                self.logs.has_become(now, server, role, (self.last_zxid(server), took_ms));
+            Output::State { server, state } => {
+                let took_ms = self.members[server].has_become(state, now);
+                self.logs.has_become(now, server, state, (self.last_zxid(server), took_ms));
             }
             // Settled before they come here, or not asked for.
             Output::Forward { .. } | Output::Committed { .. } | Output::Changed { .. } => {}

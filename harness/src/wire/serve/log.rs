@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use hustings_workloads::model::{Ballots, Micros, Role, Said, Server, Zxid};
+use hustings_record::{ServerLine, ServerState};
+use hustings_workloads::model::{Ballots, Micros, Server, Zxid};
 
 use super::super::super::utc::Epoch;
 
@@ -36,8 +37,8 @@ impl Logs {
     }
 
     /// A server has become this; `took_ms`: since it began to look for a leader.
-    pub(super) fn has_become(&self, now: Micros, server: Server, role: Role, (zxid, took_ms): (Zxid, u64)) {
-        let said = self.ballots.borrow_mut().has_become(server, role, zxid, took_ms);
+    pub(super) fn has_become(&self, now: Micros, server: Server, state: ServerState, (zxid, took_ms): (Zxid, u64)) {
+        let said = self.ballots.borrow_mut().has_become(server, state, zxid, took_ms);
         said.into_iter().for_each(|(server, said)| self.say(now, server, &words(said)));
     }
 
@@ -50,22 +51,21 @@ impl Logs {
     }
 }
 
-fn words(said: Said) -> String {
+fn words(said: ServerLine) -> String {
     match said {
-        Said::Looking => "QuorumPeer - LOOKING".to_owned(),
-        Said::Vote { from, round, epoch, zxid } => {
-            let id = from + 1;
+        ServerLine::Looking => "QuorumPeer - LOOKING".to_owned(),
+        ServerLine::Vote { from, round, epoch, zxid } => {
             format!(
-                "Notification: my state:LOOKING; n.sid:{id}, n.state:LOOKING, n.leader:{id}, n.round:0x{round:x}, \
+                "Notification: my state:LOOKING; n.sid:{from}, n.state:LOOKING, n.leader:{from}, n.round:0x{round:x}, \
                  n.peerEpoch:0x{epoch:x}, n.zxid:0x{zxid:x}"
             )
         }
-        Said::Elected { leading, took_ms } => {
+        ServerLine::Elected { leading, took_ms } => {
             let name = if leading { "LEADING" } else { "FOLLOWING" };
             format!("{name} - LEADER ELECTION TOOK - {took_ms} MS")
         }
-        Said::Supported => "Leader - Have quorum of supporters".to_owned(),
-        Said::Serving { leading } => {
+        ServerLine::Supported => "Leader - Have quorum of supporters".to_owned(),
+        ServerLine::Serving { leading } => {
             format!("Peer state changed: {} - broadcast", if leading { "leading" } else { "following" })
         }
     }
@@ -73,8 +73,7 @@ fn words(said: Said) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hustings_reports::record::ServerLine;
-    use hustings_workloads::model::Role;
+    use hustings_record::{ServerLine, ServerState};
 
     use super::Logs;
     use crate::ensemble::log::election_lines;
@@ -84,9 +83,9 @@ mod tests {
         let logs = Logs::new(3);
         logs.part(0, 1, 2, true);
         for server in [0, 1, 2] {
-            logs.has_become(1_000, server, Role::Looking, ((1 << 32) + server as i64, 0));
+            logs.has_become(1_000, server, ServerState::NotServing, ((1 << 32) + server as i64, 0));
         }
-        logs.has_become(401_000, 1, Role::Leading, (2 << 32, 400));
+        logs.has_become(401_000, 1, ServerState::Leading, (2 << 32, 400));
         let read = election_lines(&logs.text(1));
         let (first, last) = (read.first().expect("lines"), read.last().expect("lines"));
         assert_eq!(last.at.duration_since(first.at).expect("later").as_millis(), 400);

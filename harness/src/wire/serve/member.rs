@@ -1,11 +1,12 @@
 //! One server's own side: where it listens, who is connected, and what it counts beside the model.
 
+use hustings_record::ServerState;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use hustings_workloads::model::{Absences, Conn, Metrics, Micros, Role};
+use hustings_workloads::model::{Absences, Conn, Metrics, Micros};
 use tokio::sync::watch;
 
 use super::line::{Fate, Line};
@@ -59,12 +60,12 @@ impl Member {
     }
 
     /// Gives the milliseconds for which it has looked for a leader, if it has found one.
-    pub(super) fn has_become(&self, role: Role, now: Micros) -> u64 {
-        if role == Role::Down {
+    pub(super) fn has_become(&self, state: ServerState, now: Micros) -> u64 {
+        if state == ServerState::Down {
             self.received.set(0);
             self.sent.set(0);
         }
-        self.absences.borrow_mut().has_become(now, role)
+        self.absences.borrow_mut().has_become(now, state)
     }
 
     pub(super) fn count(&self, metrics: &mut Metrics) {

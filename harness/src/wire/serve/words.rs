@@ -1,8 +1,9 @@
 //! Four-letter words, answered in the format of the version that the servers say they are.
 
+use hustings_record::ServerState;
 use std::fmt::Write as _;
 
-use hustings_workloads::model::{Role, Server};
+use hustings_workloads::model::Server;
 
 use super::VERSION;
 use super::core::Core;
@@ -11,8 +12,7 @@ const IDLE: &str = "This ZooKeeper instance is not currently serving requests\n"
 
 /// The answer to the word that a connection begins with; None if it is none.
 pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<String> {
-    let role = core.role(server);
-    let serves = !matches!(role, Role::Down | Role::Looking);
+    let serves = core.state(server).serves();
     let text = match &word {
         b"ruok" => return Some("imok".to_owned()),
         b"isro" if serves => "rw".to_owned(),
@@ -33,17 +33,17 @@ fn version() -> String {
     format!("{VERSION}-hustings, built on {}", env!("CARGO_PKG_VERSION"))
 }
 
-fn mode(role: Role) -> &'static str {
-    match role {
-        Role::Leading => "leader",
-        Role::Following => "follower",
-        Role::Standalone => "standalone",
-        Role::Down | Role::Looking => "looking",
+fn mode(state: ServerState) -> &'static str {
+    match state {
+        ServerState::Leading => "leader",
+        ServerState::Following => "follower",
+        ServerState::Standalone => "standalone",
+        ServerState::Down | ServerState::NotServing | ServerState::Silent => "looking",
     }
 }
 
 fn srvr(core: &Core, server: Server, clients: &str) -> String {
-    let (role, metrics) = (core.role(server), core.metrics(server));
+    let (role, metrics) = (core.state(server), core.metrics(server));
     let count = |name: &str| metrics.get(name).copied().unwrap_or_default();
     let mut text = format!(
         "Zookeeper version: {}\n{clients}Latency min/avg/max: 0/0.0/0\nReceived: {}\nSent: {}\nConnections: {}\nOutstanding: {}\n\
@@ -57,7 +57,7 @@ fn srvr(core: &Core, server: Server, clients: &str) -> String {
         mode(role),
         count("znode_count"),
     );
-    if role == Role::Leading {
+    if role == ServerState::Leading {
         text.push_str("Proposal sizes last/min/max: -1/-1/-1\n");
     }
     text
@@ -106,10 +106,10 @@ fn conf(core: &Core, server: Server) -> String {
 }
 
 fn mntr(core: &Core, server: Server) -> String {
-    let role = core.role(server);
+    let role = core.state(server);
     let mut text = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), mode(role));
-    if role == Role::Leading {
-        let followers = (0..core.members.len()).filter(|other| core.role(*other) == Role::Following).count();
+    if role == ServerState::Leading {
+        let followers = (0..core.members.len()).filter(|other| core.state(*other) == ServerState::Following).count();
         let _ = writeln!(text, "zk_synced_followers\t{followers}");
     }
     for (name, value) in core.metrics(server) {

@@ -38,7 +38,7 @@ pub(crate) fn alike(summary: &Summary) -> Vec<(String, Vec<&CellSummary>)> {
 pub(crate) fn label(cell: &CellSummary, neighbours: &[&CellSummary]) -> String {
     let same =
         |other: &&CellSummary| other.info.recipe == cell.info.recipe && other.info.step_down == cell.info.step_down;
-    let mut text = format!("{}, {}", clean::short(&cell.info.recipe, 28), clean::short(&cell.info.step_down, 20));
+    let mut text = format!("{}, {}", clean::short(&cell.info.recipe, 28), cell.info.step_down);
     if neighbours.iter().filter(|other| same(other)).count() > 1 {
         text.push_str(&format!(" ({})", clean::short(&cell.info.name, 24)));
     }
@@ -64,7 +64,7 @@ pub(crate) fn ecdfs(
                 Some(Curve {
                     label: label(cell, &cells),
                     colour: palette.recipe(&cell.info.recipe),
-                    dash: step_down(&cell.info.step_down),
+                    dash: step_down(cell.info.step_down),
                     distribution: of(cell)?,
                 })
             });

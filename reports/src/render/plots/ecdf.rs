@@ -5,9 +5,9 @@ use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::scale::{Kind, Scale};
-use crate::record::Nanos;
 use crate::render::{clean, format};
 use crate::summary::Distribution;
+use hustings_record::Nanos;
 
 pub(crate) struct Curve<'a> {
     pub(crate) label: String,
@@ -71,7 +71,7 @@ impl Plot<'_> {
         for tick in x.ticks() {
             let at = x.at(tick);
             canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
-            canvas.text((at, BOTTOM + 14), &tick_text(tick), Align::Middle, false)?;
+            canvas.text((at, BOTTOM + 14), &format::tick(tick), Align::Middle, false)?;
         }
         canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
         canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), self.x_title, Align::Middle, false)?;
@@ -79,23 +79,12 @@ impl Plot<'_> {
             && x.holds(ns as f64)
         {
             let at = x.at(ns as f64);
-            let label = format!("{name} = {}", tick_text(ns as f64));
+            let label = format!("{name} = {}", format::tick(ns as f64));
             canvas.line((at, TOP - 4), (at, BOTTOM), Pen::new(INK, 1).dash(Dash::Dotted))?;
             let half = text_width(&label) / 2;
             canvas.text((at.clamp(LEFT + half, RIGHT - half), TOP - 12), &label, Align::Middle, false)?;
         }
         Ok(())
-    }
-}
-
-/// Durations at ticks are round: written without needless digits.
-pub(crate) fn tick_text(ns: f64) -> String {
-    let text = format::duration(ns.round() as Nanos);
-    match text.split_once(' ') {
-        Some((value, unit)) if value.contains('.') => {
-            format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
     }
 }
 

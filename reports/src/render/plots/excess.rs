@@ -1,6 +1,7 @@
 //! Detection beyond the floor, where sessions are left to expire: what the ensemble and the client add to what T alone costs.
 
-use super::{Chart, Draw, comparison};
+use super::chart::{Chart, Draw};
+use super::comparison;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Excess over the floor",
@@ -8,7 +9,7 @@ pub(super) const CHART: Chart = Chart {
             server's tick explains up to 1.5 ticks of it. Only for faults that leave a session to expire.",
     draw: Draw::Run(|summary| {
         comparison::ecdfs(summary, "Detection beyond the floor", "excess over T − age (logarithmic)", false, |cell| {
-            cell.excess.as_ref().map(|excess| &excess.over_floor)
+            cell.failover.excess.as_ref().map(|excess| &excess.over_floor)
         })
     }),
 };

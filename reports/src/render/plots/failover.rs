@@ -1,6 +1,7 @@
 //! Failover latency: one plot a fault, a curve for each recipe and step-down policy.
 
-use super::{Chart, Draw, comparison};
+use super::chart::{Chart, Draw};
+use super::comparison;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Failover latency",
@@ -9,7 +10,7 @@ pub(super) const CHART: Chart = Chart {
             than anything shown. Colour tells the recipe, dashes the step-down policy.",
     draw: Draw::Run(|summary| {
         comparison::ecdfs(summary, "Failover latency", "time since the fault (logarithmic)", true, |cell| {
-            cell.failover.as_ref()
+            cell.failover.whole.as_ref()
         })
     }),
 };

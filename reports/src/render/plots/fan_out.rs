@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::chart::{Chart, Draw};
 use super::palette::Palette;
 use super::scale::{Kind, Scale};
-use super::{Chart, Draw};
 use crate::render::{clean, format};
 use crate::summary::Summary;
 

@@ -1,6 +1,7 @@
 //! Colours that colour-blind readers can tell apart (Okabe and Ito), kept the same in every plot of a page: a colour for
 //! a recipe, a dash for a step-down policy.
 
+use hustings_record::StepDown;
 use std::collections::BTreeMap;
 
 use plotters::style::RGBColor;
@@ -44,10 +45,10 @@ impl Palette {
     }
 }
 
-pub(crate) fn step_down(policy: &str) -> Dash {
+pub(crate) fn step_down(policy: StepDown) -> Dash {
     match policy {
-        "on-disconnect" => Dash::Solid,
-        "on-expiry" => Dash::Dashed,
-        _ => Dash::Dotted,
+        StepDown::OnDisconnect => Dash::Solid,
+        StepDown::OnExpiry => Dash::Dashed,
+        StepDown::After(_) => Dash::Dotted,
     }
 }

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
-use super::ecdf::tick_text;
+use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, GREY, ORANGE, SKY};
 use super::scale::{Kind, Scale};
-use super::{Chart, Draw};
-use crate::record::Nanos;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
+use hustings_record::Nanos;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Where the time goes",
@@ -36,7 +35,7 @@ const BAR: i32 = 16;
 fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     let mut faults: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
-    for cell in summary.cells.iter().filter(|cell| median(cell.failover.as_ref()).is_some()) {
+    for cell in summary.cells.iter().filter(|cell| median(cell.failover.whole.as_ref()).is_some()) {
         let cells = faults.entry(&cell.info.fault).or_default();
         if cells.is_empty() {
             order.push(&cell.info.fault);
@@ -68,7 +67,7 @@ enum From {
 
 /// Whether detection takes so long that nothing can be seen of what comes after it.
 fn squeezed(cells: &[&CellSummary]) -> bool {
-    let detect = cells.iter().filter_map(|cell| median(cell.detect.as_ref())).max().unwrap_or(0);
+    let detect = cells.iter().filter_map(|cell| median(cell.failover.detect.as_ref())).max().unwrap_or(0);
     let after = cells.iter().map(|cell| end_of(cell, From::Detection)).max().unwrap_or(0);
     after.saturating_mul(SQUEEZED) < detect
 }
@@ -104,8 +103,8 @@ fn draw_part(title: String, cells: &[&CellSummary], from: From) -> Result<Figure
                 let top = TOP + ROW * row + 20;
                 canvas.line((at, top), (at, TOP + ROW * (row + 1)), Pen::grid())?;
             }
-            let half = text_width(&tick_text(tick)) / 2;
-            canvas.text((at.max(half), bottom + 14), &tick_text(tick), Align::Middle, false)?;
+            let half = text_width(&format::tick(tick)) / 2;
+            canvas.text((at.max(half), bottom + 14), &format::tick(tick), Align::Middle, false)?;
         }
         canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
         canvas.text(((LEFT + RIGHT) / 2, bottom + 36), x_title, Align::Middle, false)?;
@@ -127,12 +126,12 @@ fn median(distribution: Option<&Distribution>) -> Option<Nanos> {
 
 fn end_of(cell: &CellSummary, from: From) -> Nanos {
     let part = |d: &Option<Distribution>| median(d.as_ref()).unwrap_or(0);
-    let after = part(&cell.decide).max(part(&cell.spread));
+    let after = part(&cell.failover.decide).max(part(&cell.failover.spread));
     let granted = match from {
-        From::Fault => part(&cell.detect).saturating_add(after).max(part(&cell.failover)),
+        From::Fault => part(&cell.failover.detect).saturating_add(after).max(part(&cell.failover.whole)),
         From::Detection => after,
     };
-    granted.saturating_add(part(&cell.act)).max(1)
+    granted.saturating_add(part(&cell.failover.act)).max(1)
 }
 
 fn label(cell: &CellSummary, neighbours: &[&CellSummary]) -> String {
@@ -152,23 +151,23 @@ fn values(cell: &CellSummary) -> String {
     let part =
         |name: &str, d: &Option<Distribution>| median(d.as_ref()).map(|ns| format!("{name} {}", format::duration(ns)));
     let parts = [
-        part("failover", &cell.failover),
-        part("detect", &cell.detect),
-        part("decide", &cell.decide),
-        part("spread", &cell.spread),
-        part("act", &cell.act),
+        part("failover", &cell.failover.whole),
+        part("detect", &cell.failover.detect),
+        part("decide", &cell.failover.decide),
+        part("spread", &cell.failover.spread),
+        part("act", &cell.failover.act),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }
 
 fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: From) -> Drawn {
-    let failover = median(cell.failover.as_ref()).unwrap_or(0);
+    let failover = median(cell.failover.whole.as_ref()).unwrap_or(0);
     let span = |from: Nanos, length: Nanos| {
         let (a, b) = (x.at(from as f64), x.at(from.saturating_add(length) as f64));
         ((a, top), (b.max(a + 1), top + BAR))
     };
-    let granted = match (median(cell.detect.as_ref()), median(cell.decide.as_ref())) {
+    let granted = match (median(cell.failover.detect.as_ref()), median(cell.failover.decide.as_ref())) {
         (Some(detect), Some(decide)) => {
             let detect = if begin == From::Fault { detect } else { 0 };
             if detect > 0 {
@@ -177,7 +176,7 @@ fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: Fro
             }
             let (from, to) = span(detect, decide);
             canvas.bar(from, to, BLUE, 1.0)?;
-            if let Some(spread) = median(cell.spread.as_ref()) {
+            if let Some(spread) = median(cell.failover.spread.as_ref()) {
                 let (from, to) = span(detect, spread);
                 let from = (from.0, top + BAR - 6);
                 canvas.bar(from, to, ORANGE, 1.0)?;
@@ -192,7 +191,7 @@ fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: Fro
             failover
         }
     };
-    if let Some(act) = median(cell.act.as_ref()) {
+    if let Some(act) = median(cell.failover.act.as_ref()) {
         let (from, to) = span(granted, act);
         canvas.bar(from, to, GREEN, 1.0)?;
     }
@@ -205,9 +204,16 @@ fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: Fro
 
 fn legend(canvas: &Canvas<'_>, at: i32) -> Drawn {
     let mut left = LEFT;
-    for (name, colour) in [("detect", SKY), ("decide", BLUE), ("spread", ORANGE), ("act", GREEN), ("not split", GREY)] {
-        canvas.bar((left, at - 6), (left + 18, at + 6), colour, if name == "not split" { 0.6 } else { 1.0 })?;
-        if name == "spread" {
+    let parts = [
+        ("detect", SKY, 1.0, false),
+        ("decide", BLUE, 1.0, false),
+        ("spread", ORANGE, 1.0, true),
+        ("act", GREEN, 1.0, false),
+        ("not split", GREY, 0.6, false),
+    ];
+    for (name, colour, alpha, hatched) in parts {
+        canvas.bar((left, at - 6), (left + 18, at + 6), colour, alpha)?;
+        if hatched {
             canvas.hatch((left, at - 6), (left + 18, at + 6), Pen::new(INK, 1))?;
         }
         canvas.text((left + 26, at), name, Align::Left, false)?;

@@ -2,13 +2,12 @@
 //! same lanes for the pictures of single groups.
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
-use super::ecdf::tick_text;
+use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILLION};
 use super::scale::{Kind, Scale};
-use super::{Chart, Draw};
-use crate::record::{Nanos, ServerState};
 use crate::render::format;
 use crate::summary::{CellSummary, ServerBar, ServerWatch, WriteProbes};
+use hustings_record::{Nanos, ServerState};
 
 pub(super) const CHART: Chart = Chart {
     heading: "States of the servers over time",
@@ -34,13 +33,13 @@ const CLOSER_BELOW: f64 = 0.1;
 const CLOSER_MAX: usize = 3;
 
 fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
-    let Some(watch) = cell.watch.as_ref().filter(|watch| watch.to > watch.from) else { return Ok(Vec::new()) };
-    if cell.server_states.is_empty() {
+    let Some(watch) = cell.ensemble.watch.as_ref().filter(|watch| watch.to > watch.from) else { return Ok(Vec::new()) };
+    if cell.ensemble.states.is_empty() {
         return Ok(Vec::new());
     }
     let whole = (watch.from, watch.to);
     let mut figures = vec![View { cell, watch, window: whole }.draw("The servers of the ensemble".into())?];
-    for (i, election) in cell.elections.iter().enumerate() {
+    for (i, election) in cell.ensemble.elections.iter().enumerate() {
         let (from, to) = (election.lost.0, election.ended.map_or(election.lost.1, |ended| ended.1));
         let (from, to) = election.writes.map_or((from, to), |gap| (from.min(gap.from), to.max(gap.to)));
         let length = to.saturating_sub(from);
@@ -66,12 +65,12 @@ pub(super) struct Lanes<'a> {
 
 impl<'a> Lanes<'a> {
     pub(super) fn new(cell: &'a CellSummary, window: (Nanos, Nanos)) -> Self {
-        let bars = &cell.server_states;
+        let bars = &cell.ensemble.states;
         let mut servers: Vec<u32> = bars.iter().map(|bar| bar.server).collect();
         servers.sort_unstable();
         servers.dedup();
         servers.truncate(SERVERS_MAX);
-        let writes = cell.watch.as_ref().and_then(|watch| watch.writes.as_ref());
+        let writes = cell.ensemble.watch.as_ref().and_then(|watch| watch.writes.as_ref());
         Self { bars, writes, servers, window }
     }
 
@@ -153,17 +152,13 @@ fn state(canvas: &Canvas<'_>, state: ServerState, from: (i32, i32), to: (i32, i3
     }
 }
 
-const LEGEND: [(&str, ServerState); 5] = [
-    ("leading", ServerState::Leading),
-    ("following", ServerState::Following),
-    ("not serving", ServerState::NotServing),
-    ("silent", ServerState::Silent),
-    ("down", ServerState::Down),
-];
+const LEGEND: [ServerState; 5] =
+    [ServerState::Leading, ServerState::Following, ServerState::NotServing, ServerState::Silent, ServerState::Down];
 
 /// The states by name, from `left` on; where they end.
 fn legend(canvas: &Canvas<'_>, mut left: i32, at: i32) -> Result<i32, PlotError> {
-    for (name, shown) in LEGEND {
+    for shown in LEGEND {
+        let name = shown.name();
         state(canvas, shown, (left, at - 6), (left + 20, at + 6))?;
         canvas.text((left + 27, at), name, Align::Left, false)?;
         left += 27 + text_width(name) + 12;
@@ -191,7 +186,7 @@ impl View<'_> {
             for tick in x.ticks() {
                 let at = x.at(tick);
                 canvas.line((at, TOP), (at, bottom), Pen::grid())?;
-                canvas.text((at, bottom + 14), &tick_text(tick), Align::Middle, false)?;
+                canvas.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
             }
             lanes.draw(canvas, &x, (LEFT, RIGHT), TOP)?;
             if shares {
@@ -213,7 +208,7 @@ impl View<'_> {
     }
 
     fn words(&self) -> String {
-        let outages = self.cell.elections.iter().map(|e| format::duration(e.outage.1)).collect::<Vec<_>>();
+        let outages = self.cell.ensemble.elections.iter().map(|e| format::duration(e.outage.1)).collect::<Vec<_>>();
         let outages = if outages.is_empty() { "none".into() } else { outages.join(", ") };
         let longest = self.watch.writes.as_ref().and_then(|writes| writes.longest.as_ref());
         let gap = longest.map_or_else(String::new, |gap| {
@@ -226,7 +221,7 @@ impl View<'_> {
             "States of the servers over {}: {}{gap}; without a serving quorum, at most: {outages}. The same is told in the \
              table above.",
             format::duration(self.window.1.saturating_sub(self.window.0)),
-            format::plural(self.cell.elections.len() as u64, "election", "elections"),
+            format::plural(self.cell.ensemble.elections.len() as u64, "election", "elections"),
         )
     }
 

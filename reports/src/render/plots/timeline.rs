@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
-use super::ecdf::tick_text;
+use super::chart::{Chart, Draw};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
 use super::scale::{Kind, Scale};
 use super::servers::Lanes;
-use super::{Chart, Draw};
-use crate::record::Nanos;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, TermBar, Timeline};
+use hustings_record::Nanos;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Beliefs over time",
@@ -81,7 +80,7 @@ impl View<'_> {
             for tick in x.ticks() {
                 let at = x.at(tick);
                 canvas.line((at, TOP), (at, bottom), Pen::grid())?;
-                canvas.text((at, bottom + 14), &tick_text(tick), Align::Middle, false)?;
+                canvas.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
             }
             for (i, &(host, candidate)) in rows.iter().enumerate() {
                 let top = TOP + ROW * i as i32;

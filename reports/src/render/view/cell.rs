@@ -4,15 +4,16 @@ use minijinja::Value;
 use serde::Serialize;
 
 use super::ensemble::Ensemble;
-use super::facts::{Line, Subject, distributions, has_candidates, subjects};
+use super::facts::{Line, Subject, distributions, subjects};
+use super::parts::{Fact, Figures, Panel, first_lines};
 use super::receipts::Receipts;
 use super::row::{Row, negotiated};
-use super::{Fact, Figures, Panel, first_lines};
-use crate::record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
+
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, CheckResult, Timeline};
+use hustings_record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
 
 /// Terms listed under a group's picture.
 const TERMS_MAX: usize = 60;
@@ -28,7 +29,6 @@ pub(super) struct Section {
     open: bool,
     because: String,
     parameters: Vec<Fact>,
-    extra: Vec<(String, String)>,
     checks: Vec<Check>,
     distributions: Vec<Line>,
     not_measured: String,
@@ -66,15 +66,14 @@ impl Section {
             anchor: row.anchor.clone(),
             name: row.name.clone(),
             what: what(cell, row),
-            headline: worst_headline(cell),
+            headline: headline(cell),
             state: state.into(),
             open: state >= State::Inconclusive,
             because: clean::short(&cell.info.expect.because, 600),
             parameters: parameters(cell),
-            extra: cell.info.extra.iter().map(|(k, v)| (clean::short(k, 40), clean::short(v, 120))).collect(),
             checks: worst_first(cell).into_iter().map(check).collect(),
             distributions,
-            not_measured: if has_candidates(cell) { missing.join(", ") } else { String::new() },
+            not_measured: if cell.info.has_candidates() { missing.join(", ") } else { String::new() },
             subjects: subjects(cell),
             receipts: Receipts::new(cell),
             ensemble: Ensemble::new(cell),
@@ -85,7 +84,7 @@ impl Section {
 }
 
 fn what(cell: &CellSummary, row: &Row) -> String {
-    if has_candidates(cell) {
+    if cell.info.has_candidates() {
         format!("{}, {}, {}, T = {}, {}", row.recipe, row.step_down, row.fault, row.t, row.size)
     } else {
         let servers = format::plural(cell.info.servers.into(), "server", "servers");
@@ -106,9 +105,9 @@ fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotE
     Ok(panels)
 }
 
-fn worst_headline(cell: &CellSummary) -> String {
+fn headline(cell: &CellSummary) -> String {
     match worst_first(cell).first() {
-        Some(check) if State::of_check(check) > State::Pass => clean::short(&check.headline, 200),
+        Some(check) if State::of_check(check) > State::Pass => clean::short(check.reason(), 200),
         Some(_) => format!("all {} passed", format::plural(cell.checks.len() as u64, "check", "checks")),
         None => "no check was made".into(),
     }
@@ -136,7 +135,7 @@ fn parameters(cell: &CellSummary) -> Vec<Fact> {
     let hosts: Vec<String> = info.hosts.iter().take(8).map(|host| clean::short(host, 40)).collect();
     let more = if info.hosts.len() > 8 { ", …" } else { "" };
     vec![
-        Fact::new("T", if has_candidates(cell) { negotiated(cell) } else { format::NOTHING.into() }),
+        Fact::new("T", if cell.info.has_candidates() { negotiated(cell) } else { format::NOTHING.into() }),
         Fact::new("Tick", format::setting_ms(info.tick_ms)),
         Fact::new("Servers", info.servers.to_string()),
         Fact::new("Groups", format::count(info.groups.len() as u64)),
@@ -165,6 +164,8 @@ fn parameters(cell: &CellSummary) -> Vec<Fact> {
             },
         ),
         Fact::new("A leader writes every", format::setting_ms(info.work_interval_ms)),
+        Fact::new("Fencing of the old active", info.fencing_method.to_string()),
+        Fact::new("Poll interval", format::setting_ms(info.poll_interval_ms)),
         Fact::new("Expected", expected(&info.expect)),
     ]
 }
@@ -187,8 +188,8 @@ fn expected(expect: &Expect) -> String {
     if let Some(server) = expect.server_leader {
         text.push_str(&format!("; server {server} leads the ensemble"));
     }
-    if let Some(fan_out) = &expect.fan_out {
-        text.push_str(&format!("; fan-out {}", clean::short(fan_out, 40)));
+    if let Some(fan_out) = expect.fan_out {
+        text.push_str(&format!("; fan-out {fan_out}"));
     }
     text
 }

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use crate::record::Nanos;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, ElectionRole, ServerElection, ServerUnavailable, ServerWatch, WriteGap};
+use hustings_record::Nanos;
 
 const ELECTIONS_MAX: usize = 50;
 const VOTES_MAX: usize = 12;
@@ -48,7 +48,7 @@ struct Counter {
 impl Ensemble {
     /// None where nobody watched the servers.
     pub(super) fn new(cell: &CellSummary) -> Option<Self> {
-        let watch = cell.watch.as_ref()?;
+        let watch = cell.ensemble.watch.as_ref()?;
         let how = match watch.every_ns {
             Some(0) => "Every state of every server was told as it came, so that times are exact".to_owned(),
             every => format!(
@@ -72,8 +72,8 @@ impl Ensemble {
         Some(Self {
             about,
             writes: writes(watch),
-            elections: cell.elections.iter().take(ELECTIONS_MAX).map(line).collect(),
-            left_out: cell.elections.len().saturating_sub(ELECTIONS_MAX),
+            elections: cell.ensemble.elections.iter().take(ELECTIONS_MAX).map(line).collect(),
+            left_out: cell.ensemble.elections.len().saturating_sub(ELECTIONS_MAX),
             without: without_election(cell, watch),
             counters: watch.unavailable.iter().map(counter).collect(),
         })
@@ -81,7 +81,7 @@ impl Ensemble {
 }
 
 fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> Line {
-    let fault = election.fault.and_then(|id| cell.watch.as_ref()?.faults.iter().find(|f| f.id == id));
+    let fault = election.fault.and_then(|id| cell.ensemble.watch.as_ref()?.faults.iter().find(|f| f.id == id));
     let name = |server: Option<u32>| server.map_or_else(|| "nobody".into(), |id| format!("server {id}"));
     let votes = match (election.predicted, election.winner) {
         (Some(predicted), Some(winner)) if predicted == winner => "as they elect".into(),
@@ -109,7 +109,7 @@ fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> Line {
         epoch: election.epoch.map_or_else(|| format::NOTHING.into(), |epoch| epoch.to_string()),
         votes,
         wrong: election.predicted.is_some() && election.predicted != election.winner,
-        writes: gap_or_none(election.writes.as_ref(), cell.watch.as_ref()),
+        writes: gap_or_none(election.writes.as_ref(), cell.ensemble.watch.as_ref()),
         outage: range(election.outage),
         told: votes_told.map(|vote| clean::short(vote, 100)).collect(),
         servers: election.roles.iter().map(server).collect(),
@@ -135,7 +135,7 @@ fn writes(watch: &ServerWatch) -> String {
 }
 
 fn without_election(cell: &CellSummary, watch: &ServerWatch) -> Vec<String> {
-    let none = |id: u32| cell.elections.iter().all(|e| e.fault != Some(id));
+    let none = |id: u32| cell.ensemble.elections.iter().all(|e| e.fault != Some(id));
     let faults = watch.faults.iter().filter(|f| f.verified && none(f.id)).take(ELECTIONS_MAX);
     let line = |f: &crate::summary::ServerFault| {
         let ids: Vec<String> = f.servers.iter().take(8).map(u32::to_string).collect();
@@ -195,12 +195,12 @@ pub(crate) fn range((least, most): (Nanos, Nanos)) -> String {
 
 /// The cell's elections in a few words, and what they cost its sessions. None where nobody watched.
 pub(crate) fn in_short(cell: &CellSummary) -> Option<String> {
-    cell.watch.as_ref()?;
-    let elections = &cell.elections;
+    cell.ensemble.watch.as_ref()?;
+    let elections = &cell.ensemble.elections;
     let mut text = format!("{} of the servers", format::plural(elections.len() as u64, "election", "elections"));
     let unwritten = |gap: &WriteGap| format!("no write acknowledged for {}", gap_range(gap));
     if elections.is_empty() {
-        let gap = cell.watch.as_ref()?.writes.as_ref().and_then(|writes| writes.longest.as_ref());
+        let gap = cell.ensemble.watch.as_ref()?.writes.as_ref().and_then(|writes| writes.longest.as_ref());
         text.push_str(&gap.map_or_else(String::new, |gap| format!("; {}", unwritten(gap))));
         return Some(text);
     }

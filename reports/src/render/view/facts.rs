@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::Fact;
+use super::parts::Fact;
 use super::row::woken;
-use crate::record::FaultKind;
 use crate::render::{clean, format};
 use crate::stats::rate;
 use crate::summary::{CellSummary, Distribution, Excess};
+use hustings_record::FaultKind;
 
 /// What hosts are planned by, in KiB: a process, and each candidate with its session.
 const HOST_KB: f64 = 15.0 * 1024.0;
@@ -32,27 +32,27 @@ pub(super) struct Line {
 
 /// The measured distributions, and the names of those that there are none of.
 pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>) {
-    let excess = cell.excess.as_ref().map(|excess| &excess.over_floor);
+    let excess = cell.failover.excess.as_ref().map(|excess| &excess.over_floor);
+    // The last says whether it is missing where there is none: nothing is to be found again where nothing was lost.
     let all = [
-        ("failover", "fault → next grant", cell.failover.as_ref()),
-        ("detect", "fault → first watcher notified", cell.detect.as_ref()),
-        ("spread", "first → last watcher notified", cell.spread.as_ref()),
-        ("decide", "first watcher notified → grant", cell.decide.as_ref()),
-        ("act", "grant → first accepted write", cell.act.as_ref()),
-        ("excess", "detect beyond the floor T − age", excess),
-        ("floor", "deleted → notified → listed, without an election", cell.floor.as_ref()),
-        ("overlap", "length of definite active overlaps", cell.split_brain.lengths.as_ref()),
-        ("reconnect", "connection lost → found again", cell.sessions.reconnect.as_ref()),
-        ("connect", "connecting a session, when enrolling", cell.enrolment.connect.as_ref()),
+        ("failover", "fault → next grant", cell.failover.whole.as_ref(), true),
+        ("detect", "fault → first watcher notified", cell.failover.detect.as_ref(), true),
+        ("spread", "first → last watcher notified", cell.failover.spread.as_ref(), true),
+        ("decide", "first watcher notified → grant", cell.failover.decide.as_ref(), true),
+        ("act", "grant → first accepted write", cell.failover.act.as_ref(), true),
+        ("excess", "detect beyond the floor T − age", excess, true),
+        ("floor", "deleted → notified → listed, without an election", cell.failover.floor.as_ref(), true),
+        ("overlap", "length of definite active overlaps", cell.split_brain.lengths.as_ref(), true),
+        ("reconnect", "connection lost → found again", cell.sessions.reconnect.as_ref(), false),
+        ("connect", "connecting a session, when enrolling", cell.enrolment.connect.as_ref(), true),
     ];
     let mut lines = Vec::new();
     let mut missing = Vec::new();
-    for (name, about, distribution) in all {
+    for (name, about, distribution, always) in all {
         match distribution {
             Some(d) => lines.push(line(name, about, d)),
-            // Nothing to find again where nothing was lost.
-            None if name == "reconnect" => {}
-            None => missing.push(name),
+            None if always => missing.push(name),
+            None => {}
         }
     }
     (lines, missing)
@@ -67,13 +67,8 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
     Line { name, about, n: format::count(d.n), censored: format::count(d.censored), values }
 }
 
-/// False for a cell about the servers alone.
-pub(super) fn has_candidates(cell: &CellSummary) -> bool {
-    !cell.info.groups.is_empty() && cell.info.candidates_per_group > 0
-}
-
 pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
-    if !has_candidates(cell) {
+    if !cell.info.has_candidates() {
         return vec![
             Subject { heading: "Faults", facts: faults(cell) },
             Subject { heading: "The harness", facts: stalls(cell) },
@@ -121,7 +116,7 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
         ),
     ];
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
-    if let Some(excess) = &cell.excess {
+    if let Some(excess) = &cell.failover.excess {
         let n = excess.over_floor.n;
         let window = format::duration(excess.window_ns);
         facts.push(Fact::new("Detected before the floor", format::count_of(excess.early, n)));
@@ -162,7 +157,7 @@ fn faults(cell: &CellSummary) -> Vec<Fact> {
 /// A resignation has nothing to wait for: what it takes beyond the floor is the recipe's.
 fn over_floor(cell: &CellSummary) -> Option<String> {
     let half = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);
-    let (failover, floor) = half(&cell.failover).zip(half(&cell.floor))?;
+    let (failover, floor) = half(&cell.failover.whole).zip(half(&cell.failover.floor))?;
     let times = failover as f64 / floor as f64;
     (cell.info.fault_kind == FaultKind::Resign)
         .then(|| format!("{times:.2} times ({} against {})", format::duration(failover), format::duration(floor)))
@@ -221,8 +216,8 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
             ),
         ),
         Fact::new("First → last watcher", or_nothing(spread)),
-        Fact::new("Deletion watches fired, by the clients", or_nothing(f.clients_saw.map(range))),
-        Fact::new("The same, by the servers", or_nothing(f.servers_say.map(format::count))),
+        Fact::new("Deletion watches fired, by the clients", or_nothing(cell.deletion_watches.clients_saw.map(range))),
+        Fact::new("The same, by the servers", or_nothing(cell.deletion_watches.servers_say.map(format::count))),
     ]
 }
 

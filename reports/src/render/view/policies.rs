@@ -53,7 +53,8 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     key(a) == key(b)
         && (&a.info.recipe, &a.info.fault, a.info.sessions, a.info.links)
             == (&b.info.recipe, &b.info.fault, b.info.sessions, b.info.links)
-        && a.info.extra == b.info.extra
+        && (a.info.fencing_method, a.info.poll_interval_ms, a.info.init_limit, a.info.sync_limit)
+            == (b.info.fencing_method, b.info.poll_interval_ms, b.info.init_limit, b.info.sync_limit)
 }
 
 fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
@@ -68,17 +69,17 @@ fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
     );
     let rows = cells.iter().map(|&(place, cell)| Line {
         anchor: format!("cell-{}", place + 1),
-        step_down: clean::short(&cell.info.step_down, 24),
+        step_down: cell.info.step_down.to_string(),
         leaderless: format::share(cell.leaderless.share),
         longest: format::duration(cell.leaderless.longest_ns),
         interrupted: format::count(cell.sessions.interrupted_terms),
         lost: format::count_of(cell.sessions.lost, cell.sessions.established),
         unplanned: format::count(cell.handovers.unplanned),
-        writes: match cell.watch.as_ref().and_then(|watch| watch.writes.as_ref()?.longest.as_ref()) {
+        writes: match cell.ensemble.watch.as_ref().and_then(|watch| watch.writes.as_ref()?.longest.as_ref()) {
             Some(longest) => gap_range(longest),
             None => format::NOTHING.into(),
         },
-        outage: match cell.elections.iter().map(|e| e.outage).max() {
+        outage: match cell.ensemble.elections.iter().map(|e| e.outage).max() {
             Some(longest) => range(longest),
             None => format::NOTHING.into(),
         },

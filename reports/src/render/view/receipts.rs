@@ -33,8 +33,8 @@ struct Line {
 
 impl Receipts {
     pub(super) fn new(cell: &CellSummary) -> Self {
-        let first = cell.receipts.iter().map(|receipt| receipt.intended).min().unwrap_or(0);
-        let mut receipts: Vec<&Receipt> = cell.receipts.iter().collect();
+        let first = cell.faults.receipts.iter().map(|receipt| receipt.intended).min().unwrap_or(0);
+        let mut receipts: Vec<&Receipt> = cell.faults.receipts.iter().collect();
         let left_out = receipts.len().saturating_sub(ROWS_MAX);
         if left_out > 0 {
             receipts.sort_by_key(|receipt| receipt.verified);

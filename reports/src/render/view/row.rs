@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::ensemble::in_short;
-use super::facts::has_candidates;
-use crate::record::Fencing;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, FanOut, Rate, Summary};
+use crate::summary::{CellSummary, FanOutSeen, Rate, Summary};
+use hustings_record::Fencing;
 
 /// Where a recipe and its policy would stand, in a cell about the servers alone.
 const NO_CANDIDATES: &str = "no candidates";
@@ -52,22 +51,22 @@ impl Row {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
-            cell.failover.as_ref().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
+            cell.failover.whole.as_ref().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
         };
         let longest = cell.split_brain.active_max_ns;
         // A cell about the servers alone has nothing to say on candidates, not even that there was nothing.
-        let of_candidates = |text: String| if has_candidates(cell) { text } else { format::NOTHING.into() };
+        let of_candidates = |text: String| if cell.info.has_candidates() { text } else { format::NOTHING.into() };
         Self {
             anchor: format!("cell-{}", place + 1),
             name: clean::short(&info.name, 60),
-            recipe: clean::short(if has_candidates(cell) { &info.recipe } else { &info.name }, 40),
-            step_down: if has_candidates(cell) { clean::short(&info.step_down, 24) } else { NO_CANDIDATES.into() },
+            recipe: clean::short(if cell.info.has_candidates() { &info.recipe } else { &info.name }, 40),
+            step_down: if cell.info.has_candidates() { info.step_down.to_string() } else { NO_CANDIDATES.into() },
             fault: clean::short(&info.fault, 40),
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
             p99: quantile(|d| d.p99),
-            handovers: if has_candidates(cell) { handovers(cell) } else { NO_CANDIDATES.into() },
+            handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(&cell.fan_out),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),
             overlaps_short: of_candidates(format::rate_short(&cell.split_brain.active)),
@@ -77,7 +76,7 @@ impl Row {
             stale_short: of_candidates(format::rate_short(stale)),
             stale_seen: stale.seen > 0,
             stale_note: match info.fencing {
-                _ if !has_candidates(cell) => String::new(),
+                _ if !cell.info.has_candidates() => String::new(),
                 Fencing::Fenced if cell.writes.unfenced.seen == 0 => String::new(),
                 Fencing::Fenced => {
                     format!("past the fence; {} without it", format::count(cell.writes.unfenced.seen))
@@ -108,7 +107,7 @@ pub(super) fn negotiated(cell: &CellSummary) -> String {
 }
 
 fn handovers(cell: &CellSummary) -> String {
-    match cell.failover.as_ref() {
+    match cell.failover.whole.as_ref() {
         Some(d) if d.censored > 0 => {
             format!("n {}, {} not ended", format::count(d.n), format::count(d.censored))
         }
@@ -118,7 +117,7 @@ fn handovers(cell: &CellSummary) -> String {
 }
 
 /// `1`, or the median with least and most where they differ.
-pub(super) fn woken(fan_out: &FanOut) -> String {
+pub(super) fn woken(fan_out: &FanOutSeen) -> String {
     match fan_out.woken {
         None => format::NOTHING.into(),
         Some((least, _, most)) if least == most => format::count(most),

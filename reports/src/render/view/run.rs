@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::facts::has_candidates;
-use super::{Fact, first_lines};
-use crate::record::{Manifest, RunState};
+use super::parts::{Fact, first_lines};
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
 use crate::summary::{CheckResult, Summary};
+use hustings_record::{EnsembleKind, Manifest, RunState};
 
 /// Problems named at the top; the rest is counted.
 const PROBLEMS_MAX: usize = 12;
@@ -29,7 +28,7 @@ pub(crate) struct Problem {
     pub(crate) anchor: String,
     pub(crate) cell: String,
     pub(crate) check: String,
-    pub(crate) headline: String,
+    pub(crate) reason: String,
     pub(crate) state: Chip,
 }
 
@@ -59,8 +58,8 @@ pub(crate) fn banner(summary: &Summary) -> Banner {
         }
         let state = State::of_cell(cell);
         if state >= State::Inconclusive && cell.checks.iter().all(|check| State::of_check(check) < state) {
-            let (check, headline) = ("cell".into(), "no check says why; look at what is missing from it".into());
-            problems.push((state, Problem { anchor, cell: name, check, headline, state: state.into() }));
+            let (check, reason) = ("cell".into(), "no check says why; look at what is missing from it".into());
+            problems.push((state, Problem { anchor, cell: name, check, reason, state: state.into() }));
         }
     }
     problems.sort_by_key(|(state, _)| std::cmp::Reverse(*state));
@@ -75,8 +74,8 @@ pub(crate) fn banner(summary: &Summary) -> Banner {
 
 fn problem(anchor: String, cell: String, check: &CheckResult) -> (State, Problem) {
     let state = State::of_check(check);
-    let (check, headline) = (clean::short(&check.name, 40), clean::short(&check.headline, 300));
-    (state, Problem { anchor, cell, check, headline, state: state.into() })
+    let (check, reason) = (clean::short(&check.name, 40), clean::short(check.reason(), 300));
+    (state, Problem { anchor, cell, check, reason, state: state.into() })
 }
 
 fn sentence(summary: &Summary) -> String {
@@ -161,8 +160,8 @@ fn facts(summary: &Summary) -> Vec<Fact> {
 /// Where and when; a simulation has neither.
 fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
     let machine = &manifest.machine;
-    if machine.cores == 0 {
-        return vec![Fact::new("Machine", format!("none: {}", clean::short(&machine.cpu, 80)))];
+    if manifest.ensemble_kind == EnsembleKind::Simulated {
+        return vec![Fact::new("Machine", format!("none: {}", manifest.ensemble_kind))];
     }
     vec![
         Fact::new(
@@ -190,7 +189,7 @@ fn timeouts(summary: &Summary) -> String {
     let mut pairs: Vec<(u64, Option<u64>)> = summary
         .cells
         .iter()
-        .filter(|cell| has_candidates(cell))
+        .filter(|cell| cell.info.has_candidates())
         .map(|c| (c.info.timeout_asked_ms, c.timeout_ms))
         .collect();
     pairs.sort_unstable();
@@ -211,7 +210,8 @@ fn cautions(summary: &Summary) -> Vec<String> {
 
 /// What must be known before any figure is believed.
 pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
-    let mut lines = first_lines(&summary.manifest.warnings, LINES_MAX, CHARS_MAX);
+    let warnings: Vec<String> = summary.manifest.warnings.iter().map(ToString::to_string).collect();
+    let mut lines = first_lines(&warnings, LINES_MAX, CHARS_MAX);
     lines.extend(first_lines(&summary.notes, LINES_MAX, CHARS_MAX));
     lines
 }

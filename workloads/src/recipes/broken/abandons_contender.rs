@@ -5,30 +5,31 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::case::{Case, at, sent};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
-use crate::recipes::RecipeKind;
-use crate::recipes::candidate::{Answer, Candidate, Flow, Own, Wake};
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, Request, What};
+use crate::host::Host;
+use crate::recipes::candidate::{Answer, Candidate, Flow, Wake};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "the clean-up of a try that took too long fails, and its contender stays",
     seen_in: "kazoo #760, zk-ruby #49 and #51",
-    schedule: &[sent(1, Request::Delete, "-n_", 1, What::LoseRequest), at(3_500, What::Resign(0))],
+    schedule: &[sent(1, Request::Delete, "-n_", 1, Action::LoseRequest), at(3_500, Action::Resign(0))],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("abandons-contender", RecipeKind::AbandonsContender, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct AbandonsContender;
 
-impl Recipe for AbandonsContender {
+impl Steps for AbandonsContender {
     /// Waits for T at most, then lets the queue be entered anew.
-    async fn wait<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Wake> {
-        let (session, booth) = (candidate.session, candidate.booth);
-        let until = booth.now() + session.timeout_ms() * 1_000_000;
-        if let Either::Left((wake, _)) = select(pin!(candidate.wait()), pin!(booth.sleep_until(until))).await {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+        let (session, host) = (candidate.session, candidate.host);
+        let until = host.now() + session.timeout_ms() * 1_000_000;
+        if let Either::Left((wake, _)) = select(pin!(candidate.wait()), pin!(host.sleep_until(until))).await {
             return wake;
         }
         candidate.rearm(None);

@@ -1,14 +1,13 @@
 //! The lead is acquired in one place and believed in another. What cancels it in between finds nobody who leads, and nobody
 //! looks whether there was a cancellation before the flag is set.
 
-use super::case::{Case, at};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at};
 use crate::coordination::{Session, States};
-use crate::recipes::RecipeKind;
+use crate::host::Host;
 use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::lead::{check_owner, grant};
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
 
 /// From the acquisition to the flag, as a part of T: the worker's thread has to be given a turn.
 const HANDED_OVER_PER_T: u64 = 4;
@@ -16,23 +15,23 @@ const HANDED_OVER_PER_T: u64 = 4;
 pub(super) const CASE: Case = Case {
     wrong: "a cancellation between acquiring the lead and setting the flag is lost",
     seen_in: "CURATOR-54 and CURATOR-518",
-    schedule: &[at(1_000, What::Resign(0)), at(1_100, What::Expire(1))],
+    schedule: &[at(1_000, Action::Resign(0)), at(1_100, Action::Expire(1))],
     caught: &[Caught::Overlap],
     ..Case::of("cancel-before-flag", RecipeKind::CancelBeforeFlag, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct CancelBeforeFlag;
 
-impl Recipe for CancelBeforeFlag {
-    async fn take_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
-        let Some(node) = check_owner::<Self, S, B>(candidate).await? else { return Ok(false) };
+impl Steps for CancelBeforeFlag {
+    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+        let Some(node) = Self::check_owner(candidate).await? else { return Ok(false) };
         // Those who work like this do not watch their own znode.
         candidate.own_watch = None;
-        let booth = candidate.booth;
-        booth.sleep_until(booth.now() + candidate.session.timeout_ms() * 1_000_000 / HANDED_OVER_PER_T).await;
+        let host = candidate.host;
+        host.sleep_until(host.now() + candidate.session.timeout_ms() * 1_000_000 / HANDED_OVER_PER_T).await;
         // The listener was told, and there was no flag to clear.
         candidate.states.now();
-        grant::<Self, S, B>(candidate, &node);
+        Self::grant(candidate, &node);
         Ok(true)
     }
 }

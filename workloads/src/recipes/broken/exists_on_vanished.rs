@@ -1,13 +1,13 @@
 //! The predecessor is watched with an exists, and when it has gone already the watch stays at the server, for a znode that will
 //! never come back. With every change in the queue they grow more.
 
-use super::case::{Case, at, sent_after};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
-use crate::recipes::RecipeKind;
+use crate::host::Host;
 use crate::recipes::candidate::{Answer, Armed, Candidate, Flow};
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, Request, Step, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request, Step};
 
 /// How often the predecessor goes between list and watch.
 const ROUNDS: usize = 10;
@@ -24,16 +24,16 @@ pub(super) const CASE: Case = Case {
 
 /// In each round the two followers stand anew, and the first one's znode goes while the other is about to watch it.
 const SCHEDULE: [Step; STEPS * ROUNDS] = {
-    let mut steps = [at(0, What::Disconnect(0)); STEPS * ROUNDS];
+    let mut steps = [at(0, Action::Disconnect(0)); STEPS * ROUNDS];
     let mut i = 0;
     while i < ROUNDS {
         let (begin, middle) = ((1 + i as u64) * ROUND_MS, (1 + i as u64) * ROUND_MS + ROUND_MS / 2);
-        steps[STEPS * i] = at(begin, What::DeleteNode(1));
-        steps[STEPS * i + 1] = at(begin + 20, What::Disconnect(1));
-        steps[STEPS * i + 2] = at(middle, What::DeleteNode(2));
-        steps[STEPS * i + 3] = at(middle + 20, What::Disconnect(2));
-        steps[STEPS * i + 4] = sent_after(middle, 2, Request::Exists, "-n_", What::DelayRequest(50));
-        steps[STEPS * i + 5] = sent_after(middle, 2, Request::Exists, "-n_", What::DeleteNode(1));
+        steps[STEPS * i] = at(begin, Action::DeleteNode(1));
+        steps[STEPS * i + 1] = at(begin + 20, Action::Disconnect(1));
+        steps[STEPS * i + 2] = at(middle, Action::DeleteNode(2));
+        steps[STEPS * i + 3] = at(middle + 20, Action::Disconnect(2));
+        steps[STEPS * i + 4] = sent_after(middle, 2, Request::Exists, "-n_", Action::DelayRequest(50));
+        steps[STEPS * i + 5] = sent_after(middle, 2, Request::Exists, "-n_", Action::DeleteNode(1));
         i += 1;
     }
     steps
@@ -41,8 +41,8 @@ const SCHEDULE: [Step; STEPS * ROUNDS] = {
 
 pub(in crate::recipes) struct ExistsOnVanished;
 
-impl Recipe for ExistsOnVanished {
-    async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
+impl Steps for ExistsOnVanished {
+    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         let session = candidate.session;
         let path = format!("{}/{name}", candidate.election.path);
         match candidate.ask(session.exists_and_watch(&path)).await? {

@@ -1,21 +1,29 @@
 //! A session that ends during a create is taken for a connection that was lost: it is waited for, and never comes back, while its
 //! host takes the candidate for one that is about to stand.
 
-use super::case::{Case, at, sent_after};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::{CreateMode, Created, OpError, Session, SessionState, States};
+use crate::host::Host;
 use crate::recipes::candidate::{Answer, Candidate, Flow};
-use crate::recipes::recipe::Recipe;
-use crate::recipes::{RecipeKind, names};
-use crate::simulation::script::{Caught, Request, Way, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::names;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
+use hustings_record::Direction;
 
 pub(super) const CASE: Case = Case {
     wrong: "a session that ends during a create is waited for, for ever",
     seen_in: "recipes that know one kind of loss",
     // It stands anew, and its session ends before its create gets through.
     schedule: &[
-        at(1_000, What::Resign(0)),
-        sent_after(1_000, 0, Request::Create, "-n_", What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 }),
+        at(1_000, Action::Resign(0)),
+        sent_after(
+            1_000,
+            0,
+            Request::Create,
+            "-n_",
+            Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 },
+        ),
     ],
     caught: &[Caught::Leaderless],
     candidates: 1,
@@ -24,8 +32,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct ForgetsSessionEnd;
 
-impl Recipe for ForgetsSessionEnd {
-    async fn create<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Answer<Created>> {
+impl Steps for ForgetsSessionEnd {
+    async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
         let prefix = names::prefix(&candidate.election.path, &candidate.guid);
         let data = candidate.identity();
         let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;

@@ -5,14 +5,14 @@ use std::pin::pin;
 
 use futures::{FutureExt, select_biased};
 
-use super::case::{Case, at};
-use crate::booth::{Booth, Departure};
+use super::case::{Case, Caught, at};
 use crate::coordination::{Session, SessionState, States};
-use crate::recipes::candidate::{Candidate, Flow, Own};
-use crate::recipes::lead::grant;
-use crate::recipes::recipe::Recipe;
-use crate::recipes::{RecipeKind, leave, queue};
-use crate::simulation::script::{Caught, What};
+use crate::host::{Departure, Host};
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
 
 /// How long a handler's decision is on its way, as a part of T.
 const DECISION_PER_T: u64 = 4;
@@ -20,19 +20,19 @@ const DECISION_PER_T: u64 = 4;
 pub(super) const CASE: Case = Case {
     wrong: "two handlers of reconnects interleave, and one deletes the znode that the other leads on",
     seen_in: "CURATOR-620 and CURATOR-653",
-    schedule: &[at(1_000, What::Disconnect(0)), at(1_200, What::Disconnect(0))],
+    schedule: &[at(1_000, Action::Disconnect(0)), at(1_200, Action::Disconnect(0))],
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("interleaved-reconnects", RecipeKind::InterleavedReconnects, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct InterleavedReconnects;
 
-impl Recipe for InterleavedReconnects {
-    async fn take_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<bool> {
+impl Steps for InterleavedReconnects {
+    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
-        let booth = candidate.booth;
-        let arrives = booth.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;
-        let mut decision = pin!(booth.sleep_until(arrives).fuse());
+        let host = candidate.host;
+        let arrives = host.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;
+        let mut decision = pin!(host.sleep_until(arrives).fuse());
         loop {
             let state = select_biased! {
                 () = decision => break,
@@ -41,13 +41,13 @@ impl Recipe for InterleavedReconnects {
             match state {
                 SessionState::Ended(end) => return Err(Departure::SessionEnded(end)),
                 SessionState::Connected => {
-                    leave::delete_own::<Self, S, B>(candidate, false).await?;
-                    queue::enrol::<Self, S, B>(candidate).await?;
+                    Self::delete_own(candidate, false).await?;
+                    Self::enrol(candidate).await?;
                 }
                 SessionState::Disconnected => {}
             }
         }
-        grant::<Self, S, B>(candidate, &decided_on);
+        Self::grant(candidate, &decided_on);
         Ok(true)
     }
 }

@@ -5,14 +5,12 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::case::Case;
-use crate::booth::{Booth, RevokeReason};
+use super::case::{Case, Caught};
 use crate::coordination::Session;
-use crate::recipes::RecipeKind;
+use crate::host::{Host, RevokeReason};
 use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::recipe::Recipe;
-use crate::recipes::{lead, leave};
-use crate::simulation::script::Caught;
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
 
 /// The lease, in multiples of T.
 const LEASE_T: u64 = 1;
@@ -26,15 +24,18 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct LeaseNotRenewed;
 
-impl Recipe for LeaseNotRenewed {
-    async fn hold_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
-        let booth = candidate.booth;
-        let over = booth.now() + LEASE_T * candidate.session.timeout_ms() * 1_000_000;
-        let lease = booth.sleep_until(over);
-        if let Either::Left((ended, _)) = select(pin!(lead::hold_office::<Self, S, B>(candidate)), pin!(lease)).await {
+impl Steps for LeaseNotRenewed {
+    async fn lead<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+        if !Self::take_office(candidate).await? {
+            return Ok(());
+        }
+        let host = candidate.host;
+        let over = host.now() + LEASE_T * candidate.session.timeout_ms() * 1_000_000;
+        let lease = host.sleep_until(over);
+        if let Either::Left((ended, _)) = select(pin!(Self::hold_office(candidate)), pin!(lease)).await {
             return ended;
         }
         candidate.revoke(RevokeReason::SteppedDown);
-        leave::delete_own::<Self, S, B>(candidate, false).await.map(|_| ())
+        Self::delete_own(candidate, false).await.map(|_| ())
     }
 }

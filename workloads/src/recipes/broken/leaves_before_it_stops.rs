@@ -1,28 +1,29 @@
 //! One that is told to resign gives its znode back first and stops believing afterwards: while the answer is on its way its
 //! successor leads beside it.
 
-use super::case::{Case, at, sent_after};
-use crate::booth::{Booth, RevokeReason};
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
+use crate::host::{Host, RevokeReason};
 use crate::recipes::candidate::Candidate;
-use crate::recipes::recipe::{Left, Recipe};
-use crate::recipes::{RecipeKind, leave};
-use crate::simulation::script::{Caught, Request, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::leave::Left;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "the lead is given back before the work has stopped",
     seen_in: "locks released in the wrong order",
-    schedule: &[at(1_000, What::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", What::DelayReply(500))],
+    schedule: &[at(1_000, Action::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", Action::DelayReply(500))],
     caught: &[Caught::Overlap],
     ..Case::of("leaves-before-it-stops", RecipeKind::LeavesBeforeItStops, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct LeavesBeforeItStops;
 
-impl Recipe for LeavesBeforeItStops {
-    async fn leave<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Left {
+impl Steps for LeavesBeforeItStops {
+    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
         let certain = candidate.leads_undisturbed();
-        let left = leave::give_back::<Self, S, B>(candidate, certain).await;
+        let left = Self::give_back(candidate, certain).await;
         candidate.revoke(RevokeReason::Resigned);
         left
     }

@@ -1,32 +1,34 @@
 //! One that leaves deletes its znode once. When that fails it takes the znode for gone; its session goes on, and the znode stays
 //! at the head of the queue.
 
-use super::case::{Case, at, sent_after};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
-use crate::recipes::RecipeKind;
-use crate::recipes::candidate::{Answer, Candidate, Flow, Own};
-use crate::recipes::recipe::{Left, Recipe};
-use crate::simulation::script::{Caught, Request, What};
+use crate::host::Host;
+use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::leave::Left;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "the deletion on release fails, the session goes on, and the znode keeps the lead",
     seen_in: "CURATOR-202",
-    schedule: &[at(1_000, What::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", What::LoseRequest)],
+    schedule: &[at(1_000, Action::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", Action::LoseRequest)],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("leaves-on-failed-release", RecipeKind::LeavesOnFailedRelease, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct LeavesOnFailedRelease;
 
-impl Recipe for LeavesOnFailedRelease {
-    async fn delete_own<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, _certain: bool) -> Flow<Left> {
+impl Steps for LeavesOnFailedRelease {
+    async fn delete_own<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<Left> {
         let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None) else { return Ok(None) };
-        let (session, sent) = (candidate.session, candidate.booth.now());
+        let (session, sent) = (candidate.session, candidate.host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
             Answer::Lost => candidate.note("the answer to the deletion of its znode was lost: taken for gone"),
             Answer::Ok(()) | Answer::Refused(_) => candidate.drop_own_watch(node.name()).await,
         }
-        Ok(Some((sent, candidate.booth.now())))
+        Ok(Some((sent, candidate.host.now())))
     }
 }

@@ -1,60 +1,93 @@
-//! Recipes with a known bug, one file each, and the schedules that show them. They exist so that every checker can be seen to
+//! Recipes with a known bug, one file each, with the schedule that shows it. They exist so that every checker can be seen to
 //! catch what it is there for.
 
-mod abandons_contender;
-mod adopts_closing_session;
-mod breadcrumb_retry;
-mod cancel_before_flag;
+pub(super) mod abandons_contender;
+pub(super) mod adopts_closing_session;
+pub(super) mod breadcrumb_retry;
+pub(super) mod cancel_before_flag;
 mod case;
-mod exists_on_vanished;
-mod forgets_session_end;
-mod ignores_session_loss;
-mod interleaved_reconnects;
-mod lease_not_renewed;
-mod leaves_before_it_stops;
-mod leaves_on_failed_release;
-mod lock_by_name;
-mod no_guid;
-mod no_own_check;
-mod no_recheck_after_wait;
-mod no_relist;
-mod recreates_after_close;
-mod resets_instead_of_relisting;
-mod sequence_as_token;
+pub(super) mod exists_on_vanished;
+pub(super) mod forgets_session_end;
+pub(super) mod ignores_session_loss;
+pub(super) mod interleaved_reconnects;
+pub(super) mod lease_not_renewed;
+pub(super) mod leaves_before_it_stops;
+pub(super) mod leaves_on_failed_release;
+pub(super) mod lock_by_name;
+pub(super) mod no_guid;
+pub(super) mod no_own_check;
+pub(super) mod no_recheck_after_wait;
+pub(super) mod no_relist;
+pub(super) mod recreates_after_close;
+pub(super) mod resets_instead_of_relisting;
+pub(super) mod sequence_as_token;
 mod servers;
-mod silent_watch_end;
-mod slow_step_down;
-mod sorts_as_text;
-mod timer_from_suspended;
-mod trusts_watches;
-mod wakes_everybody;
-mod wall_clock_timer;
+pub(super) mod silent_watch_end;
+pub(super) mod slow_step_down;
+pub(super) mod sorts_as_text;
+pub(super) mod timer_from_suspended;
+pub(super) mod trusts_watches;
+pub(super) mod wakes_everybody;
+pub(super) mod wall_clock_timer;
 
-pub use self::case::{Case, cases};
+pub use self::case::{Case, Caught};
 
-pub(super) use self::abandons_contender::AbandonsContender;
-pub(super) use self::adopts_closing_session::AdoptsClosingSession;
-pub(super) use self::breadcrumb_retry::BreadcrumbRetry;
-pub(super) use self::cancel_before_flag::CancelBeforeFlag;
-pub(super) use self::exists_on_vanished::ExistsOnVanished;
-pub(super) use self::forgets_session_end::ForgetsSessionEnd;
-pub(super) use self::ignores_session_loss::IgnoresSessionLoss;
-pub(super) use self::interleaved_reconnects::InterleavedReconnects;
-pub(super) use self::lease_not_renewed::LeaseNotRenewed;
-pub(super) use self::leaves_before_it_stops::LeavesBeforeItStops;
-pub(super) use self::leaves_on_failed_release::LeavesOnFailedRelease;
-pub(super) use self::lock_by_name::LockByName;
-pub(super) use self::no_guid::NoGuid;
-pub(super) use self::no_own_check::NoOwnCheck;
-pub(super) use self::no_recheck_after_wait::NoRecheckAfterWait;
-pub(super) use self::no_relist::NoRelist;
-pub(super) use self::recreates_after_close::RecreatesAfterClose;
-pub(super) use self::resets_instead_of_relisting::ResetsInsteadOfRelisting;
-pub(super) use self::sequence_as_token::SequenceAsToken;
-pub(super) use self::silent_watch_end::SilentWatchEnd;
-pub(super) use self::slow_step_down::SlowStepDown;
-pub(super) use self::sorts_as_text::SortsAsText;
-pub(super) use self::timer_from_suspended::TimerFromSuspended;
-pub(super) use self::trusts_watches::TrustsWatches;
-pub(super) use self::wakes_everybody::WakesEverybody;
-pub(super) use self::wall_clock_timer::WallClockTimer;
+use super::registry::recipes;
+
+/// Makes the list of cases: one of each broken recipe, and those of servers.
+macro_rules! list {
+    ($($kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $($facts:tt),+;)+) => {
+        const CASES: &[Case] = &[$($($bug::CASE,)?)+ servers::KEEPS_EPHEMERALS];
+    };
+}
+
+recipes!(list);
+
+/// Every case there is.
+#[must_use]
+pub fn cases() -> &'static [Case] {
+    CASES
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::recipes::kind::RecipeKind;
+    use crate::schedule::When;
+
+    #[test]
+    fn every_broken_recipe_has_a_case_of_its_name_and_every_case_says_what_it_shows() {
+        let broken: BTreeSet<&str> = RecipeKind::all().filter_map(|kind| kind.name().strip_prefix("broken:")).collect();
+        let of_recipes: BTreeSet<&str> =
+            cases().iter().filter(|case| case.recipe.is_broken()).map(|case| case.name).collect();
+        assert_eq!(broken, of_recipes);
+        for case in cases() {
+            let of_servers = case.name.starts_with("server-");
+            assert!(of_servers || case.recipe.name() == format!("broken:{}", case.name), "{}", case.name);
+            assert!(of_servers || case.sound.is_some_and(|sound| !sound.is_broken()), "{}", case.name);
+            assert!(!case.wrong.is_empty() && !case.seen_in.is_empty() && !case.caught.is_empty(), "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn steps_are_about_candidates_that_there_are_and_within_a_minute() {
+        for case in cases() {
+            for step in case.schedule {
+                let (who, when) = match step.when {
+                    When::At(ms) => (0, ms),
+                    When::Sent { cand, after_ms, .. } => (cand, after_ms.unwrap_or(0)),
+                    When::Leads { cand, .. } => (cand, 0),
+                };
+                assert!(who < case.candidates && when < 60_000, "{}: {step:?}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn everything_that_can_be_caught_is_caught_in_some_case() {
+        let caught: BTreeSet<Caught> = cases().iter().flat_map(|case| case.caught).copied().collect();
+        assert_eq!(caught.len(), 7, "{caught:?}");
+    }
+}

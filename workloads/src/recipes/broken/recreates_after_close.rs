@@ -5,21 +5,23 @@ use std::pin::pin;
 
 use futures::future::select;
 
-use super::case::{Case, at, sent_after};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
+use crate::host::{Host, RevokeReason};
 use crate::recipes::candidate::Candidate;
-use crate::recipes::recipe::{Left, Recipe};
-use crate::recipes::{RecipeKind, leave, queue};
-use crate::simulation::script::{Caught, Request, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::leave::Left;
+use crate::recipes::queue;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "a notification that is still being dealt with makes the znode anew after it was given back",
     seen_in: "CURATOR-3",
     schedule: &[
-        at(1_000, What::Resign(0)),
-        sent_after(1_000, 1, Request::Children, "", What::Resign(1)),
-        at(3_000, What::Resign(2)),
+        at(1_000, Action::Resign(0)),
+        sent_after(1_000, 1, Request::Children, "", Action::Resign(1)),
+        at(3_000, Action::Resign(2)),
     ],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("recreates-after-close", RecipeKind::RecreatesAfterClose, RecipeKind::PredecessorWatch)
@@ -27,16 +29,16 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct RecreatesAfterClose;
 
-impl Recipe for RecreatesAfterClose {
-    async fn leave<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Left {
+impl Steps for RecreatesAfterClose {
+    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
         let under_way = candidate.unsettled;
         let certain = candidate.leads_undisturbed();
-        candidate.revoke(crate::booth::RevokeReason::Resigned);
-        let left = leave::give_back::<Self, S, B>(candidate, certain).await;
+        candidate.revoke(RevokeReason::Resigned);
+        let left = Self::give_back(candidate, certain).await;
         if under_way {
-            let (booth, timeout_ms) = (candidate.booth, candidate.session.timeout_ms());
-            let until = booth.now() + timeout_ms * 1_000_000;
-            select(pin!(queue::create(candidate)), pin!(booth.sleep_until(until))).await;
+            let (host, timeout_ms) = (candidate.host, candidate.session.timeout_ms());
+            let until = host.now() + timeout_ms * 1_000_000;
+            select(pin!(queue::create(candidate)), pin!(host.sleep_until(until))).await;
         }
         left
     }

@@ -3,13 +3,15 @@
 
 use futures::future::join;
 
-use super::case::{Case, at, sent_after};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::{CreateMode, Session};
-use crate::recipes::candidate::{Answer, Candidate, Flow, Node, Own};
-use crate::recipes::recipe::Recipe;
-use crate::recipes::{RecipeKind, names, queue};
-use crate::simulation::script::{Caught, Request, Step, What};
+use crate::host::Host;
+use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::{Node, Own};
+use crate::recipes::steps::Steps;
+use crate::recipes::{names, queue};
+use crate::schedule::{Action, Request, Step};
 
 /// Added to both ways of both followers' links.
 const SLOW_MS: u64 = 100;
@@ -28,18 +30,18 @@ pub(super) const CASE: Case = Case {
 
 /// The leader is killed for good, and its session ends between list and watch of the first.
 const SCHEDULE: [Step; 6] = [
-    at(1_000, What::Slow { cand: 1, by_ms: SLOW_MS }),
-    at(1_000, What::Slow { cand: 2, by_ms: SLOW_MS }),
-    at(2_000, What::Crash { cand: 0, for_ms: None }),
-    at(2_000, What::Disconnect(1)),
-    at(2_000 + BEHIND_MS, What::Disconnect(2)),
-    sent_after(2_000, 1, Request::Get, "-n_", What::Expire(0)),
+    at(1_000, Action::Slow { cand: 1, by_ms: SLOW_MS }),
+    at(1_000, Action::Slow { cand: 2, by_ms: SLOW_MS }),
+    at(2_000, Action::Crash { cand: 0, for_ms: None }),
+    at(2_000, Action::Disconnect(1)),
+    at(2_000 + BEHIND_MS, Action::Disconnect(2)),
+    sent_after(2_000, 1, Request::Get, "-n_", Action::Expire(0)),
 ];
 
 pub(in crate::recipes) struct ResetsInsteadOfRelisting;
 
-impl Recipe for ResetsInsteadOfRelisting {
-    async fn watch<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>, name: &str) -> Flow<bool> {
+impl Steps for ResetsInsteadOfRelisting {
+    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         if queue::watch(candidate, name).await? {
             return Ok(true);
         }

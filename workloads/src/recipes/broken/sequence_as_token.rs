@@ -1,21 +1,22 @@
 //! The sequence number serves as fencing token. It wraps, and then the rightful leader's writes bear a lower one than those of
 //! the leader before it: an unfenced resource would call them stale, a fenced one refuses them.
 
-use super::case::{Case, at, sent};
-use crate::booth::Token;
-use crate::recipes::candidate::Node;
-use crate::recipes::recipe::Recipe;
-use crate::recipes::{RecipeKind, names};
-use crate::simulation::script::{Caught, Request, What};
+use super::case::{Case, Caught, at, sent};
+use crate::host::Token;
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::names;
+use crate::recipes::own::Node;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "tokens made of sequence numbers go back when the counter wraps",
     seen_in: "fencing by the number in the znode's name",
     // The third candidate's is the lowest there is.
     schedule: &[
-        sent(0, Request::Create, "-n_", 1, What::CountFrom(i32::MAX - 1)),
-        at(1_000, What::Resign(0)),
-        at(3_000, What::Resign(1)),
+        sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 1)),
+        at(1_000, Action::Resign(0)),
+        at(3_000, Action::Resign(1)),
     ],
     caught: &[Caught::StaleWrite],
     ..Case::of("sequence-as-token", RecipeKind::SequenceAsToken, RecipeKind::PredecessorWatch)
@@ -23,7 +24,7 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SequenceAsToken;
 
-impl Recipe for SequenceAsToken {
+impl Steps for SequenceAsToken {
     fn token(node: &Node, session: i64) -> Token {
         Token { czxid: names::sequence(node.name()).map_or(node.czxid, i64::from), session }
     }

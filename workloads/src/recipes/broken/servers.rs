@@ -1,15 +1,15 @@
 //! Bugs of servers that no recipe can help: what is to be seen there is the servers' fault.
 
-use super::case::{Case, at};
+use super::case::{Case, Caught, at};
 use crate::model::Bugs;
-use crate::recipes::RecipeKind;
-use crate::simulation::script::{Caught, What};
+use crate::recipes::kind::RecipeKind;
+use crate::schedule::Action;
 
 pub(super) const KEEPS_EPHEMERALS: Case = Case {
     sound: None,
     wrong: "the end of a session leaves its znode, which keeps the lead for ever",
     seen_in: "ZOOKEEPER-1208, ZOOKEEPER-2355, ZOOKEEPER-3144",
-    schedule: &[at(1_000, What::Expire(0))],
+    schedule: &[at(1_000, Action::Expire(0))],
     caught: &[Caught::Leaderless, Caught::Orphan],
     bugs: Bugs { keep_ephemerals: true, forget_missed_events: false },
     ..Case::of("server-keeps-ephemerals", RecipeKind::PredecessorWatch, RecipeKind::PredecessorWatch)

@@ -1,26 +1,28 @@
 //! A leader that hears of its end by the watch on its own znode alone: anything but the deletion ends that watch, and from then
 //! on it hears of nothing any more.
 
-use super::case::{Case, at};
-use crate::booth::{Booth, RevokeReason};
+use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Watch, WatchEvent};
-use crate::recipes::RecipeKind;
-use crate::recipes::candidate::{Candidate, Flow, Own};
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, Way, What};
+use crate::host::{Host, RevokeReason};
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+use hustings_record::Direction;
 
 pub(super) const CASE: Case = Case {
     wrong: "the watch on the own znode ends with the session, and the leader takes no notice",
     seen_in: "go-leaderelection",
-    schedule: &[at(1_000, What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 })],
+    schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("silent-watch-end", RecipeKind::SilentWatchEnd, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct SilentWatchEnd;
 
-impl Recipe for SilentWatchEnd {
-    async fn hold_office<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<()> {
+impl Steps for SilentWatchEnd {
+    async fn hold_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         let (Own::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
             return Ok(());
         };

@@ -1,13 +1,14 @@
 //! What is to be done before a leader has stepped down takes longer than its session lives: meanwhile another one leads, in the
 //! same process if it comes to that.
 
-use super::case::{Case, at};
-use crate::booth::{Booth, RevokeReason};
+use super::case::{Case, Caught, at};
 use crate::coordination::Session;
-use crate::recipes::RecipeKind;
+use crate::host::{Host, RevokeReason};
 use crate::recipes::candidate::Candidate;
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, Way, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+use hustings_record::Direction;
 
 /// How long it takes, in halves of T.
 const TAKES_HALF_T: u64 = 3;
@@ -15,17 +16,17 @@ const TAKES_HALF_T: u64 = 3;
 pub(super) const CASE: Case = Case {
     wrong: "stepping down takes longer than T, and the next one leads before it is done",
     seen_in: "Druid #17546",
-    schedule: &[at(1_000, What::Partition { cand: 0, way: Way::Both, for_ms: 4_000 })],
+    schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("slow-step-down", RecipeKind::SlowStepDown, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct SlowStepDown;
 
-impl Recipe for SlowStepDown {
-    async fn step_down<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) {
+impl Steps for SlowStepDown {
+    async fn step_down<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) {
         let takes_ns = TAKES_HALF_T * candidate.session.timeout_ms() * 1_000_000 / 2;
-        candidate.booth.sleep_until(candidate.booth.now() + takes_ns).await;
+        candidate.host.sleep_until(candidate.host.now() + takes_ns).await;
         candidate.revoke(RevokeReason::SteppedDown);
     }
 }

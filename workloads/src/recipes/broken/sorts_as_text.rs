@@ -1,24 +1,24 @@
 //! The sequence numbers are sorted as text. That is their order as long as they have ten digits each; once the counter has
 //! wrapped they have a minus in front, which comes before every digit.
 
-use super::case::{Case, at, sent};
-use crate::recipes::RecipeKind;
+use super::case::{Case, Caught, at, sent};
+use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, Request, What};
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
     wrong: "the first one after the wrap of the counter takes itself for the first of all",
     seen_in: "names sorted as they are",
     // Three have joined when the counter wraps.
-    schedule: &[sent(0, Request::Create, "-n_", 1, What::CountFrom(i32::MAX - 2)), at(1_000, What::Resign(2))],
+    schedule: &[sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)), at(1_000, Action::Resign(2))],
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("sorts-as-text", RecipeKind::SortsAsText, RecipeKind::PredecessorWatch)
 };
 
 pub(in crate::recipes) struct SortsAsText;
 
-impl Recipe for SortsAsText {
+impl Steps for SortsAsText {
     fn in_order(mut names: Vec<String>) -> Vec<String> {
         names.retain(|name| names::sequence(name).is_some());
         names.sort_by(|a, b| number(a).cmp(number(b)));

@@ -1,23 +1,23 @@
 //! A follower that trusts its watch over a reconnect and does not list again. That is right as long as the servers tell what was
 //! missed meanwhile, as they promise; there were some that did not, and recipes that look again are not fooled by them.
 
-use super::case::{Case, at};
-use crate::booth::Booth;
+use super::case::{Case, Caught, at};
 use crate::coordination::Session;
+use crate::host::Host;
 use crate::model::Bugs;
-use crate::recipes::RecipeKind;
 use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::recipe::Recipe;
-use crate::simulation::script::{Caught, What};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
 
 pub(super) const CASE: Case = Case {
     wrong: "servers forget what a watch missed during a reconnect, and the follower waits for ever",
     seen_in: "ZOOKEEPER-1412, ZOOKEEPER-1667, ZOOKEEPER-3145",
     // The slow link keeps it away for two round trips.
     schedule: &[
-        at(1_000, What::Slow { cand: 1, by_ms: 100 }),
-        at(2_000, What::Disconnect(1)),
-        at(2_050, What::Resign(0)),
+        at(1_000, Action::Slow { cand: 1, by_ms: 100 }),
+        at(2_000, Action::Disconnect(1)),
+        at(2_050, Action::Resign(0)),
     ],
     caught: &[Caught::Leaderless],
     bugs: Bugs { keep_ephemerals: false, forget_missed_events: true },
@@ -26,8 +26,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct TrustsWatches;
 
-impl Recipe for TrustsWatches {
-    async fn wait<S: Session, B: Booth>(candidate: &mut Candidate<'_, S, B>) -> Flow<Wake> {
+impl Steps for TrustsWatches {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         loop {
             let wake = candidate.wait().await?;
             if wake != Wake::Reconnected || candidate.watch.is_none() {

@@ -1,18 +1,21 @@
 //! Cells one by one: what only the whole of a cell can tell.
 
 use super::{HOUR_MS, add, minority};
+use crate::faults::Fault;
 use crate::plan;
 use crate::recipes::RecipeKind;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
-use crate::scenario::fault::{FaultKind, FaultSpec};
-use crate::scenario::schema::{FencingMethod, Links, Scenario};
+use crate::scenario::fault::FaultSpec;
+use crate::scenario::schema::{Links, Scenario};
+use hustings_record::FaultKind;
+use hustings_record::FencingMethod;
 
 const CANDIDATES_MAX: u64 = 1_000_000;
 
 /// Whether a cell can be run.
 pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
-    if cell.recipe.is_broken() && !scenario.allow_broken && !cell.mutant {
+    if cell.recipe.is_broken() && !scenario.allow_broken && !cell.self_test {
         let what = format!("`{}` is broken on purpose", cell.recipe);
         add(found, "election.recipe", what, "set allow_broken = true to run it all the same");
     }
@@ -29,8 +32,8 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
         }
     }
     for (name, fault) in cell.faults() {
-        if fault.kind.needs_links() && scenario.election.links == Links::Never {
-            add(found, "election.links", format!("`{}` acts on links", fault.kind), "use links = \"auto\"");
+        if fault.kind().needs_links() && scenario.election.links == Links::Never {
+            add(found, "election.links", format!("`{}` acts on links", fault.kind()), "use links = \"auto\"");
         }
         candidates(cell, name, fault, found);
     }
@@ -61,12 +64,13 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
 
 /// Faults on candidates need some, and data is removed only where there are none.
 fn candidates(cell: &Cell, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
-    let servers_alone = fault.kind == FaultKind::None || fault.kind.hits_servers();
-    if cell.groups == 0 && !servers_alone {
-        let what = format!("a {} hits candidates, and with 0 groups there are none", fault.kind);
+    let kind = fault.kind();
+    if cell.groups == 0 && (kind.hits_candidates() || kind.hits_hosts()) {
+        let what = format!("a {kind} hits candidates, and with 0 groups there are none");
         add(found, &format!("faults.{name}.kind"), what, "use a fault on servers, or election.groups = 1 at least");
     }
-    if cell.groups > 0 && fault.empty {
+    let empties = matches!(&fault.fault, Fault::ServerRestartAll(restart) if restart.empty);
+    if cell.groups > 0 && empties {
         let what = "would remove what the candidates stand on";
         add(found, &format!("faults.{name}.empty"), what, "leave it out, or use election.groups = 0");
     }

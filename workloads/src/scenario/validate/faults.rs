@@ -1,58 +1,68 @@
 //! Faults one by one: how long, how often, whom, and what only a slow link has.
 
 use super::{HOUR_MS, add, within};
+use crate::faults::{Fault, Slow, Told};
+use crate::scenario::draft;
 use crate::scenario::error::Problem;
-use crate::scenario::fault::{FaultKind, FaultSpec, Target, TargetKind};
+use crate::scenario::fault::{FaultSpec, Target, TargetKind};
+use hustings_record::FaultKind;
+
+/// Nothing on one machine is slowed by this much any more; Toxiproxy's attributes end far above.
+const RATE_MAX_KB: u64 = 10_000_000;
 
 /// Whether a fault can be done as it is written, whatever the cell.
 pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
-    let kind = fault.kind;
+    let kind = fault.kind();
     within(found, &key("repeat"), fault.repeat.into(), 1, 1_000);
     if let Some(every) = fault.every_ms {
         within(found, &key("every_ms"), every, 10, HOUR_MS);
     }
-    if let Some(for_ms) = fault.for_ms {
-        within(found, &key("for_ms"), for_ms, 1, HOUR_MS);
+    for misplaced in &fault.misplaced {
+        let takers: Vec<String> = draft::kinds_taking(misplaced).map(|kind| format!("\"{kind}\"")).collect();
+        let remedy = match takers.as_slice() {
+            [only] => format!("leave it out, or use kind = {only}"),
+            _ => "leave it out".to_owned(),
+        };
+        add(found, &key(misplaced), format!("has no meaning for {kind}"), remedy);
     }
-    if fault.for_t.is_some_and(|for_t| !(for_t > 0.0 && for_t <= 100.0)) {
-        add(found, &key("for_t"), "is out of bounds", "choose a number above 0, 100 at most");
-    }
-    if fault.for_ms.is_some() && fault.for_t.is_some() {
-        add(found, &key("for_t"), "stands beside for_ms", "keep one of them");
-    }
-    let told = fault.for_ms.is_some() || fault.for_t.is_some();
-    if kind.needs_duration() && !told {
-        add(found, &key("for_ms"), format!("is missing: a {kind} lasts"), "say how long, with for_ms or for_t");
-    }
-    if told && !kind.takes_duration() {
-        add(found, &key("for_ms"), format!("has no meaning for {kind}"), "leave it out");
+    if let Some(told) = fault.fault.told() {
+        duration(name, kind, told, found);
     }
     if !kind.hits_servers() {
         target(name, fault, found);
     }
-    let slow = [
-        ("latency_ms", fault.latency_ms.is_some()),
-        ("jitter_ms", fault.jitter_ms.is_some()),
-        ("rate_kb", fault.rate_kb.is_some()),
-        ("direction", fault.direction.is_some()),
-    ];
-    for (field, given) in slow {
-        if given && kind != FaultKind::Slow {
-            add(found, &key(field), format!("has no meaning for {kind}"), "leave it out, or use kind = \"slow\"");
-        }
+    if let Fault::Slow { how, .. } = &fault.fault {
+        slow(name, how, found);
     }
-    for (field, value, least, most) in [
-        ("latency_ms", fault.latency_ms, 0, 60_000),
-        ("jitter_ms", fault.jitter_ms, 0, 60_000),
-        ("rate_kb", fault.rate_kb, 1, 10_000_000),
-    ] {
-        if let Some(value) = value {
-            within(found, &key(field), value, least, most);
-        }
+}
+
+fn duration(name: &str, kind: FaultKind, told: &Told, found: &mut Vec<Problem>) {
+    let key = |field: &str| format!("faults.{name}.{field}");
+    if let Some(for_ms) = told.for_ms {
+        within(found, &key("for_ms"), for_ms, 1, HOUR_MS);
     }
-    if kind == FaultKind::Slow && fault.latency_ms.is_none() && fault.rate_kb.is_none() && fault.jitter_ms.is_none() {
-        add(found, &key("latency_ms"), "is missing: nothing would be slow", "give latency_ms, jitter_ms or rate_kb");
+    if told.for_t.is_some_and(|for_t| !(for_t > 0.0 && for_t <= 100.0)) {
+        add(found, &key("for_t"), "is out of bounds", "choose a number above 0, 100 at most");
+    }
+    if told.for_ms.is_some() && told.for_t.is_some() {
+        add(found, &key("for_t"), "stands beside for_ms", "keep one of them");
+    }
+    if kind.needs_duration() && told.is_missing() {
+        add(found, &key("for_ms"), format!("is missing: a {kind} lasts"), "say how long, with for_ms or for_t");
+    }
+}
+
+fn slow(name: &str, how: &Slow, found: &mut Vec<Problem>) {
+    let key = |field: &str| format!("faults.{name}.{field}");
+    within(found, &key("latency_ms"), how.latency_ms, 0, 60_000);
+    within(found, &key("jitter_ms"), how.jitter_ms, 0, 60_000);
+    if let Some(rate) = how.rate_kb {
+        within(found, &key("rate_kb"), rate, 1, RATE_MAX_KB);
+    }
+    if how.is_nothing() {
+        let remedy = "give latency_ms, jitter_ms or rate_kb, above 0";
+        add(found, &key("latency_ms"), "is missing: nothing would be slow", remedy);
     }
 }
 

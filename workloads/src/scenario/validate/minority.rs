@@ -4,7 +4,7 @@ use super::add;
 use crate::plan::SHORTEST_GAP;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
-use crate::scenario::fault::{FaultKind, FaultSpec, Target};
+use crate::scenario::fault::{FaultSpec, Target};
 
 /// Whether the faults of a cell leave a majority of the hosts and of the servers there.
 pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
@@ -82,12 +82,12 @@ fn remedy(most: u64, side: &Side) -> String {
 
 /// Whether the first is still out when the other fault strikes.
 fn together(cell: &Cell, main: &FaultSpec, outage: &Outage) -> bool {
-    let lasts = main.duration_ms(cell.timeout_granted_ms());
+    let lasts = cell.fault_lasts_ms(main);
     outage.for_good || lasts.is_some_and(|lasts| lasts > main.with_after_ms.unwrap_or(0))
 }
 
 fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
-    if !fault.kind.takes_hosts_out() {
+    if !fault.kind().takes_hosts_out() {
         return None;
     }
     let at_once = match fault.target() {
@@ -96,22 +96,28 @@ fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
         Target::Leaders { .. } | Target::Followers { .. } => 1,
         Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
     };
-    let for_good = fault.kind == FaultKind::Crash && fault.duration_ms(cell.timeout_granted_ms()).is_none();
+    let for_good = cell.fault_lasts_ms(fault).is_none();
     let times = if for_good { u64::from(cell.fault.repeat) } else { 1 };
     Some(Outage { at_once, in_all: at_once * times, for_good, field: "hosts" })
 }
 
 /// A restart takes all servers out by its nature, and gives all of them back.
 fn servers_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
-    if !fault.kind.hits_servers() || fault.kind == FaultKind::ServerRestartAll {
+    if !fault.kind().takes_servers_out() {
         return None;
     }
     let at_once = match fault.target() {
         Target::Servers { ids } => ids.len() as u64,
-        _ => 1,
+        Target::EnsembleLeader | Target::EnsembleFollower => 1,
+        Target::Leaders { .. }
+        | Target::Followers { .. }
+        | Target::HostLeadingMost { .. }
+        | Target::Host { .. }
+        | Target::Share { .. }
+        | Target::AllServers => return None,
     };
     let repeat = u64::from(cell.fault.repeat);
-    let lasts = fault.duration_ms(cell.timeout_granted_ms());
+    let lasts = cell.fault_lasts_ms(fault);
     let times = match (lasts, cell.fault.every_ms) {
         (None, _) => repeat,
         (Some(lasts), Some(every)) => repeat.min((lasts as f64 / (every as f64 * SHORTEST_GAP)).ceil() as u64),

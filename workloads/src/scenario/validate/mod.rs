@@ -9,8 +9,10 @@ mod servers;
 
 use std::collections::BTreeSet;
 
-use super::cell;
+use hustings_record::{Warning, WarningKind};
+
 use super::error::Problem;
+use super::expand;
 use super::schema::Scenario;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -25,7 +27,7 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
         servers::check(scenario.ensemble.servers, name, fault, &mut found);
     }
     references::check(scenario, &mut found);
-    let cells = cell::count(scenario);
+    let cells = expand::count(scenario);
     if cells > CELLS_MAX {
         add(&mut found, "matrix", format!("makes {cells} cells"), format!("{CELLS_MAX} at most: vary less"));
     }
@@ -41,25 +43,22 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
 }
 
 /// What is allowed but probably not meant.
-pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
-    let mut found = BTreeSet::new();
+pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let cells = scenario.cells();
-    for cell in &cells {
-        if cell.timeout_granted_ms() != cell.session_timeout_ms {
-            found.insert(format!(
-                "a session timeout of {} ms is not within 2 and 20 ticks of {} ms: the ensemble grants {} ms, and everything is measured by that",
-                cell.session_timeout_ms,
-                cell.tick_ms,
-                cell.timeout_granted_ms()
-            ));
-        }
-    }
-    for (place, entry) in scenario.expect.iter().enumerate() {
-        if !cells.iter().any(|cell| entry.when.covers(cell)) {
-            found.insert(format!("expect entry {} is about no cell", place + 1));
-        }
-    }
-    found.into_iter().collect()
+    let clamped = cells.iter().filter(|cell| cell.timeout_granted_ms() != cell.session_timeout_ms).map(|cell| {
+        format!(
+            "a session timeout of {} ms is not within 2 and 20 ticks of {} ms: the ensemble grants {} ms, and everything is measured by that",
+            cell.session_timeout_ms,
+            cell.tick_ms,
+            cell.timeout_granted_ms()
+        )
+    });
+    let clamped: BTreeSet<String> = clamped.collect();
+    let idle =
+        scenario.expect.iter().enumerate().filter(|(_, entry)| !cells.iter().any(|cell| entry.when.covers(cell)));
+    let idle = idle.map(|(place, _)| format!("expect entry {} is about no cell", place + 1));
+    let clamped = clamped.into_iter().map(|text| Warning::new(WarningKind::TimeoutNotGranted, text));
+    clamped.chain(idle.map(|text| Warning::new(WarningKind::Scenario, text))).collect()
 }
 
 fn add(found: &mut Vec<Problem>, key: &str, what: impl Into<String>, remedy: impl Into<String>) {

@@ -2,8 +2,9 @@
 
 use super::{HOUR_MS, add, within};
 use crate::scenario::error::{Problem, nearest};
-use crate::scenario::fault::{FaultKind, FaultSpec};
+use crate::scenario::fault::FaultSpec;
 use crate::scenario::schema::Scenario;
+use hustings_record::FaultKind;
 
 /// Whether all that the matrix, the expectations and other faults mention is there.
 pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
@@ -29,7 +30,7 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
                 remedy,
             );
         }
-        let run = crate::scenario::cell::fault_names(scenario);
+        let run = crate::scenario::expand::fault_names(scenario);
         if let Some(fault) = test.fault.as_ref().filter(|fault| !run.contains(fault)) {
             unknown("self_test.fault", fault, &run, found);
         }
@@ -63,7 +64,7 @@ fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], fo
         within(found, &key("with_after_ms"), after, 0, HOUR_MS);
     }
     let key = key("with");
-    if fault.kind == FaultKind::None {
+    if fault.kind() == FaultKind::None {
         return add(found, &key, "has no meaning for none, a control", "leave it out");
     }
     if with == name {
@@ -75,7 +76,7 @@ fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], fo
             let what = format!("`{with}` has a with of its own");
             add(found, &key, what, "let two faults strike together, no more");
         }
-        Some(other) if other.kind == FaultKind::None => {
+        Some(other) if other.kind() == FaultKind::None => {
             add(found, &key, format!("`{with}` does nothing"), "name another fault, or leave it out");
         }
         Some(_) => {}

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{add, within};
+use crate::faults::{Fault, Restart};
 use crate::plan::SHORTEST_GAP;
 use crate::scenario::error::Problem;
-use crate::scenario::fault::{FaultKind, FaultSpec, TargetKind};
+use crate::scenario::fault::{FaultSpec, TargetKind};
 
 const GAP_MAX_MS: u64 = 600_000;
 
@@ -14,27 +15,16 @@ pub(super) fn check(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec
     let key = |field: &str| format!("faults.{name}.{field}");
     target(servers, name, fault, found);
     ids(servers, &key("servers"), &fault.servers, found);
-    let restart = fault.kind == FaultKind::ServerRestartAll;
-    for (field, given) in [
-        ("order", !fault.order.is_empty()),
-        ("gap_ms", fault.gap_ms.is_some()),
-        ("empty", fault.empty),
-        ("behind", !fault.behind.is_empty()),
-    ] {
-        if given && !restart {
-            let what = format!("has no meaning for {}", fault.kind);
-            add(found, &key(field), what, "leave it out, or use kind = \"server-restart-all\"");
-        }
-    }
-    if restart {
-        restart_all(servers, name, fault, found);
+    if let Fault::ServerRestartAll(restart) = &fault.fault {
+        restart_all(servers, name, fault.every_ms, restart, found);
     }
 }
 
 fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
-    let kind = fault.kind;
-    let restart = kind == FaultKind::ServerRestartAll;
+    let kind = fault.kind();
+    let restart = matches!(fault.fault, Fault::ServerRestartAll(_));
+    let partition = matches!(fault.fault, Fault::ServerPartition { .. });
     if let Some(target) = fault.target {
         let what = format!("`{}` has no meaning for {kind}", target.name());
         let remedy = match (kind.hits_servers(), target.is_of_servers()) {
@@ -64,14 +54,14 @@ fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>)
             add(found, &key(field), format!("has no meaning for {kind}, which hits servers"), "leave it out");
         }
     }
-    if kind == FaultKind::ServerPartition && (1..=servers).all(|id| fault.servers.contains(&id)) {
+    if partition && (1..=servers).all(|id| fault.servers.contains(&id)) {
         add(found, &key("servers"), "leaves no server to be cut off from", "leave one out at least");
     }
     if restart || servers >= 3 {
         return;
     }
     let few = format!("needs a leader and followers, and there is {servers} server");
-    if kind == FaultKind::ServerPartition {
+    if partition {
         add(found, &key("kind"), few, "use ensemble.servers = 3 or 5");
     } else if fault.target != Some(TargetKind::Servers) {
         add(found, &key("target"), few, "use ensemble.servers = 3 or 5, or target = \"servers\"");
@@ -91,27 +81,25 @@ fn ids(servers: u32, key: &str, given: &[u32], found: &mut Vec<Problem>) {
     }
 }
 
-fn restart_all(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
+fn restart_all(servers: u32, name: &str, every_ms: Option<u64>, restart: &Restart, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
-    ids(servers, &key("order"), &fault.order, found);
-    ids(servers, &key("behind"), &fault.behind, found);
-    if !fault.order.is_empty() && (1..=servers).any(|id| !fault.order.contains(&id)) {
+    ids(servers, &key("order"), &restart.order, found);
+    ids(servers, &key("behind"), &restart.behind, found);
+    if !restart.order.is_empty() && (1..=servers).any(|id| !restart.order.contains(&id)) {
         add(found, &key("order"), "does not name all servers", format!("name each of 1 to {servers} once"));
     }
-    if let Some(gap_ms) = fault.gap_ms {
-        within(found, &key("gap_ms"), gap_ms, 0, GAP_MAX_MS);
-    }
+    within(found, &key("gap_ms"), restart.gap_ms, 0, GAP_MAX_MS);
     let most = servers.saturating_sub(1) / 2;
-    if fault.behind.len() as u64 > u64::from(most) {
+    if restart.behind.len() as u64 > u64::from(most) {
         let remedy = if most == 0 { "leave it out".to_owned() } else { format!("name {most} at most") };
         add(found, &key("behind"), "leaves no quorum that could go on without them", remedy);
     }
-    if fault.empty && !fault.behind.is_empty() {
+    if restart.empty && !restart.behind.is_empty() {
         add(found, &key("behind"), "has no meaning where all data is removed", "leave it out, or empty");
     }
-    let starts_ms = u64::from(servers.saturating_sub(1)).saturating_mul(fault.gap_ms.unwrap_or(0));
+    let starts_ms = u64::from(servers.saturating_sub(1)).saturating_mul(restart.gap_ms);
     let least = (starts_ms as f64 / SHORTEST_GAP).ceil() as u64;
-    if fault.every_ms.is_some_and(|every| every < least) {
+    if every_ms.is_some_and(|every| every < least) {
         let what = "strikes again before all servers are started";
         add(found, &key("every_ms"), what, format!("use {least} at least, or a shorter gap_ms"));
     }

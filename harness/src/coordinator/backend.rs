@@ -1,0 +1,167 @@
+//! The driver's backend over real processes, links and servers.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_workloads::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned};
+use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::write_gaps::TIMEOUT;
+
+use crate::coordinator::admin::connect_string;
+use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::hosts::process_memory;
+use crate::coordinator::live_cell::LiveCell;
+use crate::coordinator::{floor, set_up, tear_down};
+use crate::ensemble::log;
+use crate::ensemble::look::look;
+use crate::faults;
+use crate::session::ZkSession;
+use crate::{clock, utc};
+
+/// How long reading one server's log may take.
+const LOG_AT_MOST: Duration = Duration::from_secs(20);
+/// A change that was missed costs no more than this.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+impl Backend for LiveCell {
+    type Error = CutShort;
+    type Session = ZkSession;
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        clock::sleep_until(at).await;
+    }
+
+    fn record(&self, event: Event) {
+        self.journal.push(&event);
+    }
+
+    fn progress(&self, what: impl FnOnce() -> String) {
+        self.environment.progress.now(&what());
+    }
+
+    fn warn(&self, what: &str) {
+        self.environment.progress.line(&format!("  {what}"));
+    }
+
+    async fn set_up(self: &Rc<Self>) -> Result<(), CutShort> {
+        set_up::set_up(self).await
+    }
+
+    async fn cut_short(&self) -> CutShort {
+        LiveCell::cut_short(self).await
+    }
+
+    async fn tear_down(self: &Rc<Self>) -> Result<(), CutShort> {
+        Ok(tear_down::tear_down(self).await?)
+    }
+
+    async fn start_hosts(self: &Rc<Self>) -> Result<(), CutShort> {
+        Ok(LiveCell::start_hosts(self).await?)
+    }
+
+    /// Writes down what memory every host takes.
+    fn enrolled(&self) {
+        for (&number, host) in self.hosts.borrow().iter() {
+            let memory = host.process.as_ref().and_then(|process| process_memory(process.pid));
+            if let Some((rss_kb, _)) = memory {
+                let candidates = host.set_up.candidates.len() as u32;
+                self.journal.push(&Event::HostMemory { t: clock::now(), host: number, rss_kb, candidates });
+            }
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        let mut all = Standing::default();
+        for host in self.hosts.borrow().values().filter(|host| host.process.is_some()) {
+            let (connected, standing) = host.progress;
+            all.candidates += host.set_up.candidates.len() as u64;
+            all.connected += u64::from(connected);
+            all.standing += u64::from(standing);
+        }
+        all
+    }
+
+    async fn changed(&self, _until: Nanos) {
+        let mut changed = self.changed.subscribe();
+        // Either way it is looked at again.
+        let _ = tokio::time::timeout(LOOK_AGAIN, changed.changed()).await;
+    }
+
+    fn servers(&self) -> u32 {
+        self.environment.ensemble.servers().len() as u32
+    }
+
+    fn chroot(&self) -> &str {
+        LiveCell::chroot(self)
+    }
+
+    async fn connect_to(&self, server: u32) -> Option<ZkSession> {
+        let address = self.environment.ensemble.servers().get(server as usize - 1).copied()?;
+        ZkSession::connect(&connect_string(&[address], ""), TIMEOUT).await.ok()
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        tokio::task::spawn_local(task);
+    }
+
+    fn running(&self) -> Vec<u16> {
+        self.hosts.borrow().iter().filter(|(_, host)| host.process.is_some()).map(|(&number, _)| number).collect()
+    }
+
+    async fn look(&self, server: u32) -> (ServerState, Option<i64>) {
+        look(&*self.environment.ensemble, server).await
+    }
+
+    async fn server_log(&self, server: u32) -> Result<Vec<(Nanos, ServerLine)>, String> {
+        let text = match tokio::time::timeout(LOG_AT_MOST, self.environment.ensemble.log(server)).await {
+            Ok(Ok(text)) => text.unwrap_or_default(),
+            Ok(Err(error)) => return Err(format!("the log of server {server} could not be read: {error}")),
+            Err(_) => return Err(format!("the log of server {server} could not be read in time")),
+        };
+        let clocks = utc::Clocks::now();
+        Ok(log::election_lines(&text).into_iter().map(|line| (clocks.common(line.at), line.line)).collect())
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {
+        self.environment.ensemble.metrics().await.map_err(|error| format!("{error:#}"))
+    }
+
+    async fn measure_floor(&self, samples: u32) {
+        floor::measure(self, samples).await;
+    }
+
+    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        self.send(task);
+    }
+
+    async fn goes_on_until(&self, at: Nanos) -> bool {
+        let mut changed = self.changed.subscribe();
+        tokio::select! {
+            biased;
+            _ = changed.wait_for(|_| self.stopping.get()) => false,
+            () = clock::sleep_until(at) => true,
+        }
+    }
+
+    async fn strike(self: &Rc<Self>) -> Nanos {
+        as_planned(self).await
+    }
+
+    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+        faults::inject(self, id, planned, hit).await
+    }
+
+    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+        faults::heal(self, remedy).await
+    }
+}

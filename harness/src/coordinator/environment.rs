@@ -1,0 +1,29 @@
+//! What a cell runs on: the servers, the way to them, and what keeps its record.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use crate::archive::Archive;
+use crate::coordinator::hosts::HostFactory;
+use crate::ensemble::Ensemble;
+use crate::interrupt::Interrupt;
+use crate::links::Links;
+use crate::progress::Progress;
+
+/// What a cell needs from its run.
+pub(super) struct Environment {
+    /// The servers' addresses.
+    pub(super) servers: Vec<SocketAddr>,
+    /// The same, as links reach them.
+    pub(super) upstreams: Vec<String>,
+    pub(super) links: Option<Rc<Links>>,
+    /// Path under which the cell's znodes live.
+    pub(super) chroot: String,
+    pub(super) seed: u64,
+    pub(super) ensemble: Rc<dyn Ensemble>,
+    pub(super) factory: Rc<HostFactory>,
+    pub(super) archive: Rc<RefCell<Archive>>,
+    pub(super) interrupt: Interrupt,
+    pub(super) progress: Progress,
+}

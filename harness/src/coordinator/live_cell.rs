@@ -1,0 +1,333 @@
+//! A cell under way on real processes: its hosts, links, servers and segment, and what is done to them.
+
+use std::cell::{Cell as Slot, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_record::{Event, Touch};
+use hustings_workloads::driver::{FloorPart, FloorStamps, Outcome, State};
+use hustings_workloads::scenario::{Cell, placement};
+use rustix::process::Signal;
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::task::JoinError;
+
+use crate::clock;
+use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::environment::Environment;
+use crate::coordinator::errands::Errands;
+use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_memory};
+use crate::coordinator::watching::Watching;
+use crate::ensemble::Ensemble;
+use crate::journal::Journal;
+use crate::links::Links;
+use crate::protocol::{HostSetUp, ToHost};
+
+/// What came of one part of the floor's samples.
+pub(super) type FloorTaken = (FloorPart, Result<FloorStamps, String>);
+
+/// A host from the cell's set-up to its tear-down: one process after the other.
+pub(super) struct Host {
+    /// As its first process got it.
+    pub(super) set_up: HostSetUp,
+    pub(super) process: Option<HostProcess>,
+    /// How many processes were this host before the last one.
+    generation: u32,
+    /// Lives whose process the harness itself ended.
+    buried: BTreeSet<u32>,
+    /// Which generation each session that led belonged to.
+    led: BTreeMap<i64, u32>,
+    /// Connected sessions and standing candidates, as its process last told.
+    pub(super) progress: (u32, u32),
+}
+
+impl Host {
+    pub(super) fn new(set_up: HostSetUp) -> Self {
+        Self { set_up, process: None, generation: 0, buried: BTreeSet::new(), led: BTreeMap::new(), progress: (0, 0) }
+    }
+}
+
+/// The state of one cell under way. Single-threaded.
+pub(crate) struct LiveCell {
+    pub(super) state: State,
+    pub(crate) journal: Journal,
+    pub(super) environment: Environment,
+    /// Since the set-up; without candidates there is nothing to observe.
+    pub(super) watching: RefCell<Option<Watching>>,
+    pub(super) hosts: RefCell<BTreeMap<u16, Host>>,
+    /// Held while a process is being killed: until it is gone, nobody may say that it is.
+    pub(super) burying: Mutex<()>,
+    pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Outcome>>>,
+    pub(super) inbox: mpsc::Sender<Inbound>,
+    pub(super) floor: RefCell<Option<mpsc::Sender<FloorTaken>>>,
+    pub(super) errands: Errands,
+    pub(super) stopping: Slot<bool>,
+    /// The first thing that makes going on pointless.
+    pub(super) trouble: watch::Sender<Option<String>>,
+    /// Changes whenever a leader, a candidate's standing or a host changes.
+    pub(super) changed: watch::Sender<u64>,
+}
+
+impl LiveCell {
+    /// A cell of which nothing is set up yet, and where its hosts' words come in.
+    pub(super) fn new(
+        cell: Rc<Cell>,
+        environment: Environment,
+        journal: Journal,
+    ) -> (Rc<Self>, mpsc::Receiver<Inbound>) {
+        let Inbox { sender, receiver } = Inbox::new();
+        let placed = placement(&cell, environment.seed);
+        let live = Self {
+            state: State::new(cell, environment.seed, placed),
+            journal,
+            environment,
+            watching: RefCell::default(),
+            hosts: RefCell::default(),
+            burying: Mutex::default(),
+            asked: RefCell::default(),
+            inbox: sender,
+            floor: RefCell::default(),
+            errands: Errands::default(),
+            stopping: Slot::new(false),
+            trouble: watch::Sender::new(None),
+            changed: watch::Sender::new(0),
+        };
+        (Rc::new(live), receiver)
+    }
+
+    pub(crate) fn links(&self) -> Option<Rc<Links>> {
+        self.environment.links.clone()
+    }
+
+    pub(crate) fn ensemble(&self) -> Rc<dyn Ensemble> {
+        self.environment.ensemble.clone()
+    }
+
+    /// Path under which the cell's znodes live.
+    pub(crate) fn chroot(&self) -> &str {
+        &self.environment.chroot
+    }
+
+    /// Whether the cell is being torn down.
+    pub(crate) fn stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
+    /// Does something with a host's process; None where it has none.
+    pub(super) fn process<T>(&self, host: u16, act: impl FnOnce(&HostProcess) -> T) -> Option<T> {
+        self.hosts.borrow().get(&host).and_then(|host| host.process.as_ref()).map(act)
+    }
+
+    pub(crate) fn pid(&self, host: u16) -> Option<u32> {
+        self.process(host, |process| process.pid)
+    }
+
+    pub(crate) fn signal(&self, host: u16, signal: Signal) -> std::io::Result<()> {
+        let sent = self.process(host, |process| process.signal(signal));
+        sent.unwrap_or_else(|| Err(std::io::Error::other("no such host")))
+    }
+
+    /// Sends an order about one candidate to its host and waits for what came of it.
+    ///
+    /// # Errors
+    /// When the host is gone, says so, or does not answer in time.
+    pub(crate) async fn ask(&self, cand: u32, fault: u32, order: ToHost, at_most: Duration) -> Outcome {
+        let host = self.state.leaders.borrow().host_of(cand).ok_or("no such candidate")?;
+        let (sender, answer) = oneshot::channel();
+        self.process(host, |process| process.tell(order)).ok_or_else(|| format!("host {host} has no process"))?;
+        self.asked.borrow_mut().insert((fault, cand), sender);
+        let answer = tokio::time::timeout(at_most, answer).await;
+        self.asked.borrow_mut().remove(&(fault, cand));
+        match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err("the host went away before it answered".into()),
+            Err(_) => Err(format!("no answer within {} s", at_most.as_secs())),
+        }
+    }
+
+    /// When sessions behind these hosts' links were last heard of.
+    ///
+    /// # Errors
+    /// A sentence for the receipt on why it is not known.
+    pub(crate) async fn touches(&self, hosts: &[u16]) -> Result<Vec<Touch>, String> {
+        match &self.environment.links {
+            Some(links) => {
+                links.touches(hosts).await.map(|touches| touches.list).map_err(|e| format!("last touches unknown: {e}"))
+            }
+            None => Err("last touches unknown: no links".into()),
+        }
+    }
+
+    /// Kills a host's process and waits until it is gone.
+    pub(crate) async fn kill(&self, host: u16) -> anyhow::Result<ExitStatus> {
+        let _turn = self.burying.lock().await;
+        self.bury(host).await
+    }
+
+    /// Kills the process under which a session led, unless it is dead already; true when it was alive. A session that
+    /// nobody has heard of may be of the process that runs now.
+    pub(super) async fn kill_leader(&self, host: u16, session: i64) -> anyhow::Result<bool> {
+        let _turn = self.burying.lock().await;
+        let runs = self.process(host, |process| process.generation);
+        let led = self.hosts.borrow().get(&host).and_then(|host| host.led.get(&session).copied());
+        if runs.is_none_or(|generation| led.is_some_and(|led| led != generation)) {
+            return Ok(false);
+        }
+        self.bury(host).await.map(|_| true)
+    }
+
+    async fn bury(&self, host: u16) -> anyhow::Result<ExitStatus> {
+        let mut process = {
+            let mut hosts = self.hosts.borrow_mut();
+            let slot = hosts.get_mut(&host).context("no such host")?;
+            let process = slot.process.take().context("it has no process")?;
+            slot.buried.insert(process.generation);
+            process
+        };
+        let memory = process_memory(process.pid).map_or(0, |(_, peak)| peak);
+        let status = process.kill().await?;
+        self.ended(host, process.generation, true, &status.to_string(), memory);
+        Ok(status)
+    }
+
+    /// The process of a host that has hung up, unless the harness itself ended it.
+    pub(super) fn lost(&self, host: u16, generation: u32) -> Option<HostProcess> {
+        let mut hosts = self.hosts.borrow_mut();
+        let slot = hosts.get_mut(&host).filter(|slot| !slot.buried.contains(&generation))?;
+        slot.process.take_if(|process| process.generation == generation)
+    }
+
+    /// Writes down that a host's process is gone.
+    pub(super) fn ended(&self, host: u16, generation: u32, killed: bool, status: &str, rss_max_kb: u64) {
+        let mut leaders = self.state.leaders.borrow_mut();
+        leaders.forget_host(host);
+        // Who waits for an answer from there learns that none will come.
+        self.asked.borrow_mut().retain(|&(_, cand), _| leaders.host_of(cand) != Some(host));
+        drop(leaders);
+        if let Some(host) = self.hosts.borrow_mut().get_mut(&host) {
+            host.progress = (0, 0);
+        }
+        let (t, status) = (clock::now(), status.to_owned());
+        self.journal.push(&Event::HostEnded { t, host, generation, killed, status, rss_max_kb });
+        self.touch();
+    }
+
+    /// Starts every host; each lets its candidates stand.
+    pub(super) async fn start_hosts(&self) -> anyhow::Result<()> {
+        let wanted =
+            self.hosts.borrow().iter().map(|(&host, slot)| (host, slot.generation, slot.set_up.clone())).collect();
+        for process in self.environment.factory.start(wanted, &self.inbox).await? {
+            self.admit(process);
+        }
+        Ok(())
+    }
+
+    /// Starts dead hosts again, as the next generation of each, and lets them enrol. Gives their process ids.
+    pub(crate) async fn restart(&self, hosts: &[u16]) -> anyhow::Result<Vec<u32>> {
+        let mut wanted = Vec::new();
+        for &host in hosts {
+            if self.stopping.get() || self.pid(host).is_some() {
+                continue;
+            }
+            wanted.push(self.next_generation(host)?);
+        }
+        let started = self.environment.factory.start(wanted, &self.inbox).await?;
+        let mut pids = Vec::new();
+        for process in started {
+            pids.push(process.pid);
+            self.admit(process);
+        }
+        Ok(pids)
+    }
+
+    fn next_generation(&self, host: u16) -> anyhow::Result<(u16, u32, HostSetUp)> {
+        let mut hosts = self.hosts.borrow_mut();
+        let slot = hosts.get_mut(&host).context("no such host")?;
+        slot.generation += 1;
+        let mut set_up = slot.set_up.clone();
+        set_up.writer = writer_name(host, slot.generation);
+        set_up.segment = self.environment.archive.borrow_mut().add_segment(&set_up.writer)?;
+        Ok((host, slot.generation, set_up))
+    }
+
+    /// Takes in a started process and tells it to enrol.
+    fn admit(&self, process: HostProcess) {
+        let (host, generation, pid) = (process.host, process.generation, process.pid);
+        self.journal.push(&Event::HostStarted { t: clock::now(), host, generation, pid });
+        process.tell(ToHost::Enrol);
+        if let Some(slot) = self.hosts.borrow_mut().get_mut(&host) {
+            slot.process = Some(process);
+        }
+        self.touch();
+    }
+
+    /// Whether this is the process that is the host now, not one before it whose last words are still on their way.
+    pub(super) fn is_current(&self, host: u16, generation: u32) -> bool {
+        self.process(host, |process| process.generation) == Some(generation)
+    }
+
+    /// Tells the host something, if it still is that very process.
+    pub(super) fn tell(&self, host: u16, generation: u32, message: ToHost) {
+        if self.is_current(host, generation) {
+            self.process(host, |process| process.tell(message));
+        }
+    }
+
+    /// Remembers that a session of this generation of its host led.
+    pub(super) fn leads(&self, host: u16, generation: u32, session: i64) {
+        if let Some(slot) = self.hosts.borrow_mut().get_mut(&host) {
+            slot.led.insert(session, generation);
+        }
+    }
+
+    /// Runs a task that the tear-down waits for.
+    pub(super) fn send(&self, task: impl Future<Output = ()> + 'static) {
+        self.errands.send(task).into_iter().for_each(|error| self.check(error));
+    }
+
+    /// A task that panicked is a bug of the harness: what it left undone must not be measured.
+    pub(super) fn check(&self, error: JoinError) {
+        self.fail(format!("a fault's task failed: {error}"));
+    }
+
+    pub(super) fn touch(&self) {
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+
+    /// Waits until the cell cannot go on.
+    pub(super) async fn cut_short(&self) -> CutShort {
+        let mut trouble = self.trouble.subscribe();
+        let observed = self.watching.borrow().as_ref().map(|watching| watching.journal.clone());
+        let unobserved = async {
+            match observed {
+                Some(journal) => journal.failed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Ok(what) = trouble.wait_for(Option::is_some) => CutShort::Aborted(what.clone().unwrap_or_default()),
+            what = self.journal.failed() => CutShort::Aborted(what),
+            what = unobserved => CutShort::Aborted(what),
+            () = self.environment.interrupt.first() => CutShort::Interrupted,
+        }
+    }
+
+    /// The first trouble stays: what follows is mostly its echo.
+    pub(super) fn fail(&self, what: String) {
+        self.trouble.send_if_modified(|trouble| {
+            let first = trouble.is_none();
+            if first {
+                *trouble = Some(what);
+            }
+            first
+        });
+    }
+}
+
+/// Name of a host's segment.
+pub(crate) fn writer_name(host: u16, generation: u32) -> String {
+    format!("host-{host:03}.{generation}")
+}

@@ -1,0 +1,91 @@
+//! The links of a run: whose proxies they are, and whether they lead to the servers.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_workloads::scenario::Cell;
+
+use crate::capacity::Limits;
+use crate::ensemble::start::EnsembleRequest;
+use crate::ensemble::{Ensemble, four_letter};
+use crate::links::{External, LinkError, Links, processes_needed};
+
+/// How long the first answer over a link may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// The Toxiproxy that was named, if any cell needs one. What it lacks is found out before an ensemble is started.
+pub(super) async fn named(request: &EnsembleRequest, cells: &[Cell]) -> Result<Option<Rc<Links>>, LinkError> {
+    let Some(place) = request.toxiproxy().filter(|_| cells.iter().any(|cell| cell.over_links)) else { return Ok(None) };
+    check_room(place, cells, request.servers())?;
+    Ok(Some(Rc::new(Links::external(place.clone()).await?)))
+}
+
+/// The links of the run: over the Toxiproxy that was named, or the ensemble's own, or embedded proxies; None if no cell has
+/// any.
+pub(super) async fn of_run(
+    exe: &Path,
+    lying_proxy: bool,
+    cells: &[Cell],
+    named: Option<Rc<Links>>,
+    ensemble: &dyn Ensemble,
+) -> Result<Option<Rc<Links>>, LinkError> {
+    if !cells.iter().any(|cell| cell.over_links) {
+        return Ok(None);
+    }
+    let links = match (named, ensemble.toxiproxy()) {
+        (Some(links), _) => links,
+        (None, Some(place)) => {
+            check_room(&place, cells, None)?;
+            Rc::new(Links::external(place).await?)
+        }
+        (None, None) => {
+            let processes = proxy_processes(cells)?;
+            let embedded = Links::start_embedded(exe, processes, lying_proxy).await?;
+            return Ok(Some(Rc::new(embedded)));
+        }
+    };
+    prove(&links, &ensemble.upstreams()).await?;
+    Ok(Some(links))
+}
+
+/// Links of the cell that has most of them.
+pub(super) fn most(cells: &[Cell]) -> usize {
+    let linked = cells.iter().filter(|cell| cell.over_links);
+    linked.map(|cell| usize::from(cell.hosts) * cell.servers as usize).max().unwrap_or(0)
+}
+
+fn check_room(place: &External, cells: &[Cell], servers: Option<u32>) -> Result<(), LinkError> {
+    let mut linked = cells.iter().filter(|cell| cell.over_links);
+    linked.try_for_each(|cell| place.check_room(usize::from(cell.hosts), servers.unwrap_or(cell.servers) as usize))
+}
+
+/// Asks every server something over a link of its own, and takes these links away again.
+async fn prove(links: &Links, upstreams: &[String]) -> Result<(), LinkError> {
+    links.populate(&["proof".to_owned()], upstreams).await?;
+    let mut proof = Ok(());
+    for ((server, endpoint), upstream) in (1..).zip(links.endpoints(0)).zip(upstreams) {
+        let why = match four_letter::ask(endpoint, "srvr", ANSWER_WITHIN).await {
+            Ok(text) if four_letter::mode(&text).is_some() => continue,
+            Ok(text) => format!("it said '{}'", text.trim().chars().take(80).collect::<String>()),
+            Err(error) => error.to_string(),
+        };
+        proof =
+            Err(LinkError::NoWay { server, url: links.url().to_owned(), endpoint, upstream: upstream.clone(), why });
+        break;
+    }
+    // The first error is the one to tell.
+    let gone = links.depopulate().await;
+    proof.and(gone)
+}
+
+/// Proxy processes for the cell that needs most, by the descriptors one process may have.
+fn proxy_processes(cells: &[Cell]) -> Result<usize, LinkError> {
+    let limit = Limits::of_this_machine().descriptors;
+    let mut most = 1;
+    for cell in cells.iter().filter(|cell| cell.over_links) {
+        let of_host = cell.session_count().div_ceil(u64::from(cell.hosts).max(1));
+        most = most.max(processes_needed(usize::from(cell.hosts), of_host, limit)?);
+    }
+    Ok(most)
+}

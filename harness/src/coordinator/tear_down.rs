@@ -1,0 +1,93 @@
+//! Tears a cell down: heals what is injured, ends every host in order, ends the observer, takes the links down.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_record::Event;
+use rustix::process::Signal;
+
+use crate::clock;
+use crate::coordinator::hosts::{HostProcess, process_memory};
+use crate::coordinator::live_cell::LiveCell;
+use crate::protocol::ToHost;
+
+/// Hosts told to stop close their sessions and end within this; then they are killed.
+const STOP_AT_MOST: Duration = Duration::from_secs(20);
+/// Faults of a cell that is cut short come to their end within this, and links are healed within it again.
+const HEAL_AT_MOST: Duration = Duration::from_secs(15);
+
+/// Takes each step whatever became of the one before; the first error is the one to tell.
+pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
+    cell.environment.progress.now(&format!("{}: tearing down", cell.state.cell.name));
+    cell.stopping.set(true);
+    cell.touch();
+    // First the faults end: from here on nobody stops, kills or starts a host behind our back.
+    if let Err(text) = cell.errands.finish(HEAL_AT_MOST, |error| cell.check(error)).await {
+        cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
+    }
+    heal_everything(cell).await;
+    let stopped = stop_hosts(cell, cell.environment.interrupt.second()).await;
+    let watching = cell.watching.take();
+    let observed = match watching {
+        Some(watching) => watching.end().await.map_err(anyhow::Error::msg),
+        None => Ok(()),
+    };
+    let unlinked = match cell.links() {
+        Some(links) => links.depopulate().await.context("the links could not be taken down"),
+        None => Ok(()),
+    };
+    stopped.and(observed).and(unlinked)
+}
+
+/// Tells every host to stop and waits until all processes are gone. Those that do not end in time, and all when the user does
+/// not want to wait, are killed.
+async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyhow::Result<()> {
+    let mut processes: Vec<HostProcess> =
+        cell.hosts.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
+    let mut memory = BTreeMap::new();
+    for process in &processes {
+        // One that has ended has none any more.
+        memory.insert(process.host, process_memory(process.pid).map_or(0, |(_, peak)| peak));
+        process.tell(ToHost::Stop);
+    }
+    let until = tokio::time::Instant::now() + STOP_AT_MOST;
+    let all = async {
+        let mut outcome = Ok(());
+        for process in &mut processes {
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            match process.wait(left).await {
+                Ok((status, killed)) => {
+                    cell.ended(process.host, process.generation, killed, &status.to_string(), memory[&process.host])
+                }
+                Err(error) => outcome = outcome.and(Err(error).context(format!("host {} is lost", process.host))),
+            }
+        }
+        outcome
+    };
+    tokio::select! {
+        outcome = all => outcome,
+        () = at_once => Err(anyhow::anyhow!("the hosts were killed, because the run was to stop at once")),
+    }
+}
+
+/// The faults' tasks heal what they injured when they see that the cell is stopping; this is for what they could not.
+async fn heal_everything(cell: &LiveCell) {
+    for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
+        // A process that is not stopped is not moved by it; one that is gone is found out when it is waited for.
+        let _ = process.signal(Signal::CONT);
+    }
+    let Some(links) = cell.links() else { return };
+    if cell.hosts.borrow().is_empty() {
+        // The set-up did not come so far that anything could be injured.
+        return;
+    }
+    let hosts: Vec<u16> = (0..cell.state.cell.hosts).collect();
+    let healed = tokio::time::timeout(HEAL_AT_MOST, links.heal(&hosts)).await;
+    let text = match healed {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => format!("links could not be healed: {error}"),
+        Err(_) => "links could not be healed in time".to_owned(),
+    };
+    cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
+}

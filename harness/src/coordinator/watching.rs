@@ -1,0 +1,60 @@
+//! The observer of a cell at work, and its segment.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_workloads::scenario::Cell;
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::coordinator::admin;
+use crate::coordinator::environment::Environment;
+use crate::coordinator::observer::Observer;
+use crate::journal::{Journal, Owner};
+
+const STOPS_AT_MOST: Duration = Duration::from_secs(5);
+
+/// The observer's task, and how to end it.
+pub(super) struct Watching {
+    pub(super) stop: Rc<Notify>,
+    pub(super) journal: Journal,
+    pub(super) task: JoinHandle<()>,
+    flushing: JoinHandle<()>,
+}
+
+impl Watching {
+    /// Starts the observer and waits until its watch is armed.
+    pub(super) async fn begin(cell: &Cell, environment: &Environment, segment: &Path) -> anyhow::Result<Self> {
+        let owner = Owner { cell: cell.index, writer: "observer", host: None, generation: 0 };
+        let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
+        let client =
+            admin::connect(&environment.servers, &environment.chroot).await.context("the observer got no session")?;
+        let observer = Observer::new(client, journal.clone(), cell.recipe, &cell.group_names);
+        let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
+        let task = spawn_local(observer.run(ready.clone(), stop.clone()));
+        let flushing = spawn_local(journal.clone().flush_forever());
+        let watching = Self { stop, journal, task, flushing };
+        tokio::time::timeout(admin::TIMEOUT, ready.notified()).await.context("the observer's watch was not armed")?;
+        Ok(watching)
+    }
+
+    /// Has the observer write its last count, in bounded time, and ends its segment.
+    ///
+    /// # Errors
+    /// When the segment is not to be trusted.
+    pub(super) async fn end(mut self) -> Result<(), String> {
+        self.stop.notify_one();
+        // It may hang on a server that is gone; that must not hold the run.
+        let _ = tokio::time::timeout(STOPS_AT_MOST, &mut self.task).await;
+        self.journal.end()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.flushing.abort();
+    }
+}

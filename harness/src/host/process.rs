@@ -1,0 +1,130 @@
+//! A host's process as its candidates see it: what opens their sessions, and writes down what becomes of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_record::{Event, Nanos, SessionState};
+use hustings_workloads::coordination::{Session as _, States as _};
+use hustings_workloads::driver::Process;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock;
+use crate::journal::Journal;
+use crate::protocol::{FromHost, HostSetUp};
+use crate::session::ZkSession;
+
+/// What all candidates of a host share.
+pub(super) struct Shared {
+    pub(super) host: u16,
+    pub(super) set_up: HostSetUp,
+    pub(super) journal: Journal,
+    pub(super) outgoing: mpsc::Sender<FromHost>,
+    pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
+    pub(super) fence_requests: Cell<u64>,
+    pub(super) stopping: tokio::sync::watch::Receiver<bool>,
+    pub(super) connected: Cell<u32>,
+    pub(super) standing: Cell<u32>,
+}
+
+impl Shared {
+    /// Queues a message. One that is lost would leave the coordinator with a wrong picture for good (a belief that ended, a
+    /// write without an answer), so it ends the host.
+    pub(super) fn tell(&self, message: FromHost) {
+        if self.outgoing.try_send(message).is_err() && !*self.stopping.borrow() {
+            self.journal.flush();
+            self.journal.fail("a message to the coordinator was lost: its queue is full or it is gone");
+        }
+    }
+
+    /// Waits for the order to stop.
+    pub(super) async fn stopped(&self) {
+        let mut stopping = self.stopping.clone();
+        // An error means that the sender is gone: the host is ending.
+        let _ = stopping.wait_for(|&stop| stop).await;
+    }
+}
+
+/// What all candidates of this process share, as their lives see it.
+pub(super) struct HostProcess(pub(super) Rc<Shared>);
+
+impl Process for HostProcess {
+    type Session = ZkSession;
+
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        clock::sleep_until(at).await;
+    }
+
+    async fn stopped(&self) {
+        self.0.stopped().await;
+    }
+
+    fn record(&self, event: Event) {
+        self.0.journal.push(&event);
+    }
+
+    async fn connect(&self, _: Option<u32>) -> Result<ZkSession, String> {
+        let (set_up, started) = (&self.0.set_up, clock::now());
+        let timeout = Duration::from_millis(set_up.timeout_ms);
+        let session =
+            Box::pin(ZkSession::connect(&set_up.cluster, timeout)).await.map_err(|error| error.to_string())?;
+        self.0.established(&session, started);
+        Ok(session)
+    }
+
+    fn share(&self, session: &ZkSession) -> ZkSession {
+        session.share()
+    }
+
+    async fn close(&self, session: ZkSession, at_most: Duration) -> bool {
+        session.close(at_most).await
+    }
+}
+
+impl Shared {
+    fn established(self: &Rc<Self>, session: &ZkSession, started: u64) {
+        let now = clock::now();
+        self.journal.push(&Event::Session {
+            t: now,
+            session: session.id(),
+            timeout_ms: session.timeout_ms(),
+            asked_ms: self.set_up.timeout_ms,
+            connect_ns: now - started,
+        });
+        tokio::task::spawn_local(follow(self.clone(), session.id(), session.states()));
+    }
+}
+
+/// Writes down every state of a session until it ends.
+async fn follow(shared: Rc<Shared>, session: i64, mut states: crate::session::ZkStates) {
+    let live = Live::new(&shared.connected);
+    loop {
+        let state = states.changed().await;
+        shared.journal.push(&Event::State { t: clock::now(), session, state });
+        if !matches!(state, SessionState::Connected | SessionState::Disconnected) {
+            drop(live);
+            return;
+        }
+    }
+}
+
+/// Counts a session for as long as it lives.
+struct Live<'a>(&'a Cell<u32>);
+
+impl<'a> Live<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Live<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

@@ -1,0 +1,284 @@
+//! The links of a run: made, asked, taken away. What faults do to them is in files of their own.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock;
+use crate::proxy::stats::ProxyStats;
+
+use super::caller::Caller;
+use super::control::Control;
+use super::error::LinkError;
+use super::fleet::Fleet;
+use super::layout::{Layout, Link};
+use super::touches::{self, Touches};
+use super::{actions, layout};
+
+/// Bound of every call to the proxies' APIs.
+pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
+/// How long a link may take to answer before a fault; one that works answers at once.
+pub(super) const BEFORE_LIMIT: Duration = Duration::from_millis(500);
+/// How long a healed link may take to answer.
+pub(super) const HEALED_LIMIT: Duration = Duration::from_secs(2);
+/// A session whose connection was closed so long ago is over: ten minutes, in nanoseconds.
+const SESSION_MAX_NS: u64 = 600 * 1_000_000_000;
+/// ZooKeeper's four-letter word; a server that does not allow it says so, which is an answer as well.
+const QUESTION: &[u8] = b"ruok";
+
+/// A Toxiproxy that somebody else runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct External {
+    /// Of its API, like http://127.0.0.1:8474.
+    pub url: String,
+    /// Where its proxies listen, as seen from it.
+    pub bind: IpAddr,
+    /// Where hosts reach its proxies; None: at `bind`.
+    pub reach: Option<IpAddr>,
+    /// Its proxies listen on this port and those that follow; None: on any free ones.
+    pub first_port: Option<u16>,
+    /// The last port that they may listen on; None: there is no end but the last port of all.
+    pub last_port: Option<u16>,
+}
+
+impl External {
+    /// A Toxiproxy on this machine, on any free ports.
+    #[must_use]
+    pub fn local(url: &str) -> Self {
+        let bind = Ipv4Addr::LOCALHOST.into();
+        Self { url: url.to_owned(), bind, reach: None, first_port: None, last_port: None }
+    }
+
+    /// The Toxiproxy whose API is at `url`. Where its ports are told it may be in a container that publishes them: then, and
+    /// where it is another machine, its proxies listen on all its addresses, and hosts reach them where the API is.
+    ///
+    /// # Errors
+    /// The address makes no sense.
+    pub fn at(url: &str, ports: Option<(u16, u16)>) -> Result<Self, LinkError> {
+        let reach = resolve(url)?.ip();
+        let (first_port, last_port) = ports.unzip();
+        if ports.is_none() && reach.is_loopback() {
+            return Ok(Self { bind: reach, ..Self::local(url) });
+        }
+        let bind = Ipv4Addr::UNSPECIFIED.into();
+        Ok(Self { url: url.to_owned(), bind, reach: Some(reach), first_port, last_port })
+    }
+
+    /// Fails if it has fewer ports than the links of so many hosts and servers need.
+    ///
+    /// # Errors
+    /// [`LinkError::Ports`], with the arithmetic.
+    pub fn check_room(&self, hosts: usize, servers: usize) -> Result<(), LinkError> {
+        let Some(first) = self.first_port else { return Ok(()) };
+        let last = self.last_port.unwrap_or(u16::MAX);
+        let (needed, have) = (hosts.saturating_mul(servers), usize::from(last.saturating_sub(first)) + 1);
+        if needed <= have { Ok(()) } else { Err(LinkError::Ports { first, last, have, hosts, servers, needed }) }
+    }
+}
+
+/// All links of a run.
+#[derive(Debug)]
+pub struct Links {
+    // Dropped first: killed before the thread that started them ends.
+    pub(super) fleet: Fleet,
+    pub(super) caller: Caller,
+    pub(super) place: External,
+    pub(super) processes: usize,
+    pub(super) embedded: bool,
+    pub(super) layout: Mutex<Layout>,
+    pub(super) question: Vec<u8>,
+    /// Whether the link answered before its last fault.
+    pub(super) answered: Mutex<BTreeMap<String, bool>>,
+}
+
+impl Links {
+    /// Starts so many embedded proxies. With `lie` they accept toxics and ignore them, to test that this is noticed.
+    ///
+    /// # Errors
+    /// They cannot be started, or do not answer.
+    pub async fn start_embedded(exe: &Path, processes: usize, lie: bool) -> Result<Self, LinkError> {
+        let caller = Caller::start()?;
+        let exe = exe.to_owned();
+        let start = move |controls: &mut Vec<Control>| {
+            let (fleet, apis) = Fleet::start(&exe, processes, lie)?;
+            for api in apis {
+                controls.push(Control::connect(api)?);
+            }
+            Ok(fleet)
+        };
+        let fleet = caller.call("start the link proxies", CALL_LIMIT * 2, start).await?;
+        Ok(Self::new(caller, fleet, External::local("embedded"), processes.max(1), true))
+    }
+
+    /// Uses a Toxiproxy that runs already.
+    ///
+    /// # Errors
+    /// The address makes no sense, nobody answers there, or something else than Toxiproxy 2 does.
+    pub async fn external(place: External) -> Result<Self, LinkError> {
+        let caller = Caller::start()?;
+        let url = place.url.clone();
+        let connect = move |controls: &mut Vec<Control>| {
+            let control = Control::connect(resolve(&url)?)?;
+            let embedded = control.embedded;
+            controls.push(control);
+            Ok(embedded)
+        };
+        let embedded = caller.call("ask for its version", CALL_LIMIT, connect).await?;
+        Ok(Self::new(caller, Fleet::default(), place, 1, embedded))
+    }
+
+    fn new(caller: Caller, fleet: Fleet, place: External, processes: usize, embedded: bool) -> Self {
+        let (layout, answered) = (Mutex::default(), Mutex::default());
+        Self { fleet, caller, place, processes, embedded, layout, question: QUESTION.to_vec(), answered }
+    }
+
+    /// Probes ask this instead of ZooKeeper's `ruok`; any answer to it will do.
+    pub fn ask(&mut self, question: &[u8]) {
+        self.question = question.to_vec();
+    }
+
+    /// Process ids of the embedded proxies.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.fleet.pids()
+    }
+
+    /// The API's address, as it was given.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.place.url
+    }
+
+    /// Whether partitions heal transparently, bytes are counted, and touches are known.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.embedded
+    }
+
+    /// Makes one link a host and server. The hosts' names are not used: links are called by number. Servers are named as the
+    /// proxies reach them, `host:port`; names are looked up by the proxies, whenever a client connects.
+    ///
+    /// # Errors
+    /// There are too few ports, the API refuses them (a port is taken), or something else is read back.
+    pub async fn populate(&self, hosts: &[String], servers: &[impl ToString]) -> Result<(), LinkError> {
+        self.place.check_room(hosts.len(), servers.len())?;
+        let mut wanted = vec![Vec::new(); self.processes];
+        let mut ports = self.place.first_port.map(|first| first..=u16::MAX);
+        for host in 0..hosts.len() {
+            for (server, upstream) in servers.iter().enumerate() {
+                let port = ports.as_mut().and_then(Iterator::next).unwrap_or(0);
+                let listen = SocketAddr::new(self.place.bind, port).to_string();
+                let proxy = (layout::name(host, server), listen, upstream.to_string());
+                if let Some(here) = wanted.get_mut(layout::process_of(host, self.processes)) {
+                    here.push(proxy);
+                }
+            }
+        }
+        let names = wanted.iter().map(|here| here.iter().map(|(name, ..)| name.clone()).collect()).collect();
+        let populate = move |controls: &mut Vec<Control>| {
+            controls.iter().zip(&wanted).map(|(control, here)| control.populate(here)).collect::<Result<Vec<_>, _>>()
+        };
+        let listening = match self.caller.call("make the links", CALL_LIMIT, populate).await {
+            Ok(listening) => listening,
+            Err(error) => {
+                // Some may have been made. The first error is the one to tell.
+                let _ = self.caller.call("take the links away", CALL_LIMIT, take_away(names)).await;
+                return Err(error);
+            }
+        };
+        let link = |host: usize, server: usize| {
+            let (api, name) = (layout::process_of(host, self.processes), layout::name(host, server));
+            let mut endpoint = *listening.get(api)?.get(&name)?;
+            endpoint.set_ip(self.place.reach.unwrap_or(self.place.bind));
+            Some(Link { api, name, endpoint })
+        };
+        let of = |host| (0..servers.len()).filter_map(|server| link(host, server)).collect();
+        self.layout().hosts = (0..hosts.len()).map(of).collect();
+        Ok(())
+    }
+
+    /// Where the host connects, in the order of the servers; empty for a host that has no links.
+    #[must_use]
+    pub fn endpoints(&self, host: u16) -> Vec<SocketAddr> {
+        self.layout().of(host).map(endpoints).unwrap_or_default()
+    }
+
+    /// The counters of all links with their connections, by name of link; empty for a real Toxiproxy.
+    ///
+    /// # Errors
+    /// The API cannot be reached.
+    pub async fn stats(&self) -> Result<BTreeMap<String, ProxyStats>, LinkError> {
+        let links = self.layout().hosts.concat();
+        let names: Vec<_> = links.iter().map(|link| link.name.clone()).collect();
+        Ok(names.into_iter().zip(self.connections(links, 0).await?).collect())
+    }
+
+    /// When bytes of each session of these hosts last went up.
+    ///
+    /// # Errors
+    /// The API cannot be reached.
+    pub async fn touches(&self, hosts: &[u16]) -> Result<Touches, LinkError> {
+        if !self.embedded {
+            let explanation = "a real Toxiproxy does not tell when bytes passed".to_owned();
+            return Ok(Touches { list: Vec::new(), explanation });
+        }
+        let since = clock::now().saturating_sub(SESSION_MAX_NS);
+        let links = self.layout().links(hosts)?;
+        Ok(touches::touches(&self.connections(links, since).await?))
+    }
+
+    /// Takes all links away.
+    ///
+    /// # Errors
+    /// Some are still there, or the API cannot be reached.
+    pub async fn depopulate(&self) -> Result<(), LinkError> {
+        let links = std::mem::take(&mut *self.layout()).hosts.concat();
+        let mut names = vec![Vec::new(); self.processes];
+        for link in links {
+            names[link.api].push(link.name);
+        }
+        self.caller.call("take the links away", CALL_LIMIT, take_away(names)).await
+    }
+
+    /// Takes all links away and ends the embedded proxies. Those are ended even if the links could not be taken away.
+    ///
+    /// # Errors
+    /// As for [`Self::depopulate`].
+    pub async fn close(self) -> Result<(), LinkError> {
+        self.depopulate().await
+    }
+
+    pub(super) fn layout(&self) -> MutexGuard<'_, Layout> {
+        self.layout.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) async fn connections(&self, links: Vec<Link>, closed_after: u64) -> Result<Vec<ProxyStats>, LinkError> {
+        if !self.embedded {
+            return Ok(Vec::new());
+        }
+        let count = move |controls: &mut Vec<Control>| actions::connections(controls, &links, closed_after);
+        self.caller.call("read the counters", CALL_LIMIT, count).await
+    }
+}
+
+/// Deletes the links of each process.
+fn take_away(names: Vec<Vec<String>>) -> impl FnOnce(&mut Vec<Control>) -> Result<(), LinkError> + Send {
+    move |controls| controls.iter().zip(&names).try_for_each(|(control, here)| control.depopulate(here))
+}
+
+pub(super) fn endpoints(links: &[Link]) -> Vec<SocketAddr> {
+    links.iter().map(|link| link.endpoint).collect()
+}
+
+fn resolve(url: &str) -> Result<SocketAddr, LinkError> {
+    let wrong = |why: String| LinkError::Url { url: url.to_owned(), why };
+    let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let parsed = reqwest::Url::parse(&full).map_err(|e| wrong(e.to_string()))?;
+    if parsed.scheme() != "http" || parsed.path() != "/" {
+        return Err(wrong("only http://HOST:PORT will do".to_owned()));
+    }
+    let addresses = parsed.socket_addrs(|| Some(8474)).map_err(|e| wrong(e.to_string()))?;
+    addresses.first().copied().ok_or_else(|| wrong("the host has no address".to_owned()))
+}

@@ -1,0 +1,133 @@
+//! Slow links: injected, read back, and measured. Small questions tell the latency and its jitter, each way by itself where the
+//! proxy tells when it handed bytes on; long ones tell the rate.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::future::{join, join_all};
+use hustings_workloads::faults::Slow;
+
+use crate::clock;
+use crate::proxy::stats::ProxyStats;
+
+use super::driver::{BEFORE_LIMIT, HEALED_LIMIT, Links, endpoints};
+use super::error::LinkError;
+use super::layout::Link;
+use super::probe::{self, Answer, Flow, Timing};
+use super::receipt::{self, LinkReceipt};
+use super::toxics;
+
+/// Small questions to each link: the quickest of them shows the latency, since noise only adds, and their spread the jitter.
+const ROUNDS: usize = 8;
+/// A machine that is busy for a moment makes all questions equally late: what is not seen then is looked for again.
+const PROOF_TRIES: u32 = 3;
+/// A long question is as long as a line of the rate asked for needs this long for, within these bounds: a ZooKeeper refuses
+/// more than 1 MiB.
+const LONG_MS: u64 = 300;
+const LONG_BYTES: (u64, u64) = (64, 512 * 1_024);
+/// The longest answer that every ZooKeeper gives, and for how long it is read at most.
+const LONG_ANSWER: &[u8] = b"mntr";
+const READ_LIMIT: Duration = Duration::from_millis(400);
+
+impl Links {
+    /// Makes the links slow.
+    ///
+    /// # Errors
+    /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
+    /// receipt that is not verified.
+    pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkReceipt, LinkError> {
+        let links = self.layout().links(hosts)?;
+        let before = self.timings(&links, how, BEFORE_LIMIT, |_| true).await?;
+        self.remember(&links, before.iter().map(|timing| !timing.rounds.is_empty()));
+        let toxics = toxics::slow(how);
+        let bracket = self.inject("slow", &links, toxics.clone()).await?;
+        // What is asked and what comes back may each be late by all of this.
+        let late = Duration::from_millis(2 * (how.latency_ms + how.jitter_ms));
+        let answered = |place: usize| before.get(place).is_some_and(|timing| !timing.rounds.is_empty());
+        let mut tries_left = PROOF_TRIES;
+        loop {
+            tries_left -= 1;
+            match self.timings(&links, how, late + HEALED_LIMIT, answered).await {
+                Ok(during) => {
+                    let receipt = receipt::slow(bracket, how, self.question.len(), &before, &during);
+                    if receipt.verified || tries_left == 0 {
+                        return Ok(receipt);
+                    }
+                }
+                Err(error) => {
+                    self.take_back(links, toxics).await;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Asks those of the links that `which` names by their place, and at length only those that answer at all.
+    async fn timings(
+        &self,
+        links: &[Link],
+        how: &Slow,
+        limit: Duration,
+        which: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Timing>, LinkError> {
+        let since = clock::now();
+        let endpoints = endpoints(links);
+        let rounds = join_all(endpoints.iter().enumerate().map(async |(place, endpoint)| {
+            if which(place) { self.rounds(*endpoint, limit).await } else { Vec::new() }
+        }));
+        let mut timings: Vec<Timing> =
+            rounds.await.into_iter().map(|rounds| Timing { rounds, ..Timing::default() }).collect();
+        for (timing, stats) in timings.iter_mut().zip(self.connections(links.to_vec(), since).await?) {
+            (timing.up, timing.down) = one_way_times(&stats, since, self.question.len() as u64);
+        }
+        let Some(bytes) = how.bytes_in(LONG_MS) else { return Ok(timings) };
+        let question = &long_question(bytes.clamp(LONG_BYTES.0, LONG_BYTES.1) as usize);
+        let (up, down) = (how.direction.is_up(), how.direction.is_down());
+        let long = join_all(endpoints.iter().zip(&timings).map(async |(endpoint, timing)| {
+            let answers = !timing.rounds.is_empty();
+            let asked =
+                async { if up && answers { probe::flow(*endpoint, question, limit, limit).await } else { None } };
+            let told = async {
+                if down && answers { probe::flow(*endpoint, LONG_ANSWER, limit, READ_LIMIT).await } else { None }
+            };
+            join(asked, told).await
+        }));
+        let long = long.await;
+        for (timing, (up, down)) in timings.iter_mut().zip(long) {
+            timing.long_up = up.map(|flow| Flow { bytes: question.len(), ..flow });
+            timing.long_down = down;
+        }
+        Ok(timings)
+    }
+
+    async fn rounds(&self, endpoint: SocketAddr, limit: Duration) -> Vec<(Duration, usize)> {
+        let answers = join_all((0..ROUNDS).map(|_| probe::ask(endpoint, &self.question, limit))).await;
+        let came = |answer| match answer {
+            Answer::Came(after, bytes) => Some((after, bytes)),
+            Answer::Silence | Answer::Closed => None,
+        };
+        answers.into_iter().filter_map(came).collect()
+    }
+}
+
+/// How long small questions and their answers were on each way: a probe writes as soon as its connection is taken, and the
+/// server answers at once. Connections of others have sent more than that.
+fn one_way_times(stats: &ProxyStats, since: u64, question: u64) -> (Vec<Duration>, Vec<Duration>) {
+    let probes = stats.connections.iter().filter(|one| one.opened >= since && one.up.bytes == question);
+    let times = probes.filter_map(|one| Some((one.opened, one.up.last?, one.down.last?)));
+    times
+        .map(|(opened, up, down)| {
+            (Duration::from_nanos(up.saturating_sub(opened)), Duration::from_nanos(down.saturating_sub(up)))
+        })
+        .unzip()
+}
+
+/// A greeting that a ZooKeeper reads to its end, refuses without opening a session (its client has seen a zxid that no server
+/// has) and hangs up on: protocol 0, the highest zxid, timeout 0, session 0, and the rest as nothing.
+fn long_question(bytes: usize) -> Vec<u8> {
+    let mut question = vec![0; bytes];
+    let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);
+    question[..4].copy_from_slice(&length.to_be_bytes());
+    question[8..16].copy_from_slice(&i64::MAX.to_be_bytes());
+    question
+}

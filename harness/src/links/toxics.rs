@@ -1,0 +1,99 @@
+//! The toxics that do to a link what is asked of it. Toxiproxy's words for the ways of a link stand here alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hustings_record::Direction;
+use hustings_workloads::faults::Slow;
+
+/// Toxics of a proxy, by name.
+pub(super) type Toxics = BTreeMap<String, Toxic>;
+
+/// A toxic as asked for, or as read back, at toxicity 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Toxic {
+    pub(super) kind: String,
+    pub(super) stream: &'static str,
+    pub(super) attributes: BTreeMap<String, u32>,
+}
+
+impl Toxic {
+    pub(super) fn new(kind: &str, stream: &'static str, attributes: &[(&str, u32)]) -> Self {
+        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Self { kind: kind.to_owned(), stream, attributes }
+    }
+
+    /// The name that toxiproxy_rust gives it.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", self.kind, self.stream)
+    }
+
+    pub(super) fn attribute(&self, name: &str) -> u32 {
+        self.attributes.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Toxic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.stream, self.kind)?;
+        self.attributes.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+/// Toxiproxy's names of the ways.
+pub(super) fn streams(direction: Direction) -> &'static [&'static str] {
+    match direction {
+        Direction::Both => &["upstream", "downstream"],
+        Direction::Up => &["upstream"],
+        Direction::Down => &["downstream"],
+    }
+}
+
+/// For the words of receipts.
+pub(super) fn spelled(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Both => "both ways",
+        Direction::Up => "host to server",
+        Direction::Down => "server to host",
+    }
+}
+
+/// Each way has toxics of its own. The latency comes first in the chain, so that the line is busy after it and both add up.
+pub(super) fn slow(how: &Slow) -> Vec<Toxic> {
+    let mut toxics = Vec::new();
+    for stream in streams(how.direction) {
+        if how.latency_ms > 0 || how.jitter_ms > 0 {
+            let attributes = [("latency", narrow(how.latency_ms)), ("jitter", narrow(how.jitter_ms))];
+            toxics.push(Toxic::new("latency", stream, &attributes));
+        }
+        if let Some(rate) = toxiproxy_rate(how) {
+            toxics.push(Toxic::new("bandwidth", stream, &[("rate", rate)]));
+        }
+    }
+    toxics
+}
+
+/// The rate in Toxiproxy's KB a second, which are 1,000 bytes each (its `bandwidth` counts bytes a millisecond). It takes whole
+/// ones only: what comes out is off by 2.4 % at most.
+pub(super) fn toxiproxy_rate(how: &Slow) -> Option<u32> {
+    how.bytes_a_second().map(|rate| narrow((rate + 500) / 1_000).max(1))
+}
+
+/// Toxiproxy's attributes are 32-bit numbers; scenarios are validated to stay far below.
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_what_was_asked_for_within_what_whole_numbers_allow() {
+        for kib in (1..3_000).chain([1_000_000, 10_000_000]) {
+            let how = Slow { rate_kb: Some(kib), ..Slow::default() };
+            let (asked, got) = (kib as f64 * 1_024.0, f64::from(toxiproxy_rate(&how).unwrap()) * 1_000.0);
+            assert!((got / asked - 1.0).abs() <= 0.024, "{kib} KiB/s became {got} B/s");
+        }
+    }
+}

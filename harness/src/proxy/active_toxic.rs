@@ -1,0 +1,287 @@
+//! One toxic at work on one direction of one connection. Sans-IO: items go in, and come out when it is their time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::greeting::{self, Greeting};
+use super::toxic::{Bandwidth, Kind, Latency, LimitData, Slicer, Toxic, mix, unit};
+
+const MS: u64 = 1_000_000;
+const US: u64 = 1_000;
+
+/// Something on its way, with the time at which it came in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) at: u64,
+    pub(super) what: What,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Data(Vec<u8>),
+    End(End),
+}
+
+/// The last item of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The sender sends no more.
+    Eof,
+    /// The sender reset the connection.
+    Reset,
+    /// A toxic closes the connection once all before this has passed.
+    Close,
+}
+
+/// The connection ends at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Close,
+    Reset,
+}
+
+/// What an active toxic does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Emit(Item),
+    /// It has thrown this many bytes away, and may do more.
+    Dropped(usize),
+    /// Nothing before this time, unless something comes in.
+    Wait(u64),
+    /// Nothing unless something comes in.
+    Idle,
+    Fate(Fate),
+}
+
+pub(super) struct ActiveToxic {
+    pub(super) toxic: Arc<Toxic>,
+    /// Whether it hits this connection at all.
+    pub(super) hits: bool,
+    pub(super) queue: VecDeque<Item>,
+    /// When it began to act on this connection.
+    since: u64,
+    /// When the first item of the queue may go, once that is known.
+    due: Option<u64>,
+    /// Until then the line is busy with the last item.
+    busy_until: u64,
+    /// Bytes let through so far.
+    passed: u64,
+    /// The first bytes have been judged.
+    greeted: bool,
+    /// Its own sequence of random numbers.
+    random: u64,
+}
+
+impl ActiveToxic {
+    pub(super) fn new(toxic: Arc<Toxic>, connection: u64, seed: u64, now: u64) -> Self {
+        let hits = toxic.hits(connection, seed);
+        let random = mix(seed ^ mix(connection ^ mix(toxic.serial)));
+        Self {
+            toxic,
+            hits,
+            queue: VecDeque::new(),
+            since: now,
+            due: None,
+            busy_until: 0,
+            passed: 0,
+            greeted: false,
+            random,
+        }
+    }
+
+    /// The same toxic with other attributes: what waits is judged anew.
+    pub(super) fn update(&mut self, toxic: Arc<Toxic>, connection: u64, seed: u64) {
+        self.hits = toxic.hits(connection, seed);
+        self.toxic = toxic;
+        self.due = None;
+    }
+
+    pub(super) fn step(&mut self, now: u64) -> Step {
+        if !self.hits {
+            return self.emit();
+        }
+        match self.toxic.kind {
+            Kind::Latency(latency) => self.latency(latency, now),
+            Kind::Bandwidth(bandwidth) => self.bandwidth(bandwidth, now),
+            Kind::SlowClose(slow) => self.slow_close(slow.delay, now),
+            Kind::Timeout(after) => self.timeout(after.timeout, now),
+            Kind::ResetPeer(after) => self.reset_peer(after.timeout, now),
+            Kind::Slicer(slicer) => self.slicer(slicer, now),
+            Kind::LimitData(limit) => self.limit_data(limit),
+            Kind::Hold(_) => Step::Idle,
+            Kind::PlainGreeting(_) => self.plain_greeting(),
+            // It is over when data comes.
+            Kind::AwaitUpstream(_) => self.emit(),
+        }
+    }
+
+    fn emit(&mut self) -> Step {
+        self.due = None;
+        self.queue.pop_front().map_or(Step::Idle, Step::Emit)
+    }
+
+    fn emit_at(&mut self, due: u64, now: u64) -> Step {
+        if due <= now {
+            return self.emit();
+        }
+        self.due = Some(due);
+        Step::Wait(due)
+    }
+
+    fn latency(&mut self, latency: Latency, now: u64) -> Step {
+        let Some(front) = self.queue.front() else { return Step::Idle };
+        let at = front.at;
+        let due = self.due.unwrap_or_else(|| {
+            let swing = (self.draw() * 2.0 - 1.0) * latency.jitter as f64;
+            let delay_ms = (latency.latency as f64 + swing).max(0.0);
+            at + (delay_ms * MS as f64) as u64
+        });
+        self.emit_at(due, now)
+    }
+
+    /// Slices of a tenth of a second, each let go when a line of this rate would have carried it.
+    fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> Step {
+        let bytes_per_ms = bandwidth.rate.max(1);
+        let slice = usize::try_from(bytes_per_ms.saturating_mul(100)).unwrap_or(usize::MAX);
+        let Some(front) = self.queue.front() else { return Step::Idle };
+        let What::Data(data) = &front.what else { return self.emit() };
+        let bytes = data.len().min(slice) as u64;
+        let due = self.due.unwrap_or_else(|| self.busy_until.max(now) + bytes * MS / bytes_per_ms);
+        if due > now {
+            self.due = Some(due);
+            return Step::Wait(due);
+        }
+        self.busy_until = due;
+        self.emit_part(slice)
+    }
+
+    fn slow_close(&mut self, delay_ms: u64, now: u64) -> Step {
+        match self.queue.front().map(|item| &item.what) {
+            Some(What::End(_)) => {
+                let due = self.due.unwrap_or(now + delay_ms * MS);
+                self.emit_at(due, now)
+            }
+            _ => self.emit(),
+        }
+    }
+
+    fn timeout(&mut self, after_ms: u64, now: u64) -> Step {
+        let mut dropped = 0;
+        while let Some(item) = self.queue.pop_front() {
+            dropped += item.bytes();
+        }
+        let due = self.since + after_ms * MS;
+        match (dropped, after_ms) {
+            (1.., _) => Step::Dropped(dropped),
+            (0, 0) => Step::Idle,
+            (0, _) if due <= now => Step::Fate(Fate::Close),
+            (0, _) => Step::Wait(due),
+        }
+    }
+
+    fn reset_peer(&mut self, after_ms: u64, now: u64) -> Step {
+        if self.queue.is_empty() {
+            return Step::Idle;
+        }
+        let due = self.due.unwrap_or(now + after_ms * MS);
+        self.due = Some(due);
+        if due <= now { Step::Fate(Fate::Reset) } else { Step::Wait(due) }
+    }
+
+    fn slicer(&mut self, slicer: Slicer, now: u64) -> Step {
+        if self.queue.is_empty() {
+            return Step::Idle;
+        }
+        if self.busy_until > now {
+            return Step::Wait(self.busy_until);
+        }
+        let swing = (self.draw() * 2.0 - 1.0) * slicer.size_variation as f64;
+        let size = (slicer.average_size as f64 + swing).round().max(1.0) as usize;
+        self.busy_until = now + slicer.delay * US;
+        self.emit_part(size)
+    }
+
+    fn limit_data(&mut self, limit: LimitData) -> Step {
+        let left = usize::try_from(limit.bytes.saturating_sub(self.passed)).unwrap_or(usize::MAX);
+        let Some(front) = self.queue.front() else { return Step::Idle };
+        let at = front.at;
+        if !matches!(front.what, What::Data(_)) {
+            return self.emit();
+        }
+        if left == 0 {
+            let dropped = self.queue.drain(..).map(|item| item.bytes()).sum();
+            self.queue.push_back(Item { at, what: What::End(End::Close) });
+            return Step::Dropped(dropped);
+        }
+        let step = self.emit_part(left);
+        if let Step::Emit(item) = &step {
+            self.passed += item.bytes() as u64;
+        }
+        if self.passed >= limit.bytes && self.queue.is_empty() {
+            self.queue.push_back(Item { at, what: What::End(End::Close) });
+        }
+        step
+    }
+
+    /// Waits until the first bytes can be judged, and puts the server's id alone in the place of a greeting with addresses.
+    fn plain_greeting(&mut self) -> Step {
+        if self.greeted {
+            return self.emit();
+        }
+        let ended = self.join_data();
+        let Some(Item { what: What::Data(data), .. }) = self.queue.front_mut() else { return self.emit() };
+        match greeting::read(data) {
+            Greeting::Torn if !ended => Step::Idle,
+            Greeting::Torn | Greeting::Other => {
+                self.greeted = true;
+                self.emit()
+            }
+            Greeting::Named { bytes, server } => {
+                self.greeted = true;
+                let plain = server.to_be_bytes();
+                data.splice(..bytes, plain);
+                Step::Dropped(bytes - plain.len())
+            }
+        }
+    }
+
+    /// Makes one item of all data that waits; true if the end waits behind it.
+    fn join_data(&mut self) -> bool {
+        while let Some(Item { what: What::Data(more), .. }) = self.queue.get_mut(1) {
+            let more = std::mem::take(more);
+            self.queue.remove(1);
+            if let Some(Item { what: What::Data(first), .. }) = self.queue.front_mut() {
+                first.extend(more);
+            }
+        }
+        self.queue.len() > 1
+    }
+
+    /// Lets at most `bytes` of the first item go.
+    fn emit_part(&mut self, bytes: usize) -> Step {
+        self.due = None;
+        if let Some(Item { at, what: What::Data(data) }) = self.queue.front_mut()
+            && data.len() > bytes
+        {
+            let rest = data.split_off(bytes);
+            let part = Item { at: *at, what: What::Data(std::mem::replace(data, rest)) };
+            return Step::Emit(part);
+        }
+        self.emit()
+    }
+
+    /// [0, 1)
+    fn draw(&mut self) -> f64 {
+        self.random = self.random.wrapping_add(1);
+        unit(mix(self.random))
+    }
+}
+
+impl Item {
+    pub(super) fn bytes(&self) -> usize {
+        match &self.what {
+            What::Data(data) => data.len(),
+            What::End(_) => 0,
+        }
+    }
+}

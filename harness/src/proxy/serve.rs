@@ -1,0 +1,151 @@
+//! The life of one connection through a proxy, from its acceptance to its end.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tracing::{debug, warn};
+
+use super::active_toxic::Fate;
+use super::connection::Connection;
+use super::pipeline::Chain;
+use super::pump::{Outcome, Pump};
+use super::shared::Shared;
+use super::toxic::Stream;
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Pause between two tries of a connection that awaits its upstream: that of ZooKeeper's followers before a new leader's
+/// port, so that a link neither hurries nor delays them.
+const CONNECT_AGAIN: Duration = Duration::from_millis(100);
+/// How often a connection that waits for the end of a hold is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long the open half of a half-closed connection may be idle.
+const HALF_OPEN_LIMIT: Duration = Duration::from_secs(60);
+
+/// Serves who was accepted. The sockets close when the last owner of the connection lets go.
+pub(super) async fn serve(client: TcpStream, shared: Arc<Shared>, upstream: Arc<str>) {
+    if let Err(error) = client.set_nodelay(true) {
+        // The client has gone already, or its bytes would be late for a reason that is not its network's.
+        warn!(%error, "a connection was refused: its Nagle delay cannot be turned off");
+        return;
+    }
+    let connection = shared.admit(client);
+    let fate = tokio::select! {
+        fate = connection.told_to_end() => fate,
+        fate = carry(&connection, &shared, &upstream) => fate,
+    };
+    if fate == Fate::Reset {
+        for socket in [Some(&connection.client), connection.server.get()].into_iter().flatten() {
+            if let Err(error) = socket.set_zero_linger() {
+                debug!(%error, "a connection is closed instead of reset");
+            }
+        }
+    }
+    shared.dismiss(&connection);
+}
+
+async fn carry(connection: &Connection, shared: &Shared, upstream: &str) -> Fate {
+    let mut chain = shared.chain();
+    let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return Fate::Close };
+    let server = connection.server.get_or_init(|| server);
+    let ways = [(Stream::Upstream, &connection.client, server), (Stream::Downstream, server, &connection.client)];
+    let [up, down] = ways.map(|(stream, source, sink)| {
+        Pump::new(connection, stream, (source, sink), shared.way(stream), chain.clone(), shared.seed).run()
+    });
+    let (mut up, mut down) = (pin!(up), pin!(down));
+    tokio::select! {
+        outcome = &mut up => other_half(connection, outcome, down).await,
+        outcome = &mut down => other_half(connection, outcome, up).await,
+    }
+}
+
+/// Connects once no hold forbids it, or tries again while it may. None: it was counted why not.
+async fn reach(
+    connection: &Connection,
+    chain: &mut watch::Receiver<Arc<Chain>>,
+    shared: &Shared,
+    upstream: &str,
+) -> Option<TcpStream> {
+    let begun = Instant::now();
+    loop {
+        if !may_connect(connection, chain, shared.seed).await {
+            shared.abandoned();
+            return None;
+        }
+        let server = connect(upstream).await;
+        if server.is_some() {
+            return server;
+        }
+        let patience = chain.borrow().patience(connection.id, shared.seed);
+        if begun.elapsed() >= patience || hung_up(&connection.client) {
+            shared.failed();
+            return None;
+        }
+        tokio::time::sleep(CONNECT_AGAIN).await;
+    }
+}
+
+/// One direction has ended: the other goes on, but not for ever without a byte.
+async fn other_half(connection: &Connection, first: Outcome, mut other: impl Future<Output = Outcome> + Unpin) -> Fate {
+    if let Outcome::Fate(fate) = first {
+        return fate;
+    }
+    let moved = || connection.ways().map(|way| way.bytes);
+    let mut before = moved();
+    loop {
+        match tokio::time::timeout(HALF_OPEN_LIMIT, &mut other).await {
+            Ok(Outcome::Fate(fate)) => return fate,
+            Ok(Outcome::Finished) => return Fate::Close,
+            Err(_) if connection.is_held() => {}
+            Err(_) if moved() == before => return Fate::Close,
+            Err(_) => before = moved(),
+        }
+    }
+}
+
+/// Waits until no hold keeps it from its server. False: its client has gone meanwhile.
+async fn may_connect(connection: &Connection, chain: &mut watch::Receiver<Arc<Chain>>, seed: u64) -> bool {
+    loop {
+        let holds = chain.borrow_and_update().holds(connection.id, seed);
+        if !holds {
+            return true;
+        }
+        tokio::select! {
+            _ = chain.changed() => {}
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+        if hung_up(&connection.client) {
+            return false;
+        }
+    }
+}
+
+async fn connect(upstream: &str) -> Option<TcpStream> {
+    let connected = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(upstream)).await;
+    match connected {
+        Ok(Ok(stream)) => match stream.set_nodelay(true) {
+            Ok(()) => Some(stream),
+            Err(error) => {
+                debug!(%upstream, %error, "no connection without Nagle delay");
+                None
+            }
+        },
+        Ok(Err(error)) => {
+            debug!(%upstream, %error, "upstream cannot be reached");
+            None
+        }
+        Err(_) => {
+            debug!(%upstream, "upstream does not answer");
+            None
+        }
+    }
+}
+
+/// Whether the peer has closed its end, looked up without reading what it sent before.
+fn hung_up(socket: &TcpStream) -> bool {
+    let mut fds = [PollFd::new(socket, PollFlags::RDHUP)];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,149 @@
+//! The connections of one proxy: those that are open, what is remembered of others, and what they have in common.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::clock;
+
+use super::active_toxic::Fate;
+use super::connection::{Connection, lock};
+use super::counters::Counters;
+use super::pipeline::Chain;
+use super::stats::{ConnectionStats, ProxyStats};
+use super::toxic::Stream;
+
+/// Closed connections that are remembered: as many as a host may have on one link, several times over.
+const RECENT_MAX: usize = 8192;
+
+/// Ids of connections, over all proxies of the process.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// Above the ids of all connections that were accepted so far.
+pub(super) fn next_id() -> u64 {
+    NEXT_ID.load(Relaxed)
+}
+
+/// What a proxy shares with its connections.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) seed: u64,
+    chain: watch::Sender<Arc<Chain>>,
+    up: Counters,
+    down: Counters,
+    accepted: AtomicU64,
+    closed: AtomicU64,
+    failed: AtomicU64,
+    abandoned: AtomicU64,
+    forgotten: AtomicU64,
+    connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    recent: Mutex<VecDeque<ConnectionStats>>,
+}
+
+impl Shared {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
+    }
+
+    pub(super) fn chain(&self) -> watch::Receiver<Arc<Chain>> {
+        self.chain.subscribe()
+    }
+
+    pub(super) fn publish(&self, chain: Chain) {
+        self.chain.send_replace(Arc::new(chain));
+    }
+
+    pub(super) fn way(&self, stream: Stream) -> &Counters {
+        match stream {
+            Stream::Upstream => &self.up,
+            Stream::Downstream => &self.down,
+        }
+    }
+
+    pub(super) fn failed(&self) {
+        self.failed.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn abandoned(&self) {
+        self.abandoned.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn admit(&self, client: TcpStream) -> Arc<Connection> {
+        let connection = Arc::new(Connection::new(NEXT_ID.fetch_add(1, Relaxed), client));
+        self.accepted.fetch_add(1, Relaxed);
+        lock(&self.connections).insert(connection.id, Arc::clone(&connection));
+        connection
+    }
+
+    /// Remembers a connection that has ended.
+    pub(super) fn dismiss(&self, connection: &Connection) {
+        lock(&self.connections).remove(&connection.id);
+        let stats = connection.stats(Some(clock::now()));
+        self.closed.fetch_add(1, Relaxed);
+        let mut recent = lock(&self.recent);
+        // One that the server never answered carried no session: a storm of them must not push the others out.
+        if stats.head.is_empty() || recent.len() >= RECENT_MAX {
+            self.forgotten.fetch_add(1, Relaxed);
+        }
+        if !stats.head.is_empty() {
+            if recent.len() >= RECENT_MAX {
+                recent.pop_front();
+            }
+            recent.push_back(stats);
+        }
+    }
+
+    /// How many are open.
+    pub(super) fn open(&self) -> u64 {
+        lock(&self.connections).len() as u64
+    }
+
+    /// Tells all to end, and how many these are.
+    pub(super) fn end_all(&self, fate: Fate) -> u64 {
+        let connections = lock(&self.connections);
+        connections.values().for_each(|connection| connection.end(fate));
+        connections.len() as u64
+    }
+
+    pub(super) fn stats(&self, extent: Extent) -> ProxyStats {
+        let open = lock(&self.connections);
+        let recent = lock(&self.recent);
+        let [mut up, mut down] = [self.up.stats(0), self.down.stats(0)];
+        for [way_up, way_down] in open.values().map(|connection| connection.ways()) {
+            up.held += way_up.held;
+            down.held += way_down.held;
+        }
+        let connections = if extent.brief {
+            Vec::new()
+        } else {
+            let late = recent.iter().filter(|one| one.closed.is_some_and(|closed| closed >= extent.closed_after));
+            late.cloned().chain(open.values().map(|connection| connection.stats(None))).collect()
+        };
+        ProxyStats {
+            now: clock::now(),
+            up,
+            down,
+            open: open.len() as u64,
+            accepted: self.accepted.load(Relaxed),
+            closed: self.closed.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            abandoned: self.abandoned.load(Relaxed),
+            oldest_open: open.keys().next().copied(),
+            next_id: next_id(),
+            connections,
+            forgotten: self.forgotten.load(Relaxed),
+        }
+    }
+}
+
+/// Which single connections statistics list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    /// None at all.
+    pub(super) brief: bool,
+    /// Of the closed ones only those closed since then.
+    pub(super) closed_after: u64,
+}

@@ -1,0 +1,111 @@
+//! What a cell was meant to be, as the record keeps it: the resolved parameters and what is expected of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::expect::Expect;
+use crate::fault::FaultKind;
+use crate::names::names;
+use crate::step_down::StepDown;
+
+/// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellInfo {
+    /// Place in the run, from 0.
+    pub index: u32,
+    /// Short unique name within the run, safe as a file name.
+    pub name: String,
+    pub recipe: String,
+    pub step_down: StepDown,
+    /// Name of the scenario's fault entry.
+    pub fault: String,
+    pub fault_kind: FaultKind,
+    pub groups: Vec<String>,
+    pub hosts: Vec<String>,
+    pub candidates_per_group: u32,
+    /// The session timeout asked for, in milliseconds. T, the negotiated one, is in the `Session` events.
+    pub timeout_asked_ms: u64,
+    pub tick_ms: u64,
+    pub servers: u32,
+    /// The run started the servers: nobody else has clients there. False where it did not, and in records that do not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_servers: bool,
+    pub sessions: SessionUse,
+    /// Whether hosts reached the servers over links.
+    pub links: LinkUse,
+    /// What the verdict on stale writes counts: with a fence, only what got past it.
+    pub fencing: Fencing,
+    /// Every leader writes to the resource this often, in milliseconds.
+    pub work_interval_ms: u64,
+    pub expect: Expect,
+    /// A cell of the self-test: its recipe is broken on purpose, and must be caught.
+    #[serde(default, alias = "mutant", skip_serializing_if = "std::ops::Not::not")]
+    pub self_test: bool,
+    /// How `lock-race` fences the old leader.
+    pub fencing_method: FencingMethod,
+    /// `poll-race` tries this often, in milliseconds.
+    pub poll_interval_ms: u64,
+    /// `initLimit` and `syncLimit` of the servers, in ticks, where the scenario tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub init_limit: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_limit: Option<u32>,
+}
+
+impl CellInfo {
+    /// False for a cell about the servers alone: it has no group to lead.
+    #[must_use]
+    pub fn has_candidates(&self) -> bool {
+        !self.groups.is_empty() && self.candidates_per_group > 0
+    }
+}
+
+/// How many candidates share a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionUse {
+    /// A session each: candidates never share fate by accident.
+    PerCandidate,
+    /// All candidates of a host under one session.
+    PerHost,
+}
+
+/// How hosts reached the servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkUse {
+    /// Without links.
+    Direct,
+    /// Over links of our own.
+    Embedded,
+    /// Over somebody else's Toxiproxy.
+    External,
+}
+
+/// The ledger of the resource that the verdict on stale writes counts. Both are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fencing {
+    /// A resource that refuses a token lower than the highest it has seen.
+    Fenced,
+    /// A resource that accepts everything.
+    Unfenced,
+}
+
+/// How `lock-race` fences the old leader before the new one leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FencingMethod {
+    /// The fenced resource refuses the old token from then on.
+    Resource,
+    /// The old leader's host is killed.
+    Kill,
+    /// Nothing is done.
+    None,
+}
+
+names! {
+    SessionUse { PerCandidate = "per-candidate", PerHost = "per-host" }
+    LinkUse { Direct = "direct", Embedded = "embedded", External = "external" }
+    Fencing { Fenced = "fenced", Unfenced = "unfenced" }
+    FencingMethod { Resource = "resource", Kill = "kill", None = "none" }
+}

@@ -1,0 +1,354 @@
+//! The events of a record. One enum, versioned by [`crate::SCHEMA`]; times are nanoseconds of CLOCK_MONOTONIC, which all
+//! processes of one machine share. Every event that is stamped at one instant calls it `t`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::candidate::{Departure, RevokeReason};
+use crate::cell::{CellInfo, FencingMethod};
+use crate::fault::{FaultKind, ReceiptStage, Touch};
+use crate::nanos::Nanos;
+use crate::phase::Phase;
+use crate::server::{ServerLine, ServerMetrics, ServerState, WindowEdge};
+use crate::session::{SessionState, WatchEvent};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "e", rename_all = "snake_case")]
+pub enum Event {
+    // ---- every writer
+    /// First event of every segment. `generation` counts the processes that were this host in this cell, from 0.
+    Segment {
+        schema: u32,
+        t: Nanos,
+        cell: u32,
+        writer: String,
+        host: Option<u16>,
+        #[serde(rename = "life")]
+        generation: u32,
+        pid: u32,
+        clock_uncertainty_ns: Nanos,
+    },
+    /// The 1 ms ticker of this process did not run between these two times.
+    Stall {
+        from: Nanos,
+        to: Nanos,
+    },
+    /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
+    End {
+        t: Nanos,
+    },
+
+    // ---- hosts
+    Candidate {
+        t: Nanos,
+        cand: u32,
+        group: u32,
+    },
+    /// A session was established with this negotiated timeout T.
+    Session {
+        t: Nanos,
+        session: i64,
+        timeout_ms: u64,
+        asked_ms: u64,
+        connect_ns: Nanos,
+    },
+    State {
+        t: Nanos,
+        session: i64,
+        state: SessionState,
+    },
+    /// A candidate begins a life under a session.
+    Incarnation {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+    },
+    /// The candidate stands. Queue recipes: the name of its znode and its czxid.
+    Joined {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        node: Option<String>,
+        czxid: Option<i64>,
+    },
+    /// a⁻ of a term: written through to the kernel before the candidate believes. `node` is the name of the znode it rests on.
+    Grant {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        term: u32,
+        czxid: i64,
+        node: String,
+    },
+    /// a⁺ of a term.
+    Granted {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        term: u32,
+    },
+    /// [r⁻, r⁺] of a term: written through to the kernel before the candidate acts on it.
+    Revoke {
+        from: Nanos,
+        to: Nanos,
+        cand: u32,
+        session: i64,
+        term: u32,
+        reason: RevokeReason,
+    },
+    /// A watch of this candidate fired. `node` is a name, not a path.
+    Notified {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        node: String,
+        kind: WatchEvent,
+    },
+    /// The requests that the candidate sent since it joined or was last notified, now that it is done with it: it waits with its
+    /// watch armed, or leads.
+    Settled {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        requests: u32,
+    },
+    /// End of an incarnation.
+    Left {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        how: Departure,
+    },
+    Note {
+        t: Nanos,
+        cand: Option<u32>,
+        text: String,
+    },
+
+    // ---- coordinator
+    /// Second event of the coordinator's segment.
+    Cell {
+        t: Nanos,
+        info: Box<CellInfo>,
+    },
+    Phase {
+        t: Nanos,
+        phase: Phase,
+    },
+    HostStarted {
+        t: Nanos,
+        host: u16,
+        #[serde(rename = "life")]
+        generation: u32,
+        pid: u32,
+    },
+    /// The process is gone; `killed` when the harness meant it to go.
+    HostEnded {
+        t: Nanos,
+        host: u16,
+        #[serde(rename = "life")]
+        generation: u32,
+        killed: bool,
+        status: String,
+        rss_max_kb: u64,
+    },
+    /// Resident memory of a host's process, in KiB, when every group was led.
+    HostMemory {
+        t: Nanos,
+        host: u16,
+        rss_kb: u64,
+        candidates: u32,
+    },
+    /// A fault was ordered. `cands` are all candidates it may hit, `groups` the groups whose leader it was aimed at.
+    Fault {
+        id: u32,
+        kind: FaultKind,
+        t: Nanos,
+        intended: Nanos,
+        for_ms: Option<u64>,
+        hosts: Vec<u16>,
+        cands: Vec<u32>,
+        groups: Vec<u32>,
+        /// Ids of the servers it hits; none for faults on candidates and hosts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        servers: Vec<u32>,
+        detail: String,
+    },
+    /// Proof (or the lack of it) that fault `id` took effect, or ended, between `from` and `to`.
+    Receipt {
+        id: u32,
+        stage: ReceiptStage,
+        from: Nanos,
+        to: Nanos,
+        verified: bool,
+        evidence: String,
+        touches: Vec<Touch>,
+    },
+    /// One write at the fenced resource, in the order in which the resource took them (`seq`, per run of the coordinator).
+    Write {
+        t: Nanos,
+        seq: u64,
+        group: u32,
+        cand: u32,
+        host: u16,
+        czxid: i64,
+        session: i64,
+        unfenced_stale: bool,
+        fenced_rejected: bool,
+        fenced_stale: bool,
+    },
+    /// A candidate about to lead asked for its predecessor to be fenced.
+    Fence {
+        t: Nanos,
+        group: u32,
+        by: u32,
+        old_czxid: i64,
+        old_session: i64,
+        how: FencingMethod,
+        done: bool,
+    },
+    /// `mntr` of every server.
+    Servers {
+        t: Nanos,
+        at: WindowEdge,
+        /// By the server's id.
+        #[serde(deserialize_with = "by_server")]
+        metrics: BTreeMap<u32, ServerMetrics>,
+    },
+    /// From here on every server is asked for its state (`srvr`), the next time so long after the last answer: the stated
+    /// resolution of all that `ServerState` says. 0: nobody needs to ask, every change is told.
+    ServerWatch {
+        t: Nanos,
+        every_ns: Nanos,
+    },
+    /// A server is in another state than before: the last answer that showed the old one was asked for at `from`, the first
+    /// that showed the new one was there at `to`. The first event of a server has the time of its question as `from`.
+    ServerState {
+        from: Nanos,
+        to: Nanos,
+        server: u32,
+        state: ServerState,
+        /// The last zxid that it says it has processed; None while it does not serve.
+        zxid: Option<i64>,
+    },
+    /// How a server was watched in this cell: how many answers (or the lack of one) were waited for, and the longest time from
+    /// one question to the next.
+    ServerWatched {
+        t: Nanos,
+        server: u32,
+        looks: u64,
+        longest_gap_ns: Nanos,
+    },
+    /// In a watched cell probes write through every server, one write after the other, `every_ns` after the last was
+    /// acknowledged: here they begin.
+    WriteProbe {
+        t: Nanos,
+        every_ns: Nanos,
+    },
+    /// No probe's write was acknowledged between `from`, the last acknowledgement before, and `to`, the first one after it or
+    /// the end of the probes (`ended`). Only gaps much longer than the probes' interval are written down.
+    WriteGap {
+        from: Nanos,
+        to: Nanos,
+        ended: bool,
+    },
+    /// The probes have ended, and so many writes were acknowledged.
+    WriteProbed {
+        t: Nanos,
+        acknowledged: u64,
+    },
+    /// A line of a server's own log about the ensemble's elections. `t` is the log's time of day, put on the common clock: as
+    /// good as the log's milliseconds.
+    ServerLog {
+        t: Nanos,
+        server: u32,
+        line: ServerLine,
+    },
+    /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read.
+    Floor {
+        deleted: Nanos,
+        notified: Nanos,
+        listed: Nanos,
+    },
+
+    // ---- observer
+    /// Who owns the lead of a group says ZooKeeper, from between `from` and `to` on; `session` None: nobody.
+    Owner {
+        from: Nanos,
+        to: Nanos,
+        group: u32,
+        session: Option<i64>,
+        node: Option<String>,
+        czxid: Option<i64>,
+    },
+    /// A candidate's znode was seen to go or come (`from`: last time known otherwise; `to`: when told).
+    ObserverState {
+        t: Nanos,
+        connected: bool,
+    },
+    /// How often the servers' counters count one deletion that only the observer watches, as measured before enrolment.
+    ObserverWeight {
+        t: Nanos,
+        per_deletion: f64,
+    },
+    /// Deletion notifications that the observer itself got in this cell so far: they are in the servers' counters too.
+    ObserverCount {
+        t: Nanos,
+        deleted: u64,
+    },
+}
+
+impl Event {
+    /// Whether somebody acts on it, or has to find it in what a killed run left behind: it has reached the kernel before its
+    /// writer goes on. All others follow soon.
+    #[must_use]
+    pub fn is_written_through(&self) -> bool {
+        match self {
+            Self::Segment { .. }
+            | Self::End { .. }
+            | Self::Grant { .. }
+            | Self::Revoke { .. }
+            | Self::Cell { .. }
+            | Self::Phase { .. }
+            | Self::HostEnded { .. }
+            | Self::Receipt { .. }
+            | Self::ServerState { .. } => true,
+            Self::Stall { .. }
+            | Self::Candidate { .. }
+            | Self::Session { .. }
+            | Self::State { .. }
+            | Self::Incarnation { .. }
+            | Self::Joined { .. }
+            | Self::Granted { .. }
+            | Self::Notified { .. }
+            | Self::Settled { .. }
+            | Self::Left { .. }
+            | Self::Note { .. }
+            | Self::HostStarted { .. }
+            | Self::HostMemory { .. }
+            | Self::Fault { .. }
+            | Self::Write { .. }
+            | Self::Fence { .. }
+            | Self::Servers { .. }
+            | Self::ServerWatch { .. }
+            | Self::ServerWatched { .. }
+            | Self::WriteProbe { .. }
+            | Self::WriteGap { .. }
+            | Self::WriteProbed { .. }
+            | Self::ServerLog { .. }
+            | Self::Floor { .. }
+            | Self::Owner { .. }
+            | Self::ObserverState { .. }
+            | Self::ObserverWeight { .. }
+            | Self::ObserverCount { .. } => false,
+        }
+    }
+}
+
+/// Keys of a JSON object are text, and inside a tagged enum serde does not make numbers of them.
+fn by_server<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, ServerMetrics>, D::Error> {
+    let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
+    let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
+    by_text.into_iter().map(|(text, metrics)| Ok((number(text)?, metrics))).collect()
+}

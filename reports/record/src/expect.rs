@@ -1,0 +1,54 @@
+//! What a scenario expects of a cell.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::names;
+
+/// What must, must not or may be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expectation {
+    /// Any sight of it is a failure.
+    #[default]
+    None,
+    /// Known unsafe: it must be seen, or the cell fails for not showing what theory says.
+    Some,
+    /// Neither way is held against the cell.
+    Any,
+}
+
+/// What a scenario expects of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Expect {
+    /// Definite overlaps of belief while both candidates' processes run.
+    pub overlap: Expectation,
+    /// Largest definite overlap that is still as theory says, as a fraction of T. Larger is a failure.
+    pub overlap_of_t_max: Option<f64>,
+    /// Stale writes accepted by the ledger that `fencing` names.
+    pub stale_writes: Expectation,
+    /// Handovers that no injected fault explains.
+    pub unplanned: Expectation,
+    /// Other candidates woken per leader loss; `None`: nothing is promised.
+    pub fan_out: Option<FanOut>,
+    /// Id of the server that must lead the ensemble after each of its elections; `None`: whichever the votes elect.
+    #[serde(default)]
+    pub server_leader: Option<u32>,
+    /// Why this is expected, for the report.
+    pub because: String,
+}
+
+names! { Expectation { None = "none", Some = "some", Any = "any" } }
+
+/// How many other candidates are to be woken when a leader is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FanOut {
+    /// Exactly one: the next in the queue.
+    One,
+    /// All others of the group.
+    AllOthers,
+    /// Nobody.
+    None,
+}
+
+names! { FanOut { One = "one", AllOthers = "all-others", None = "none" } }

@@ -1,0 +1,338 @@
+//! What is done to candidates, hosts and servers: one row of facts a kind, which all that asks about kinds reads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::nanos::Nanos;
+
+/// The last time that bytes of a session went up its link before a fault: the start of its expiry clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touch {
+    pub session: i64,
+    pub last_up: Nanos,
+}
+
+/// What is true of all faults of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultFacts {
+    pub hits: Hits,
+    /// What it hits is out while it lasts: no more than a minority at a time, unless the scenario asks for it. A restart of all
+    /// servers takes none out by this count: it gives them back.
+    pub takes_out: bool,
+    pub links: LinkNeed,
+    pub lasts: Lasts,
+    /// Which way nothing passes; `None` for kinds that cut no link off. Which way a link is slow, its fault says itself.
+    pub cuts: Option<Direction>,
+    /// It is in effect until it is healed; the others are done in an instant, and what they did stays done.
+    pub until_healed: bool,
+    /// What it does to the processes of the hosts that it hits.
+    pub process: ProcessFate,
+    /// What it does to the lead of those that it hits.
+    pub leads: LeadLoss,
+    /// It leaves sessions to expire, by touches that do not come any more.
+    pub lets_sessions_expire: bool,
+    /// Whoever is hit does not hear, or hears late, that it has lost the lead.
+    pub deafens: bool,
+    /// Whoever is hit may act for a moment after it has lost the lead, whatever the recipe: a process wakes up that was stopped,
+    /// or a session is ended that its owner still believes in.
+    pub outwits_recipes: bool,
+    /// When the servers elect a leader after it hit the one that they had.
+    pub elects: Elects,
+    /// What it does to the counters of the servers that it hits.
+    pub counters: Counters,
+    /// How it is proven to have taken effect.
+    pub proof: &'static str,
+}
+
+/// What a fault is done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hits {
+    Nobody,
+    /// Single candidates.
+    Candidates,
+    /// Hosts whole, with all their candidates.
+    Hosts,
+    Servers,
+}
+
+/// Whether hosts have to reach the servers over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkNeed {
+    None,
+    /// Over links it is known when each session was last heard of, and so when it could expire at the earliest.
+    Useful,
+    /// It acts on links.
+    Needed,
+}
+
+/// Whether a fault says how long it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    No,
+    May,
+    Must,
+}
+
+/// What becomes of a host's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessFate {
+    Kept,
+    /// It does nothing until it is continued, and does not know that.
+    Stopped,
+    Ended,
+}
+
+/// Whether whoever leads under a fault loses the lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeadLoss {
+    /// It may keep it.
+    NotSure,
+    /// If its session can expire meanwhile: by more than T and what the servers round up to.
+    IfLongerThanTimeout,
+    Always,
+}
+
+/// When the ensemble elects a leader after a fault on the one that it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elects {
+    Never,
+    /// Its loss is seen at once.
+    AtOnce,
+    /// Once the others have missed it for `syncLimit`.
+    WhenMissed,
+    /// Once all servers are started again.
+    WhenStarted,
+}
+
+/// What becomes of a server's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    Kept,
+    /// Its clock goes on and it does not; on waking it counts what nobody hears of.
+    Stopped,
+    /// It drops its clients' watches uncounted.
+    WatchesDropped,
+    /// It counts from anew.
+    Anew,
+}
+
+/// A fault on nobody, from which the rows below differ.
+const BLANK: FaultFacts = FaultFacts {
+    hits: Hits::Nobody,
+    takes_out: false,
+    links: LinkNeed::None,
+    lasts: Lasts::No,
+    cuts: None,
+    until_healed: false,
+    process: ProcessFate::Kept,
+    leads: LeadLoss::NotSure,
+    lets_sessions_expire: false,
+    deafens: false,
+    outwits_recipes: false,
+    elects: Elects::Never,
+    counters: Counters::Kept,
+    proof: "there is nothing to prove",
+};
+
+const ON_LINKS: FaultFacts = FaultFacts { hits: Hits::Hosts, links: LinkNeed::Needed, ..BLANK };
+const PARTITION: FaultFacts = FaultFacts {
+    takes_out: true,
+    lasts: Lasts::Must,
+    until_healed: true,
+    deafens: true,
+    proof: "no probe is answered and no byte is counted on its way",
+    ..ON_LINKS
+};
+const ON_SERVERS: FaultFacts = FaultFacts { hits: Hits::Servers, takes_out: true, until_healed: true, ..BLANK };
+
+/// The kinds with their names and rows.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $($field:ident: $value:expr),*; ..$rest:expr)+) => {
+        /// Fault kinds, as scenarios and reports spell them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum FaultKind { $($(#[$doc])* $variant,)+ }
+
+        crate::names::names! { FaultKind { $($variant = $name),+ } }
+
+        impl FaultKind {
+            /// What is true of all faults of this kind.
+            #[must_use]
+            pub const fn facts(self) -> FaultFacts {
+                match self { $(Self::$variant => FaultFacts { $($field: $value,)* ..$rest }),+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// No fault at all: a control.
+    None = "none", lasts: Lasts::May; ..BLANK
+
+    /// The leader gives the lead back.
+    Resign = "resign",
+        hits: Hits::Candidates, leads: LeadLoss::Always,
+        proof: "the deletion of its znode is answered";
+        ..BLANK
+
+    /// The host's process is killed; its sessions are left to expire.
+    Crash = "crash",
+        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::May, process: ProcessFate::Ended,
+        leads: LeadLoss::Always, lets_sessions_expire: true,
+        proof: "the process has ended, by the signal";
+        ..BLANK
+
+    /// The session is ended by the server at once.
+    Expire = "expire",
+        hits: Hits::Candidates, leads: LeadLoss::Always,
+        outwits_recipes: true,
+        proof: "a second connection takes the session over and its close is answered";
+        ..BLANK
+
+    /// The connection is reset.
+    Disconnect = "disconnect", proof: "connections that stood are seen to close"; ..ON_LINKS
+
+    /// Nothing passes, both ways, and nobody is told.
+    Partition = "partition",
+        cuts: Some(Direction::Both), leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true;
+        ..PARTITION
+
+    /// Nothing passes from host to server.
+    PartitionUp = "partition-up",
+        cuts: Some(Direction::Up), leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true;
+        ..PARTITION
+
+    /// Nothing passes from server to host.
+    PartitionDown = "partition-down", cuts: Some(Direction::Down); ..PARTITION
+
+    /// Latency, jitter, bandwidth.
+    Slow = "slow",
+        lasts: Lasts::Must, until_healed: true, deafens: true,
+        proof: "every toxic is read back, and probes take as much longer as they must";
+        ..ON_LINKS
+
+    /// The host's process is stopped and continued.
+    Pause = "pause",
+        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::Must, until_healed: true,
+        process: ProcessFate::Stopped, leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true, deafens: true,
+        outwits_recipes: true,
+        proof: "the kernel says that the process is stopped";
+        ..BLANK
+
+    /// A server is killed and, if it lasts, started again on its data.
+    ServerKill = "server-kill",
+        lasts: Lasts::May, elects: Elects::AtOnce, counters: Counters::Anew,
+        proof: "the process has ended and nobody answers there";
+        ..ON_SERVERS
+
+    /// A server is stopped and continued.
+    ServerPause = "server-pause",
+        lasts: Lasts::Must, elects: Elects::WhenMissed, counters: Counters::Stopped,
+        proof: "the process is stopped and the server is silent";
+        ..ON_SERVERS
+
+    /// Nothing passes between some servers and the others; clients reach all of them.
+    ServerPartition = "server-partition",
+        lasts: Lasts::Must, elects: Elects::WhenMissed, counters: Counters::WatchesDropped,
+        proof: "no byte is counted on the links among the servers";
+        ..ON_SERVERS
+
+    /// All servers are killed, then started one after the other.
+    ServerRestartAll = "server-restart-all",
+        takes_out: false, elects: Elects::WhenStarted, counters: Counters::Anew,
+        proof: "the processes have ended and nobody answers there";
+        ..ON_SERVERS
+}
+
+/// Reads of the row that are asked for often.
+impl FaultKind {
+    /// True for faults that hit hosts whole.
+    #[must_use]
+    pub fn hits_hosts(self) -> bool {
+        self.facts().hits == Hits::Hosts
+    }
+
+    /// True for faults that hit single candidates.
+    #[must_use]
+    pub fn hits_candidates(self) -> bool {
+        self.facts().hits == Hits::Candidates
+    }
+
+    /// True for faults on the servers, which hit no candidate themselves.
+    #[must_use]
+    pub fn hits_servers(self) -> bool {
+        self.facts().hits == Hits::Servers
+    }
+
+    /// True for faults that take a host out: no more than a minority of hosts at a time, unless the scenario asks for it.
+    #[must_use]
+    pub fn takes_hosts_out(self) -> bool {
+        self.hits_hosts() && self.facts().takes_out
+    }
+
+    /// True for faults that take a server out: no more than a minority of servers at a time, unless the scenario asks for it.
+    #[must_use]
+    pub fn takes_servers_out(self) -> bool {
+        self.hits_servers() && self.facts().takes_out
+    }
+
+    /// True for faults under which a host, while they last, is hit by no other one: what comes of two at once could be put
+    /// down to neither.
+    #[must_use]
+    pub fn exempts_hosts(self) -> bool {
+        self.hits_hosts() && self.facts().lasts != Lasts::No
+    }
+
+    /// True for the three kinds of partition.
+    #[must_use]
+    pub fn is_partition(self) -> bool {
+        self.facts().cuts.is_some()
+    }
+
+    /// True for faults that act on links, so that hosts must reach the servers over them.
+    #[must_use]
+    pub fn needs_links(self) -> bool {
+        self.facts().links == LinkNeed::Needed
+    }
+
+    /// True for faults that leave sessions to expire without acting on links: over links it is known when each session was
+    /// last heard of, and so when it could expire at the earliest.
+    #[must_use]
+    pub fn profits_by_links(self) -> bool {
+        self.facts().links == LinkNeed::Useful
+    }
+
+    /// True for faults that last, and so must say how long. A restart of all servers is over when all are started.
+    #[must_use]
+    pub fn needs_duration(self) -> bool {
+        self.facts().lasts == Lasts::Must
+    }
+
+    /// True for faults that may say how long they last.
+    #[must_use]
+    pub fn takes_duration(self) -> bool {
+        self.facts().lasts != Lasts::No
+    }
+}
+
+/// A fault kind that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind of fault `{0}`")]
+pub struct UnknownFaultKind(pub String);
+
+impl std::str::FromStr for FaultKind {
+    type Err = UnknownFaultKind;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().copied().find(|kind| kind.name() == text);
+        found.ok_or_else(|| UnknownFaultKind(text.to_owned()))
+    }
+}
+
+/// What a receipt proves of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiptStage {
+    Injected,
+    Healed,
+}

@@ -1,0 +1,43 @@
+//! The one language of the house: what workloads, harness and reports say to each other. The record of a run is a folder with
+//! a manifest and one append-only segment of events a writer and cell. Every verdict, figure and picture is computed from it,
+//! by anyone, offline.
+
+mod candidate;
+mod cell;
+mod direction;
+mod ensemble;
+mod event;
+mod expect;
+mod fault;
+mod manifest;
+mod names;
+mod nanos;
+mod phase;
+mod reader;
+mod schema_2;
+mod segment;
+mod server;
+mod session;
+mod step_down;
+mod warning;
+pub mod words;
+
+pub use candidate::{Departure, RevokeReason, Token};
+pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, SessionUse};
+pub use direction::Direction;
+pub use ensemble::EnsembleKind;
+pub use event::Event;
+pub use expect::{Expect, Expectation, FanOut};
+pub use fault::{
+    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage, Touch,
+    UnknownFaultKind,
+};
+pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry};
+pub use nanos::Nanos;
+pub use phase::Phase;
+pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
+pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};
+pub use server::{DELETION_WATCHES_FIRED, ServerLine, ServerMetrics, ServerState, WindowEdge};
+pub use session::{SessionEnd, SessionState, WatchEvent};
+pub use step_down::{FRACTION_MAX, StepDown, UnknownStepDown};
+pub use warning::{Warning, WarningKind};

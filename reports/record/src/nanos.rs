@@ -1,0 +1,4 @@
+//! The clock of a record.
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+pub type Nanos = u64;

@@ -1,0 +1,72 @@
+//! What servers say of themselves: their state, their log on the ensemble's elections, their counters.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a server says that it is, or that it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerState {
+    Leading,
+    Following,
+    Standalone,
+    /// It answers that it does not serve: it looks for a leader, or has found one and is not in step with it yet.
+    NotServing,
+    /// It takes connections and does not answer in time.
+    Silent,
+    /// Nobody takes connections there.
+    Down,
+}
+
+impl ServerState {
+    /// Its name in sentences and pictures.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Leading => "leading",
+            Self::Following => "following",
+            Self::Standalone => "standalone",
+            Self::NotServing => "not serving",
+            Self::Silent => "silent",
+            Self::Down => "down",
+        }
+    }
+
+    /// Whether clients are served in this state.
+    #[must_use]
+    pub fn serves(self) -> bool {
+        matches!(self, Self::Leading | Self::Following | Self::Standalone)
+    }
+}
+
+/// What a line of a server's log says about an election.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "says")]
+pub enum ServerLine {
+    /// It begins to look for a leader.
+    Looking,
+    /// A looking server's vote for itself, as the server that logs it was told (or told itself): the place of `from` in the
+    /// order of votes, which is epoch, then zxid, then id.
+    Vote { from: u32, round: i64, epoch: i64, zxid: i64 },
+    /// Its election is over, and took so long; `leading` or following.
+    Elected { leading: bool, took_ms: u64 },
+    /// A majority follows it, and it goes to serve: before it says so, it begins to count every session's time anew.
+    Supported,
+    /// It serves: its state is *leading* or *following*, in the phase *broadcast*.
+    Serving { leading: bool },
+}
+
+/// At which end of the measured window the servers' counters were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowEdge {
+    Begin,
+    End,
+}
+
+/// The line of `mntr` that counts the deletion watches that a server has fired.
+pub const DELETION_WATCHES_FIRED: &str = "sum_node_deleted_watch_count";
+
+/// Numeric lines of `mntr`, without the `zk_` prefix.
+pub type ServerMetrics = BTreeMap<String, f64>;

@@ -1,0 +1,103 @@
+//! What a checker finds: a verdict, a line that says what was seen, details, and its section of the summary.
+
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Verdict;
+use hustings_record::Expectation;
+
+/// Lines of detail that a person would read.
+const DETAILS_MAX: usize = 20;
+
+/// One checker's word on one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Name in the registry of checkers.
+    pub name: String,
+    pub verdict: Verdict,
+    /// One line: what was seen, with n and bounds.
+    pub headline: String,
+    /// What a person would look at next, most telling first, at most 20 lines.
+    pub details: Vec<String>,
+    pub unsafe_as_expected: bool,
+}
+
+impl CheckResult {
+    /// Why it is no pass: the worst of what was found. What was seen, where it is one.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        let worst = self.details.first().filter(|_| self.verdict > Verdict::Pass);
+        worst.unwrap_or(&self.headline)
+    }
+}
+
+/// What a checker found.
+#[derive(Debug, Default)]
+pub struct Finding<S> {
+    verdict: Verdict,
+    headline: String,
+    /// With the verdict that each line speaks for.
+    details: Vec<(Verdict, String)>,
+    pub(super) unsafe_as_expected: bool,
+    /// The checker's own part of the summary.
+    pub section: S,
+}
+
+impl<S> Finding<S> {
+    pub(super) fn headline(&mut self, text: String) {
+        self.headline = text;
+    }
+
+    /// Something worth knowing that changes no verdict.
+    pub(super) fn note(&mut self, text: String) {
+        self.details.push((Verdict::Pass, text));
+    }
+
+    pub(super) fn inconclusive(&mut self, text: String) {
+        self.worsen(Verdict::Inconclusive, text);
+    }
+
+    pub(super) fn fail(&mut self, text: String) {
+        self.worsen(Verdict::Fail, text);
+    }
+
+    fn worsen(&mut self, verdict: Verdict, text: String) {
+        self.verdict = self.verdict.merge(verdict);
+        self.details.push((verdict, text));
+    }
+
+    /// Holds what was seen against what was expected. `what` names it; `evidence` is why a zero would mean something.
+    /// True when it was seen and may be.
+    pub(super) fn judge(&mut self, expected: Expectation, seen: u64, what: &str, evidence: Result<(), String>) -> bool {
+        match (expected, seen, evidence) {
+            (Expectation::None, 1.., _) => self.fail(format!("{seen} {what}, and none may be")),
+            (Expectation::Some | Expectation::Any, 1.., _) => {
+                self.note(format!("{seen} {what}, as expected"));
+                return true;
+            }
+            (Expectation::Some, 0, Ok(())) => {
+                self.fail(format!("theory says that {what} should have shown here, and there were none"));
+            }
+            (Expectation::None | Expectation::Any, 0, Ok(())) => {}
+            (_, 0, Err(why)) => self.inconclusive(format!("no {what}, but {why}")),
+        }
+        false
+    }
+
+    /// What a report says of it under the checker's name, and the section.
+    pub(super) fn into_parts(mut self, name: &str) -> (CheckResult, S) {
+        self.details.sort_by_key(|d| std::cmp::Reverse(d.0));
+        if self.details.len() > DETAILS_MAX {
+            let more = self.details.len() - (DETAILS_MAX - 1);
+            self.details.truncate(DETAILS_MAX - 1);
+            self.details.push((Verdict::Pass, format!("and {more} more")));
+        }
+        let result = CheckResult {
+            name: name.to_owned(),
+            verdict: self.verdict,
+            headline: self.headline,
+            details: self.details.into_iter().map(|d| d.1).collect(),
+            unsafe_as_expected: self.unsafe_as_expected,
+        };
+        (result, self.section)
+    }
+}

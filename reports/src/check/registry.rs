@@ -1,0 +1,97 @@
+//! The registry of checkers. A line here is a checker and its section of the summary; the order is that of the reports, and
+//! means nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::CheckResult;
+use super::section::Section;
+use crate::index::Index;
+use crate::timelines::Timeline;
+use crate::verdict::Verdict;
+use hustings_record::CellInfo;
+
+/// Makes of each line a field of [`CellSummary`] and an entry of [`CHECKERS`].
+macro_rules! checkers {
+    ($($field:ident: $module:ident::$section:ident,)+) => {
+        /// Everything that the reports show of one cell.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub struct CellSummary {
+            pub info: CellInfo,
+            pub verdict: Verdict,
+            /// True when something unsafe was seen that the scenario expects of this cell.
+            pub unsafe_as_expected: bool,
+            /// T: the negotiated session timeout, in milliseconds; None when no session was established.
+            pub timeout_ms: Option<u64>,
+            pub checks: Vec<CheckResult>,
+            $(#[serde(default)] pub $field: super::$module::$section,)+
+            /// The groups worth looking at, worst first, few.
+            pub timelines: Vec<Timeline>,
+        }
+
+        impl CellSummary {
+            fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
+                let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
+                let (checks, timelines) = (Vec::new(), Vec::new());
+                $(let $field = super::$module::$section::default();)+
+                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ timelines }
+            }
+        }
+
+        /// Every checker, in the order in which a report shows them.
+        pub const CHECKERS: &[Checker] = &[$(Checker {
+            name: <super::$module::$section as Section>::NAME,
+            applies: <super::$module::$section as Section>::applies,
+            fill: |index, summary| {
+                let finding = <super::$module::$section as Section>::check(index);
+                let (result, section) = finding.into_parts(<super::$module::$section as Section>::NAME);
+                summary.$field = section;
+                result
+            },
+        }),+];
+    };
+}
+
+checkers! {
+    split_brain: split_brain::SplitBrain,
+    writes: stale_writes::Writes,
+    handovers: handovers::Handovers,
+    leaderless: liveness::Leaderless,
+    failover: failover::Failover,
+    fan_out: fan_out::FanOutSeen,
+    deletion_watches: servers::DeletionWatches,
+    ownership: ownership::Ownership,
+    leaks: leaks::Leaks,
+    sessions: sessions::Sessions,
+    ensemble: server_elections::Ensemble,
+    faults: receipts::Faults,
+    enrolment: enrolment::Enrolment,
+    stalls: stalls::Stalls,
+    wholeness: records::Wholeness,
+}
+
+/// A checker of the registry, whatever its section is.
+pub struct Checker {
+    pub name: &'static str,
+    /// Whether the cell has anything of what it speaks of.
+    pub applies: fn(&Index<'_>) -> bool,
+    /// Judges the cell, and puts the section where it belongs.
+    fill: fn(&Index<'_>, &mut CellSummary) -> CheckResult,
+}
+
+impl Checker {
+    /// Judges the cell: fills in this checker's section, and adds its word to the others'.
+    pub fn run(&self, index: &Index<'_>, summary: &mut CellSummary) {
+        let result = (self.fill)(index, summary);
+        summary.verdict = summary.verdict.merge(result.verdict);
+        summary.unsafe_as_expected |= result.unsafe_as_expected;
+        summary.checks.push(result);
+    }
+}
+
+impl CellSummary {
+    /// A summary that no checker has filled in yet.
+    #[must_use]
+    pub fn blank(index: &Index<'_>) -> Self {
+        Self::of(index.info.clone(), index.timeout.map(|ns| ns / 1_000_000))
+    }
+}

@@ -1,0 +1,22 @@
+//! Words that several checkers use.
+
+use crate::index::{Fault, Index};
+use hustings_record::{Nanos, words};
+
+/// A moment: since the cell began.
+pub(super) fn moment(index: &Index<'_>, t: Nanos) -> String {
+    words::moment(t.saturating_sub(index.span.0))
+}
+
+pub(super) fn bound(upper: Option<f64>) -> String {
+    upper.map_or_else(|| "no bound".into(), |p| format!("95 % bound {:.2} %", p * 100.0))
+}
+
+/// That this fault on servers was under way, to be added to what happened meanwhile; nothing where there was none.
+pub(super) fn under_way(fault: Option<&Fault<'_>>) -> String {
+    fault.map_or_else(String::new, |fault| {
+        let servers: Vec<String> = fault.servers.iter().map(u32::to_string).collect();
+        let whom = if servers.is_empty() { String::new() } else { format!(" on server {}", servers.join(", ")) };
+        format!("; {} number {}{whom} was under way", fault.kind, fault.id)
+    })
+}

@@ -1,0 +1,173 @@
+//! The index of a cell, and what several of its parts say together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidates::Candidates;
+use super::faults::{Fault, Faults, Horizon};
+use super::lives::Lives;
+use super::losses::{Loss, Losses};
+use super::notices::{Notice, Notices};
+use super::probes::Probes;
+use super::servers::Servers;
+use super::terms::Terms;
+use super::time::last_time;
+use super::writes::Writing;
+use crate::stats::spans::Span;
+use hustings_record::{CellInfo, CellRecord, Event, FaultKind, LeadLoss, Nanos, Phase};
+
+/// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
+const MS_MAX: u64 = 10 * 366 * 86_400_000;
+
+fn ms(ms: u64) -> Nanos {
+    ms.min(MS_MAX) * 1_000_000
+}
+
+/// A cell put in order.
+pub struct Index<'a> {
+    pub cell: &'a CellRecord,
+    pub info: &'a CellInfo,
+    /// T: the timeout that most sessions negotiated.
+    pub timeout: Option<Nanos>,
+    /// How many sessions negotiated which timeout, in milliseconds.
+    pub timeouts_ms: BTreeMap<u64, u64>,
+    pub tick: Nanos,
+    /// ε: what one clock reading may be off by, the largest of all processes.
+    pub epsilon: Nanos,
+    /// When each phase began.
+    pub phases: BTreeMap<Phase, Nanos>,
+    /// First and last time in the cell.
+    pub span: Span,
+    pub candidates: Candidates<'a>,
+    pub lives: Lives,
+    pub faults: Faults<'a>,
+    pub terms: Terms<'a>,
+    pub notices: Notices<'a>,
+    pub writing: Writing,
+    pub losses: Losses,
+    pub servers: Servers<'a>,
+    /// None: no probe wrote.
+    pub probes: Option<Probes>,
+    /// Events that were left out because their numbers are impossible.
+    pub implausible: u64,
+}
+
+impl<'a> Index<'a> {
+    /// Of a cell as [`plausible`] leaves it, and how many events that left out.
+    #[must_use]
+    pub fn new(cell: &'a CellRecord, implausible: u64) -> Self {
+        let info = &cell.info;
+        let (mut timeouts_ms, mut phases, mut epsilon) = (BTreeMap::new(), BTreeMap::new(), 0);
+        let mut span = (Nanos::MAX, 0);
+        for (_, event) in cell.events() {
+            match event {
+                Event::Session { timeout_ms, .. } => *timeouts_ms.entry(*timeout_ms).or_insert(0) += 1,
+                Event::Phase { t, phase } => _ = phases.entry(*phase).or_insert(*t),
+                Event::Segment { clock_uncertainty_ns, .. } => epsilon = epsilon.max(*clock_uncertainty_ns),
+                _ => {}
+            }
+            // Logs may reach back to a time before this cell.
+            let logged = matches!(event, Event::ServerLog { .. });
+            if let Some(t) = last_time(event).filter(|_| !logged) {
+                span = (span.0.min(t), span.1.max(t));
+            }
+        }
+        span.0 = span.0.min(span.1);
+        let timeout = timeouts_ms.iter().max_by_key(|(_, n)| **n).map(|(timeout, _)| ms(*timeout));
+        let tick = ms(info.tick_ms);
+        let horizon = Horizon { end: span.1, grace: 2 * timeout.unwrap_or(ms(info.timeout_asked_ms)) + 2 * tick };
+        let candidates = Candidates::new(cell, span.1);
+        let faults = Faults::new(cell, &candidates, horizon);
+        let lives = Lives::new(cell, &faults, span.1);
+        let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
+        let terms = Terms::new(cell, &candidates, &lives, span.1);
+        let losses = Losses::new(&candidates, &faults, &terms, &phases, span.1);
+        Self {
+            cell,
+            info,
+            timeout,
+            timeouts_ms,
+            tick,
+            epsilon,
+            phases,
+            span,
+            notices: Notices::new(cell, &candidates),
+            writing: Writing::new(cell),
+            candidates,
+            lives,
+            faults,
+            terms,
+            losses,
+            servers: Servers::new(cell, info),
+            probes: Probes::new(cell),
+            implausible,
+        }
+    }
+
+    /// T, or the timeout asked for where no session was established: only for limits, never for a measure.
+    #[must_use]
+    pub fn timeout_or_asked(&self) -> Nanos {
+        self.timeout.unwrap_or(ms(self.info.timeout_asked_ms))
+    }
+
+    /// The measured window: from the beginning of *measure* to that of *tear-down*.
+    #[must_use]
+    pub fn window(&self) -> Option<Span> {
+        Some((*self.phases.get(&Phase::Measure)?, *self.phases.get(&Phase::TearDown)?))
+    }
+
+    /// The beginning of *tear-down*, or the end of a cell that did not get there.
+    #[must_use]
+    pub fn observed_until(&self) -> Nanos {
+        self.phases.get(&Phase::TearDown).copied().unwrap_or(self.span.1)
+    }
+
+    #[must_use]
+    pub fn group_name(&self, group: u32) -> String {
+        self.info.groups.get(group as usize).cloned().unwrap_or_else(|| format!("group {group}"))
+    }
+
+    #[must_use]
+    pub fn host_name(&self, host: u16) -> String {
+        self.info.hosts.get(usize::from(host)).cloned().unwrap_or_else(|| format!("host {host}"))
+    }
+
+    /// A cell that is meant to run undisturbed.
+    #[must_use]
+    pub fn is_control(&self) -> bool {
+        self.info.fault_kind == FaultKind::None
+    }
+
+    /// Faults whose taking effect is proven.
+    #[must_use]
+    pub fn verified_faults(&self) -> u64 {
+        self.faults.all.iter().filter(|f| f.verified()).count() as u64
+    }
+
+    /// Changes of leader between incarnations, planned or not: what a zero of overlaps stands on.
+    #[must_use]
+    pub fn handovers(&self) -> u64 {
+        self.losses.completed().count() as u64 + self.losses.unplanned.len() as u64
+    }
+
+    /// Whether this cell's faults cannot but cost leaders their lead: without such a loss nothing was shown.
+    #[must_use]
+    pub fn must_lose_leaders(&self) -> bool {
+        let sure = |f: &Fault<'_>| match f.kind.facts().leads {
+            LeadLoss::Always => true,
+            LeadLoss::IfLongerThanTimeout => {
+                f.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
+            }
+            LeadLoss::NotSure => false,
+        };
+        self.faults.all.iter().any(|f| !f.groups.is_empty() && sure(f))
+    }
+
+    /// The other candidates that were told that the lost lead's znode is gone: each its first notice, in order of time.
+    #[must_use]
+    pub fn woken(&self, loss: &Loss) -> Vec<Notice<'a>> {
+        let lost = &self.terms.all[loss.term];
+        let mut seen = BTreeSet::new();
+        let notices = self.notices.of(loss.group, lost.node, (loss.effect, loss.until));
+        notices.iter().filter(|n| n.cand != lost.cand && seen.insert(n.cand)).copied().collect()
+    }
+}

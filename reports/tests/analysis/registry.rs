@@ -1,0 +1,125 @@
+//! Of every checker of the registry: it can say that something is wrong, and it neither needs nor disturbs the others.
+
+use hustings_record::*;
+use hustings_reports::analysis::summarise_cell;
+use hustings_reports::check::{CHECKERS, CellSummary};
+use hustings_reports::index::{Index, plausible};
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
+use proptest::prelude::*;
+
+use crate::builder::{Cell, check, ms};
+use crate::elections::outvoted;
+use crate::failovers::unproven_fault;
+use crate::leads::{false_failover, late_successor, orphan, partition, pause};
+use crate::leaks::leaking;
+use crate::sessions::{crashed_as_the_leader_fell, killed};
+
+/// A checker, a made record that it must not let pass, and the worst that it can say.
+type Red = (&'static str, fn() -> Cell, Verdict);
+
+const RED: &[Red] = &[
+    ("split-brain", || partition(25_600), Fail),
+    ("stale-writes", stale_write, Fail),
+    ("handovers", false_failover, Fail),
+    ("liveness", late_successor, Fail),
+    ("failover", unproven_fault, Inconclusive),
+    ("fan-out", herd, Fail),
+    ("servers", miscounted, Fail),
+    ("ownership", orphan, Fail),
+    ("leaks", leaking, Fail),
+    ("sessions", never_established, Inconclusive),
+    ("server-elections", outvoted, Fail),
+    ("receipts", unproven_fault, Inconclusive),
+    ("enrolment", never_led, Inconclusive),
+    ("stalls", stalled, Inconclusive),
+    ("record", endless, Inconclusive),
+];
+
+fn stale_write() -> Cell {
+    let mut cell = pause(30_005, &[30_002]);
+    cell.info.fencing = Fencing::Unfenced;
+    cell
+}
+
+fn herd() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+    let node = cell.node(0, 0);
+    (2..4).for_each(|host| cell.notify(0, host, &node, 20_004));
+    cell.resign(0, 20_000);
+    cell
+}
+
+fn miscounted() -> Cell {
+    let mut cell = Cell::new("naive", 1, 4, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    cell.servers_differ = 2;
+    cell
+}
+
+fn never_established() -> Cell {
+    let mut cell = killed();
+    (0..3).for_each(|host| cell.host(host).retain(|event| !matches!(event, Event::Session { .. })));
+    cell
+}
+
+fn never_led() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.host(0).retain(|event| !matches!(event, Event::Grant { .. } | Event::Granted { .. }));
+    cell
+}
+
+fn stalled() -> Cell {
+    let mut cell = partition(22_000);
+    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000) });
+    cell
+}
+
+fn endless() -> Cell {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+    cell.endless = true;
+    cell
+}
+
+#[test]
+fn every_checker_is_shown_red_by_a_made_record() {
+    for (name, ..) in RED {
+        assert!(CHECKERS.iter().any(|checker| checker.name == *name), "{name} is no checker");
+    }
+    for checker in CHECKERS {
+        let red = RED.iter().find(|(name, ..)| *name == checker.name);
+        let (name, made, worst) = red.unwrap_or_else(|| panic!("no made record shows {} red", checker.name));
+        assert!(*worst > Verdict::Pass, "{name} is shown to pass");
+        let summary = made().summary();
+        assert_eq!(check(&summary, name).verdict, *worst, "{name}: {:#?}", check(&summary, name));
+        assert!(summary.verdict >= *worst, "{name}");
+    }
+}
+
+/// Every section filled in by the checkers in this order; their words in the order of their names.
+fn judged(cell: &CellRecord, order: &[usize]) -> CellSummary {
+    let (cell, implausible) = plausible(cell);
+    let index = Index::new(&cell, implausible);
+    let mut summary = CellSummary::blank(&index);
+    for checker in order.iter().map(|&place| &CHECKERS[place]).filter(|checker| (checker.applies)(&index)) {
+        checker.run(&index, &mut summary);
+    }
+    summary.checks.sort_by(|a, b| a.name.cmp(&b.name));
+    summary
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn in_whatever_order_checkers_run_they_say_the_same(
+        order in Just((0..CHECKERS.len()).collect::<Vec<_>>()).prop_shuffle(),
+        red in 0..RED.len() + 1,
+    ) {
+        let cell = RED.get(red).map_or_else(|| crashed_as_the_leader_fell(300), |(_, made, _)| made());
+        let record = cell.record();
+        let mut summary = summarise_cell(&record.cells[0]);
+        summary.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        summary.timelines.clear();
+        prop_assert_eq!(judged(&record.cells[0], &order), summary);
+    }
+}

@@ -1,0 +1,85 @@
+//! What becomes of a fault: its proof, and what undoes it.
+
+use std::time::Duration;
+
+use hustings_record::{Event, Nanos, ReceiptStage, Touch};
+
+/// What came of an order to one candidate: when it was sent to the servers and answered, or why it failed.
+pub type Outcome = Result<(Nanos, Nanos), String>;
+
+/// What became of an injection or a heal.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// Bounds of the time at which it took effect.
+    pub from: Nanos,
+    pub to: Nanos,
+    /// Only what was seen to have taken effect is verified.
+    pub verified: bool,
+    pub evidence: String,
+    /// For sessions left to expire: when each was last heard of.
+    pub touches: Vec<Touch>,
+}
+
+impl Proof {
+    /// Of an order to one candidate that was given at `asked`, and of which it is known at `told` what came. `what` says in
+    /// words what its answer proves.
+    #[must_use]
+    pub fn of_order(what: &str, asked: Nanos, told: Nanos, outcome: Outcome) -> Self {
+        match outcome {
+            Ok((from, to)) => {
+                let evidence = format!("{what} after {} µs", (to - from) / 1_000);
+                Self { from, to, verified: true, evidence, touches: Vec::new() }
+            }
+            Err(evidence) => Self { from: asked, to: told, evidence, ..Self::default() },
+        }
+    }
+
+    /// The receipt of fault `id`.
+    #[must_use]
+    pub fn receipt(self, id: u32, stage: ReceiptStage) -> Event {
+        let Self { from, to, verified, evidence, touches } = self;
+        Event::Receipt { id, stage, from, to, verified, evidence, touches }
+    }
+}
+
+/// An injected fault. It stays until it is healed.
+#[must_use = "a fault that is not healed outlives its cell"]
+#[derive(Clone, Debug)]
+pub struct Injury {
+    pub proof: Proof,
+    pub remedy: Remedy,
+}
+
+/// What undoes a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Nothing lasts.
+    None,
+    /// Links carry everything again.
+    Links(Vec<u16>),
+    /// Stopped processes go on.
+    Continue(Vec<u16>),
+    /// Dead hosts are started again.
+    Restart(Vec<u16>),
+    /// Servers are made whole again.
+    Servers(ServerRemedy),
+}
+
+impl Remedy {
+    /// Whether it brings somebody back who is dead. In a cell that is cut short the dead stay dead.
+    #[must_use]
+    pub fn raises_the_dead(&self) -> bool {
+        matches!(self, Self::Restart(_) | Self::Servers(ServerRemedy::Start { .. }))
+    }
+}
+
+/// What undoes a fault on servers, by their ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerRemedy {
+    /// Dead servers are started again in this order, so far apart, and without their data.
+    Start { servers: Vec<u32>, gap: Duration, empty: bool },
+    /// Stopped servers go on.
+    Resume(Vec<u32>),
+    /// Everything passes again between these servers and the others.
+    Rejoin(Vec<u32>),
+}

@@ -1,0 +1,29 @@
+//! The life of a cell, written once: set up, enrol, settle, strike, prove, heal, drain, tear down. What makes it happen (processes, links and an
+//! ensemble, or the model in virtual time) stands behind [`Backend`], and the driver cannot tell which.
+
+mod backend;
+mod candidate;
+mod floor;
+mod injury;
+mod lay_out;
+mod phases;
+mod server_watch;
+mod servers_seen;
+mod sessions;
+mod state;
+mod strikes;
+mod turns;
+mod unless;
+mod write_probe;
+
+pub use backend::{Backend, Standing};
+pub use candidate::{End, Seat, live, work};
+pub use floor::{FloorPart, FloorStamps, floor_samples, take_floor};
+pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy};
+pub use lay_out::lay_out;
+pub use phases::run;
+pub use servers_seen::ServersSeen;
+pub use sessions::{Process, Sessions};
+pub use state::State;
+pub use strikes::{as_planned, strike};
+pub(crate) use unless::unless;

@@ -1,0 +1,80 @@
+//! Watches the servers of a cell: asks every one for its state again and again, and writes down when it has changed.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures::future::{AbortHandle, Abortable};
+use hustings_record::{Event, Nanos};
+
+use super::backend::Backend;
+
+/// Until every server was looked at once this is slept between two looks at whether that is so.
+const LOOK_AGAIN_NS: Nanos = 1_000_000;
+
+/// A watch under way. Dropped, it ends; [`end`](Self::end) writes down how it went.
+#[must_use]
+pub(super) struct ServerWatch<B: Backend> {
+    backend: Rc<B>,
+    began: Nanos,
+    looking: Vec<AbortHandle>,
+}
+
+impl<B: Backend> ServerWatch<B> {
+    /// Begins to watch all servers, each asked anew so long after its last answer. Every one was looked at once when this
+    /// returns.
+    pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
+        let (began, every_ns) = (backend.now(), every.as_nanos() as Nanos);
+        backend.record(Event::ServerWatch { t: began, every_ns });
+        let look = |server| {
+            let (abort, registration) = AbortHandle::new_pair();
+            let looks = Abortable::new(look_forever(backend.clone(), server, every_ns), registration);
+            // Aborted: the watch has ended.
+            backend.spawn(async move { _ = looks.await });
+            abort
+        };
+        let looking = (1..=backend.servers()).map(look).collect();
+        let watch = Self { backend: backend.clone(), began, looking };
+        // Every look is bounded.
+        while backend.state().servers.count() < backend.servers() as usize {
+            backend.sleep_until(backend.now() + LOOK_AGAIN_NS).await;
+        }
+        watch
+    }
+
+    /// Ends the watch, and writes down how it went and what the servers have logged meanwhile.
+    pub(super) async fn end(self) {
+        self.looking.iter().for_each(AbortHandle::abort);
+        let backend = &self.backend;
+        let seen = backend.state().servers.clear();
+        for (&server, seen) in &seen {
+            let (t, looks, longest_gap_ns) = (backend.now(), seen.looks, seen.longest_gap);
+            backend.record(Event::ServerWatched { t, server, looks, longest_gap_ns });
+        }
+        for &server in seen.keys() {
+            match backend.server_log(server).await {
+                // Older lines are not of this cell.
+                Ok(lines) => lines.into_iter().filter(|(t, _)| *t >= self.began).for_each(|(t, line)| {
+                    backend.record(Event::ServerLog { t, server, line });
+                }),
+                Err(text) => backend.record(Event::Note { t: backend.now(), cand: None, text }),
+            }
+        }
+    }
+}
+
+impl<B: Backend> Drop for ServerWatch<B> {
+    fn drop(&mut self) {
+        self.looking.iter().for_each(AbortHandle::abort);
+    }
+}
+
+async fn look_forever<B: Backend>(backend: Rc<B>, server: u32, every_ns: Nanos) {
+    loop {
+        let asked = backend.now();
+        let seen = backend.look(server).await;
+        if let Some(event) = backend.state().servers.take(server, asked, backend.now(), seen) {
+            backend.record(event);
+        }
+        backend.sleep_until(backend.now() + every_ns).await;
+    }
+}

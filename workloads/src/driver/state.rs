@@ -1,0 +1,77 @@
+//! What the driver keeps in mind of a cell under way: who leads, what was written, who is injured.
+
+use std::cell::{Cell as Slot, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::servers_seen::ServersSeen;
+use crate::leaders::Leaders;
+use crate::plan::Hit;
+use crate::resource::Resource;
+use crate::scenario::Cell;
+
+/// The state of a cell under way. Single-threaded.
+pub struct State {
+    pub cell: Rc<Cell>,
+    pub seed: u64,
+    /// As far as the hosts have told.
+    pub leaders: RefCell<Leaders>,
+    pub resource: RefCell<Resource>,
+    /// As they were last seen, in cells with faults on servers.
+    pub servers: ServersSeen,
+    /// Hosts, and ids of servers, under a fault that lasts.
+    injured_hosts: RefCell<BTreeSet<u16>>,
+    injured_servers: RefCell<BTreeSet<u32>>,
+    faults: Slot<u32>,
+}
+
+impl State {
+    /// A cell that has yet to begin, with its candidates placed (group and host of each).
+    #[must_use]
+    pub fn new(cell: Rc<Cell>, seed: u64, placement: Vec<(u32, u16)>) -> Self {
+        let groups = cell.groups as usize;
+        Self {
+            cell,
+            seed,
+            leaders: RefCell::new(Leaders::new(groups, placement)),
+            resource: RefCell::new(Resource::new(groups)),
+            servers: ServersSeen::default(),
+            injured_hosts: RefCell::default(),
+            injured_servers: RefCell::default(),
+            faults: Slot::new(0),
+        }
+    }
+
+    /// The number of the next fault in the record.
+    pub fn next_fault(&self) -> u32 {
+        self.faults.replace(self.faults.get() + 1)
+    }
+
+    /// Whether a host is under a fault that lasts.
+    #[must_use]
+    pub fn is_injured(&self, host: u16) -> bool {
+        self.injured_hosts.borrow().contains(&host)
+    }
+
+    /// Ids of the servers under a fault that lasts.
+    #[must_use]
+    pub fn injured_servers(&self) -> BTreeSet<u32> {
+        self.injured_servers.borrow().clone()
+    }
+
+    /// From its injection until its heal no host or server is hit by another fault that lasts. Faults on single candidates
+    /// leave their hosts alone.
+    pub(super) fn injure(&self, whole_hosts: bool, hit: &Hit) {
+        self.injured_servers.borrow_mut().extend(&hit.servers);
+        if whole_hosts {
+            self.injured_hosts.borrow_mut().extend(&hit.hosts);
+        }
+    }
+
+    pub(super) fn restore(&self, whole_hosts: bool, hit: &Hit) {
+        self.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
+        if whole_hosts {
+            self.injured_hosts.borrow_mut().retain(|host| !hit.hosts.contains(host));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Carries out a fault plan: each fault on its intended time, each healed after its time, all of it written down.
+
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use hustings_record::{FaultKind, Nanos, ReceiptStage};
+
+use super::backend::Backend;
+use super::injury::Remedy;
+use crate::plan::{Hit, LeaderView, Plan, PlannedFault, plan, resolve};
+
+/// Servers that were hit are healed, or given up, within this.
+const BACK_AT_MOST_NS: Nanos = 60_000_000_000;
+/// Between two looks at whether they are.
+const LOOK_AGAIN_NS: Nanos = 50_000_000;
+
+/// Does what the cell's plan says. Gives the time until which is measured.
+pub async fn as_planned<B: Backend>(backend: &Rc<B>) -> Nanos {
+    let state = backend.state();
+    let (start, plan) = (backend.now(), plan(&state.cell, state.seed));
+    let until = start + plan.measure_ms * 1_000_000;
+    backend.progress(|| format!("{}: measuring for about {} s", state.cell.name, plan.measure_ms.div_ceil(1_000)));
+    let (sender, done) = oneshot::channel();
+    let own = backend.clone();
+    // An errand goes on to its end when the cell is cut short.
+    backend.errand(async move {
+        carry_out(&own, &plan, start).await;
+        // Nobody waits for it when the cell was cut short.
+        let _ = sender.send(());
+    });
+    // An error means that the errand has failed, which is the backend's to tell.
+    let _ = done.await;
+    until
+}
+
+/// Runs a plan that begins at `start`. Returns when every fault has been injected and healed, or when the cell is cut short and
+/// what was injected has been healed.
+async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
+    let end = start + plan.measure_ms * 1_000_000;
+    let mut running = FuturesUnordered::new();
+    for planned in &plan.faults {
+        let intended = start + planned.at_ms * 1_000_000;
+        let wait = async {
+            let goes_on = backend.goes_on_until(intended).await;
+            if goes_on && planned.kind() == FaultKind::ServerRestartAll {
+                servers_are_back(backend).await;
+            }
+            goes_on
+        };
+        if !beside(wait, &mut running).await {
+            break;
+        }
+        let (state, hit) = (backend.state(), aim(&**backend, planned));
+        let hits = hit.split(&state.cell, planned.kind(), &state.leaders.borrow());
+        for hit in hits {
+            state.injure(planned.kind().exempts_hosts(), &hit);
+            running.push(strike(backend.clone(), planned.clone(), hit, intended, end));
+        }
+    }
+    while running.next().await.is_some() {}
+}
+
+/// Waits for `wait`, while what runs goes on.
+async fn beside<T>(wait: impl Future<Output = T>, running: &mut FuturesUnordered<impl Future<Output = ()>>) -> T {
+    let mut wait = std::pin::pin!(wait);
+    loop {
+        if running.is_empty() {
+            return wait.await;
+        }
+        match futures::future::select(wait.as_mut(), running.next()).await {
+            futures::future::Either::Left((done, _)) => return done,
+            futures::future::Either::Right(_) => {}
+        }
+    }
+}
+
+/// What hits all servers waits until the fault before it is healed: on a busy machine they may be late.
+async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
+    let until = backend.now() + BACK_AT_MOST_NS;
+    while !backend.state().injured_servers().is_empty() && backend.now() < until {
+        if !backend.goes_on_until(backend.now() + LOOK_AGAIN_NS).await {
+            return;
+        }
+    }
+}
+
+/// One fault on whom it hits, who is marked as injured: done, proven, healed after its time. `end` is that of the measuring.
+pub async fn strike<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
+    let id = backend.state().next_fault();
+    backend.record(planned.event(id, backend.now(), intended, &hit));
+    let injury = backend.inject(id, &planned, &hit).await;
+    let heal_at = match planned.for_ms() {
+        // A server stays away until the measuring ends; the next cell needs it again.
+        None if planned.kind() == FaultKind::ServerKill => end,
+        lasts => injury.proof.to.max(intended) + lasts.unwrap_or(0) * 1_000_000,
+    };
+    backend.record(injury.proof.receipt(id, ReceiptStage::Injected));
+    // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
+    if lasts(&planned, &injury.remedy) {
+        let goes_on = backend.goes_on_until(heal_at).await;
+        if goes_on || !injury.remedy.raises_the_dead() {
+            let healed = backend.heal(&injury.remedy).await;
+            backend.record(healed.receipt(id, ReceiptStage::Healed));
+        }
+    }
+    backend.state().restore(planned.kind().exempts_hosts(), &hit);
+}
+
+/// Whether there is something to heal. A crash without a duration leaves its hosts dead until the cell ends.
+fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
+    match remedy {
+        Remedy::None => false,
+        Remedy::Restart(_) => planned.for_ms().is_some(),
+        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Servers(_) => true,
+    }
+}
+
+/// Decides whom a fault hits, by who leads now.
+fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Hit {
+    let state = backend.state();
+    let alive: Vec<u16> = backend.running().into_iter().filter(|host| !state.is_injured(*host)).collect();
+    let servers: Vec<u32> = state.servers.serving().difference(&state.injured_servers()).copied().collect();
+    let leaders = state.leaders.borrow();
+    let view = LeaderView {
+        leader_of_group: &leaders.of_groups(),
+        placement: leaders.placement(),
+        alive: &alive,
+        server_leader: state.servers.leader(),
+        servers: &servers,
+    };
+    resolve(&state.cell, state.seed, planned, view)
+}

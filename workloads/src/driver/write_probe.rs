@@ -1,0 +1,106 @@
+//! Writes through every server, again and again, in cells with faults on servers: for how long is no write acknowledged?
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures::future::{AbortHandle, Abortable};
+use hustings_record::{Event, Nanos};
+
+use super::backend::Backend;
+use super::lay_out::create_path;
+use super::unless::unless;
+use crate::coordination::{OpError, Refusal, Session};
+use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
+
+/// All probes of a cell, a client for each server, which knows no other.
+#[must_use]
+pub(super) struct WriteProbe<B: Backend> {
+    shared: Rc<Shared<B>>,
+    probes: Vec<AbortHandle>,
+}
+
+struct Shared<B> {
+    backend: Rc<B>,
+    path: String,
+    gaps: Cell<WriteGaps>,
+}
+
+impl<B: Backend> WriteProbe<B> {
+    /// Begins to write to a znode of its own through each server.
+    pub(super) fn begin(backend: &Rc<B>) -> Self {
+        let path = format!("{}/written", backend.chroot());
+        let (t, every_ns) = (backend.now(), EVERY.as_nanos() as Nanos);
+        backend.record(Event::WriteProbe { t, every_ns });
+        let shared = Rc::new(Shared { backend: backend.clone(), path, gaps: Cell::new(WriteGaps::begin(t)) });
+        let probe = |server| {
+            let (abort, registration) = AbortHandle::new_pair();
+            let writes = Abortable::new(shared.clone().write_forever(server), registration);
+            // Aborted: the probes have ended.
+            backend.spawn(async move { _ = writes.await });
+            abort
+        };
+        let probes = (1..=backend.servers()).map(probe).collect();
+        Self { shared, probes }
+    }
+
+    /// Ends the probes, and writes down what came of them.
+    pub(super) fn end(self) {
+        self.probes.iter().for_each(AbortHandle::abort);
+        let (t, gaps) = (self.shared.backend.now(), self.shared.gaps.get());
+        self.shared.note(gaps.gap(t), true);
+        self.shared.backend.record(Event::WriteProbed { t, acknowledged: gaps.acknowledged() });
+    }
+}
+
+impl<B: Backend> Drop for WriteProbe<B> {
+    fn drop(&mut self) {
+        self.probes.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl<B: Backend> Shared<B> {
+    async fn write_forever(self: Rc<Self>, server: u32) {
+        let backend = &*self.backend;
+        loop {
+            if let Some(Some(session)) = in_time(backend, PATIENCE, backend.connect_to(server)).await {
+                while let Some(Ok(())) = in_time(backend, PATIENCE, write(&session, &self.path)).await {
+                    self.acknowledge();
+                    pause(backend).await;
+                }
+            }
+            // Whatever the trouble is: another connection may be free of it.
+            pause(backend).await;
+        }
+    }
+
+    fn acknowledge(&self) {
+        let mut gaps = self.gaps.get();
+        self.note(gaps.acknowledge(self.backend.now()), false);
+        self.gaps.set(gaps);
+    }
+
+    fn note(&self, gap: Option<(Nanos, Nanos)>, ended: bool) {
+        if let Some((from, to)) = gap {
+            self.backend.record(Event::WriteGap { from, to, ended });
+        }
+    }
+}
+
+async fn pause<B: Backend>(backend: &B) {
+    backend.sleep_until(backend.now() + EVERY.as_nanos() as Nanos).await;
+}
+
+/// What comes of it, or None if it takes longer.
+async fn in_time<B: Backend, T>(backend: &B, at_most: Duration, what: impl Future<Output = T>) -> Option<T> {
+    let until = backend.now() + at_most.as_nanos() as Nanos;
+    unless(backend.sleep_until(until), what).await
+}
+
+async fn write<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
+    match session.set(path, b"", None).await {
+        // It was never there, or the servers were started without their data.
+        Err(OpError::Refused(Refusal::NoNode)) => create_path(session, path).await,
+        written => written.map(drop),
+    }
+}

@@ -1,0 +1,159 @@
+//! Faults as typed data: each kind with exactly the parameters that it takes, their units in their names.
+
+mod duration;
+mod restart;
+mod slow;
+
+use hustings_record::FaultKind;
+use serde::{Deserialize, Serialize};
+
+pub use self::duration::{Ms, Told};
+pub use self::restart::Restart;
+pub use self::slow::Slow;
+
+/// A fault with its parameters. In a plan durations are in milliseconds; see [`ToldFault`] for what a scenario has. Of kinds
+/// that may do without, no duration means: a control is as long as usual, a host or a server that is killed stays away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Fault<Must = Ms, May = Option<Ms>> {
+    None {
+        #[serde(flatten)]
+        lasts: May,
+    },
+    Resign,
+    Crash {
+        #[serde(flatten)]
+        lasts: May,
+    },
+    Expire,
+    Disconnect,
+    Partition {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    PartitionUp {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    PartitionDown {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    Slow {
+        #[serde(flatten)]
+        lasts: Must,
+        #[serde(flatten)]
+        how: Slow,
+    },
+    Pause {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    ServerKill {
+        #[serde(flatten)]
+        lasts: May,
+    },
+    ServerPause {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    ServerPartition {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    ServerRestartAll(Restart),
+}
+
+/// A fault as a scenario has it: durations are told in milliseconds or in multiples of T, and of a scenario that has not been
+/// checked they may be missing.
+pub type ToldFault = Fault<Told, Told>;
+
+impl<Must, May> Fault<Must, May> {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            Self::None { .. } => FaultKind::None,
+            Self::Resign => FaultKind::Resign,
+            Self::Crash { .. } => FaultKind::Crash,
+            Self::Expire => FaultKind::Expire,
+            Self::Disconnect => FaultKind::Disconnect,
+            Self::Partition { .. } => FaultKind::Partition,
+            Self::PartitionUp { .. } => FaultKind::PartitionUp,
+            Self::PartitionDown { .. } => FaultKind::PartitionDown,
+            Self::Slow { .. } => FaultKind::Slow,
+            Self::Pause { .. } => FaultKind::Pause,
+            Self::ServerKill { .. } => FaultKind::ServerKill,
+            Self::ServerPause { .. } => FaultKind::ServerPause,
+            Self::ServerPartition { .. } => FaultKind::ServerPartition,
+            Self::ServerRestartAll(_) => FaultKind::ServerRestartAll,
+        }
+    }
+
+    /// The same fault with other durations: `must` of those that it has to say, `may` of those that it may leave out.
+    fn lasting<A, B>(&self, must: impl Fn(&Must) -> A, may: impl Fn(&May) -> B) -> Fault<A, B> {
+        match self {
+            Self::None { lasts } => Fault::None { lasts: may(lasts) },
+            Self::Resign => Fault::Resign,
+            Self::Crash { lasts } => Fault::Crash { lasts: may(lasts) },
+            Self::Expire => Fault::Expire,
+            Self::Disconnect => Fault::Disconnect,
+            Self::Partition { lasts } => Fault::Partition { lasts: must(lasts) },
+            Self::PartitionUp { lasts } => Fault::PartitionUp { lasts: must(lasts) },
+            Self::PartitionDown { lasts } => Fault::PartitionDown { lasts: must(lasts) },
+            Self::Slow { lasts, how } => Fault::Slow { lasts: must(lasts), how: how.clone() },
+            Self::Pause { lasts } => Fault::Pause { lasts: must(lasts) },
+            Self::ServerKill { lasts } => Fault::ServerKill { lasts: may(lasts) },
+            Self::ServerPause { lasts } => Fault::ServerPause { lasts: must(lasts) },
+            Self::ServerPartition { lasts } => Fault::ServerPartition { lasts: must(lasts) },
+            Self::ServerRestartAll(restart) => Fault::ServerRestartAll(restart.clone()),
+        }
+    }
+
+    /// What it says of its duration, whether it must or may; `None` for kinds that have none.
+    fn lasts<'a, T>(&'a self, must: impl Fn(&'a Must) -> T, may: impl Fn(&'a May) -> T) -> Option<T> {
+        match self {
+            Self::Resign | Self::Expire | Self::Disconnect | Self::ServerRestartAll(_) => None,
+            Self::None { lasts } | Self::Crash { lasts } | Self::ServerKill { lasts } => Some(may(lasts)),
+            Self::Partition { lasts }
+            | Self::PartitionUp { lasts }
+            | Self::PartitionDown { lasts }
+            | Self::Slow { lasts, .. }
+            | Self::Pause { lasts }
+            | Self::ServerPause { lasts }
+            | Self::ServerPartition { lasts } => Some(must(lasts)),
+        }
+    }
+}
+
+impl ToldFault {
+    /// This fault under a session timeout, on an ensemble of so many servers.
+    #[must_use]
+    pub fn resolved(&self, timeout_ms: u64, servers: u32) -> Fault {
+        // A scenario that has been checked tells every duration that has to be told.
+        let must = |told: &Told| told.ms(timeout_ms).unwrap_or(Ms { for_ms: 0 });
+        let mut fault = self.lasting(must, |told| told.ms(timeout_ms));
+        if let Fault::None { lasts } = &mut fault {
+            lasts.get_or_insert(duration::CONTROL);
+        }
+        if let Fault::ServerRestartAll(restart) = &mut fault {
+            restart.resolve(servers);
+        }
+        fault
+    }
+
+    /// What it says of its duration; `None` for kinds that have none.
+    #[must_use]
+    pub fn told(&self) -> Option<&Told> {
+        self.lasts(|told| told, |told| told)
+    }
+}
+
+impl Fault {
+    /// How long it lasts, in milliseconds. `None`: it is done in an instant, or (a crash, a killed server) stays, or (a
+    /// restart of all servers) is over when it is done.
+    #[must_use]
+    pub fn for_ms(&self) -> Option<u64> {
+        self.lasts(|ms| Some(ms.for_ms), |ms| ms.map(|ms| ms.for_ms)).flatten()
+    }
+}

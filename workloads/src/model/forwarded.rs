@@ -1,0 +1,29 @@
+//! What servers pass on to their leader.
+
+use super::acl::Proven;
+use super::interface::Conn;
+use super::op::{Request, SessionId};
+
+/// What only the leader can decide.
+#[derive(Debug)]
+pub(super) struct Forwarded {
+    pub(super) conn: Conn,
+    pub(super) session: SessionId,
+    pub(super) asked: Asked,
+}
+
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// A new session.
+    Open {
+        timeout_ms: i32,
+    },
+    /// The session comes to this server.
+    Move {
+        timeout_ms: i32,
+    },
+    Request {
+        request: Request,
+        proven: Proven,
+    },
+}

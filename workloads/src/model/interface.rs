@@ -1,0 +1,102 @@
+//! What goes into an ensemble of the model and what comes out of it.
+
+use hustings_record::ServerState;
+
+use super::op::{Code, Connected, Event, Response, SessionId, Zxid};
+
+/// Place of a server in the ensemble, from 0. Its id, as in `myid`, is one more.
+pub type Server = usize;
+
+/// A connection between a client and a server, as the driver numbers them: never twice the same.
+pub type Conn = u64;
+
+/// Something that only the ensemble's leader can decide, on its way there: a write, a new session, a session's move to
+/// another server, a sync.
+pub type Ticket = u64;
+
+/// What an ensemble wants its driver to do, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The answer to a connect request.
+    Connected { server: Server, conn: Conn, answer: Connected },
+    /// The answer to the request with this `xid`. Answers come in the order of the requests of a connection.
+    Reply { server: Server, conn: Conn, xid: i32, zxid: Zxid, result: Result<Response, Code> },
+    /// A watch has fired.
+    Event { server: Server, conn: Conn, event: Event },
+    /// The server closes the connection, after what came before.
+    Close { server: Server, conn: Conn },
+    /// `server` has something for the leader: [`order`](super::Ensemble::order) it when it has arrived there. `writes`: it
+    /// waits for the quorum's logs, as a transaction or behind those that are under way.
+    Forward { server: Server, ticket: Ticket, writes: bool },
+    /// A transaction was committed by the leader, which has applied it: [`apply`](super::Ensemble::apply) it at every other
+    /// server when it has arrived there.
+    Committed { zxid: Zxid },
+    /// What a transaction changed, as the leader applied it; only with [`Options::tell_changes`].
+    Changed { zxid: Zxid, change: Change },
+    /// A server is in another state than before. None is ever silent here.
+    State { server: Server, state: ServerState },
+}
+
+/// A znode that has come or gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `owner`: the session that it belongs to, 0 for none.
+    Created {
+        path: String,
+        owner: SessionId,
+    },
+    Deleted {
+        path: String,
+    },
+}
+
+/// Parameters of an ensemble. Times in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub servers: usize,
+    pub tick_ms: u64,
+    /// The least and the largest session timeout; 2 and 20 ticks where ZooKeeper is not told otherwise.
+    pub timeout_min_ms: u64,
+    pub timeout_max_ms: u64,
+    /// A follower and its leader that did not hear of each other for so many ticks part.
+    pub sync_limit: u64,
+    /// From the moment that a quorum of looking servers can speak to each other to the moment that they serve.
+    pub election_ms: u64,
+    /// How often containers and TTL znodes are looked at.
+    pub container_check_ms: u64,
+    /// Milliseconds since 1970 at the start of the model's time, for ctime and mtime.
+    pub epoch_ms: i64,
+    pub bugs: Bugs,
+    /// Tell the driver of every znode that comes or goes.
+    pub tell_changes: bool,
+    /// Passwords of sessions are drawn from it.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            servers: 1,
+            tick_ms: 2_000,
+            timeout_min_ms: 4_000,
+            timeout_max_ms: 40_000,
+            sync_limit: 5,
+            election_ms: 400,
+            container_check_ms: 60_000,
+            epoch_ms: 0,
+            bugs: Bugs::default(),
+            tell_changes: false,
+            seed: 0,
+        }
+    }
+}
+
+/// Known bugs of servers that can be switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bugs {
+    /// The end of a session leaves its ephemerals: nobody ever removes them (ZOOKEEPER-1208, 2355, 3144).
+    pub keep_ephemerals: bool,
+    /// What a watch missed while its session had no connection is not told after the reconnect, and the watch is not set
+    /// again either (ZOOKEEPER-1412, 1667, 3145).
+    pub forget_missed_events: bool,
+}

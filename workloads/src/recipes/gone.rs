@@ -1,0 +1,59 @@
+//! What was there and is gone: the own znode, or the whole election. An election's path comes before its first candidate, and
+//! its deletion ends all of them.
+
+use super::candidate::{Answer, Candidate, Flow};
+use super::own::{Node, Own};
+use crate::coordination::{CreateMode, Refusal, Session};
+use crate::host::{Departure, Host};
+
+/// Between losing its znode to somebody outside and standing anew, so that a deletion of the whole election can get through.
+const REJOIN_AFTER_MS: u64 = 200;
+
+impl<S: Session, H: Host> Candidate<'_, S, H> {
+    /// The own znode is gone though nobody here deleted it: ends with the election if that was deleted, else lets the recipe
+    /// stand anew.
+    pub(super) async fn deposed(&mut self, node: &Node) -> Flow<()> {
+        self.own = Own::None;
+        self.breadcrumb = None;
+        self.drop_own_watch(node.name()).await;
+        self.check_election().await?;
+        self.settle();
+        self.pause(REJOIN_AFTER_MS).await
+    }
+
+    /// The ensemble said that there is no election: creates its path if that is still to be done, else ends.
+    pub(super) async fn election_missing(&mut self) -> Flow<()> {
+        if self.election_seen || !self.election.create_missing {
+            return Err(Departure::ElectionDeleted);
+        }
+        let (session, path) = (self.session, self.election.path.as_str());
+        let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+        for end in ends {
+            loop {
+                match self.ask(session.create(&path[..end], &[], CreateMode::Persistent)).await? {
+                    Answer::Ok(_) | Answer::Refused(Refusal::NodeExists) => break,
+                    Answer::Refused(refusal) => return Err(self.stuck("the election could not be created", &refusal)),
+                    Answer::Lost => {}
+                }
+            }
+        }
+        self.election_seen = true;
+        Ok(())
+    }
+
+    /// Ends if the election was deleted.
+    pub(super) async fn check_election(&mut self) -> Flow<()> {
+        let (session, path) = (self.session, self.election.path.as_str());
+        loop {
+            match self.ask(session.exists(path)).await? {
+                Answer::Ok(Some(_)) => {
+                    self.election_seen = true;
+                    return Ok(());
+                }
+                Answer::Ok(None) | Answer::Refused(Refusal::NoNode) => return Err(Departure::ElectionDeleted),
+                Answer::Refused(refusal) => return Err(self.stuck("the election could not be looked at", &refusal)),
+                Answer::Lost => {}
+            }
+        }
+    }
+}

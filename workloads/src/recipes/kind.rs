@@ -1,0 +1,154 @@
+//! The kinds of recipes: their names, what they promise, and which of them are broken on purpose.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hustings_record::FanOut;
+
+use super::registry::recipes;
+
+/// What candidates compete for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Places in a queue: a znode each.
+    Queue,
+    /// One znode.
+    Lock,
+}
+
+struct Entry {
+    kind: RecipeKind,
+    name: &'static str,
+    form: Form,
+    fan_out: FanOut,
+    about: &'static str,
+}
+
+/// Makes the kinds of recipes and their table.
+macro_rules! kinds {
+    ($(
+        $kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $name:literal, $form:ident, $fan_out:ident, $about:literal;
+    )+) => {
+        /// An election algorithm.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum RecipeKind {
+            $(#[doc = $about] $kind,)+
+        }
+
+        const RECIPES: &[Entry] = &[
+            $(Entry {
+                kind: RecipeKind::$kind,
+                name: $name,
+                form: Form::$form,
+                fan_out: FanOut::$fan_out,
+                about: $about,
+            },)+
+        ];
+    };
+}
+
+recipes!(kinds);
+
+impl RecipeKind {
+    /// Every recipe, the broken ones last.
+    pub fn all() -> impl Iterator<Item = Self> {
+        RECIPES.iter().map(|recipe| recipe.kind)
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Other candidates woken per leader loss, as the recipe promises.
+    #[must_use]
+    pub fn promised_fan_out(self) -> FanOut {
+        self.entry().fan_out
+    }
+
+    /// One line about what it does.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        self.entry().about
+    }
+
+    /// True for the recipes with a known bug, which exist so that the checkers can be seen to catch them.
+    #[must_use]
+    pub fn is_broken(self) -> bool {
+        self.name().starts_with("broken:")
+    }
+
+    /// True for the recipes in which all compete for one znode; the others queue.
+    #[must_use]
+    pub fn is_lock(self) -> bool {
+        self.entry().form == Form::Lock
+    }
+
+    fn entry(self) -> &'static Entry {
+        // The table is in the order of the kinds.
+        &RECIPES[self as usize]
+    }
+}
+
+impl fmt::Display for RecipeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A recipe that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown recipe `{given}`: did you mean `{nearest}`? There are {known}")]
+pub struct UnknownRecipe {
+    pub given: String,
+    pub nearest: &'static str,
+    pub known: String,
+}
+
+impl FromStr for RecipeKind {
+    type Err = UnknownRecipe;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(kind) = Self::all().find(|kind| kind.name() == text) {
+            return Ok(kind);
+        }
+        let distance = |kind: &Self| strsim::damerau_levenshtein(kind.name(), text);
+        let nearest = Self::all().min_by_key(distance).map_or("predecessor-watch", Self::name);
+        // The broken ones are many, and few who mistype a name mean one of them.
+        let meant = |kind: &Self| kind.is_broken() == text.starts_with("broken");
+        let known = Self::all().filter(meant).map(Self::name).collect::<Vec<_>>().join(", ");
+        Err(UnknownRecipe { given: text.to_owned(), nearest, known })
+    }
+}
+
+impl serde::Serialize for RecipeKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for RecipeKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_is_found_by_its_name() {
+        for kind in RecipeKind::all() {
+            assert_eq!(kind.name().parse::<RecipeKind>().unwrap(), kind);
+            assert_eq!(kind.entry().kind, kind, "the table is in the order of the kinds");
+        }
+    }
+
+    #[test]
+    fn an_unknown_recipe_is_refused_with_the_nearest_one() {
+        let error = "predecesor-watch".parse::<RecipeKind>().unwrap_err();
+        assert_eq!(error.nearest, "predecessor-watch");
+    }
+}

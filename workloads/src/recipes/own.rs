@@ -1,0 +1,24 @@
+//! What a candidate knows of its own znode.
+
+use super::names;
+
+/// The candidate's own znode, or the lock while it holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Own {
+    None,
+    /// A create is under way, or its answer was lost.
+    Maybe,
+    Node(Node),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) path: String,
+    pub(super) czxid: i64,
+}
+
+impl Node {
+    pub(super) fn name(&self) -> &str {
+        names::name_of(&self.path)
+    }
+}

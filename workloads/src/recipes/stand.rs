@@ -1,0 +1,78 @@
+//! How a candidate comes to stand by its recipe, and how that ends.
+
+use std::pin::pin;
+
+use futures::future::{Either, select};
+
+use super::candidate::Candidate;
+use super::career::Career;
+use super::election::Election;
+use super::kind::RecipeKind;
+use super::registry::recipes;
+use super::steps::{Recipe, Sound, Steps};
+use super::{broken, leave};
+use crate::coordination::Session;
+use crate::host::{Departure, Host, Order};
+
+/// Stands in `election` under `session` until it is told to go, the session ends, or the election is deleted. This is one
+/// incarnation: for another one, call it again with another session.
+///
+/// `career` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number,
+/// and what one of them left behind under a session is removed before the next one stands under it.
+///
+/// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
+/// says so, `delete` is `None`, and whoever does not stand again under the session should close it, which removes it too.
+pub async fn stand<S: Session, H: Host>(session: &S, host: &H, election: &Election, career: &Career) -> Departure {
+    stand_by_recipe(Box::new(Candidate::new(session, host, election, career))).await
+}
+
+/// The steps of a broken recipe, or those of the sound ones.
+macro_rules! steps {
+    () => {
+        Sound
+    };
+    ($bug:ident::$kind:ident) => {
+        broken::$bug::$kind
+    };
+}
+
+/// Makes the way from a kind to its recipe.
+macro_rules! dispatch {
+    ($($kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $($facts:tt),+;)+) => {
+        /// Stands by the recipe of the candidate's election. Boxed, since the recipes differ in size.
+        async fn stand_by_recipe<S: Session, H: Host>(candidate: Box<Candidate<'_, S, H>>) -> Departure {
+            match candidate.election.recipe {
+                $(RecipeKind::$kind => {
+                    Box::pin(stand_by::<super::$file::$recipe, steps!($($bug::$kind)?), S, H>(candidate)).await
+                })+
+            }
+        }
+    };
+}
+
+recipes!(dispatch);
+
+/// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
+async fn stand_by<R: Recipe, T: Steps, S: Session, H: Host>(mut candidate: Box<Candidate<'_, S, H>>) -> Departure {
+    let ended = {
+        let order = pin!(candidate.host.order());
+        let run = Box::pin(async {
+            Box::pin(leave::clear_up(&mut candidate, async |candidate| T::delete_own(candidate, false).await)).await?;
+            T::begin(&mut candidate);
+            R::run::<T, S, H>(&mut candidate).await
+        });
+        // The order comes first: once it is given, nothing else of the recipe runs.
+        match select(order, run).await {
+            Either::Left((order, _)) => Err(order),
+            Either::Right((Err(departure), _)) => Ok(departure),
+        }
+    };
+    match ended {
+        Ok(departure) => candidate.conclude(departure),
+        Err(Order::Resign) => Departure::Resigned { delete: Box::pin(T::leave(&mut candidate)).await },
+        Err(Order::Stop) => {
+            Box::pin(T::leave(&mut candidate)).await;
+            Departure::Stopped
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A scenario's matrix multiplied out to cells, each with a name that can be a file's.
+
+use std::collections::BTreeSet;
+
+use hustings_record::{Expect, FaultKind};
+
+use super::axis::Axis;
+use super::cell::Cell;
+use super::expected;
+use super::fault::FaultSpec;
+use super::schema::{Links, Scenario, SelfTest};
+
+/// The longest name of a cell.
+const NAME_MAX: usize = 100;
+
+/// Multiplies the matrix out, one axis after the other; the last one varies fastest.
+pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
+    let (matrix, election) = (&scenario.matrix, &scenario.election);
+    let cells = vec![base(scenario)];
+    let cells = vary(cells, &values(&matrix.recipe, election.recipe), |cell, v| cell.recipe = *v);
+    let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
+    let timeouts = values(&matrix.session_timeout_ms, election.session_timeout_ms);
+    let cells = vary(cells, &timeouts, |cell, v| cell.session_timeout_ms = *v);
+    let cells = vary(cells, &values(&matrix.groups, election.groups), |cell, v| cell.groups = *v);
+    let cells = vary(cells, &values(&matrix.hosts, election.hosts), |cell, v| cell.hosts = *v);
+    let candidates = values(&matrix.candidates_per_group, election.candidates_per_group);
+    let cells = vary(cells, &candidates, |cell, v| cell.candidates_per_group = *v);
+    let cells = vary(cells, &fault_names(scenario), |cell, v| set_fault(scenario, cell, v));
+    let cells = vary(cells, &values(&matrix.resource, election.resource), |cell, v| cell.resource = *v);
+    let mut cells = vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v);
+    cells.extend(self_tests(scenario, &cells));
+    finish(scenario, &mut cells);
+    cells
+}
+
+/// The first cell of every fault once more, with the recipe that must be caught.
+fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
+    let Some(SelfTest { recipe, fault }) = &scenario.self_test else { return Vec::new() };
+    let faults = fault.as_ref().map_or_else(|| fault_names(scenario), |fault| vec![fault.clone()]);
+    let first = |fault: &String| cells.iter().find(|cell| cell.fault_name == *fault);
+    faults.iter().filter_map(first).map(|cell| Cell { recipe: *recipe, self_test: true, ..cell.clone() }).collect()
+}
+
+fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
+    axis.as_ref().map_or_else(|| vec![otherwise], |axis| axis.0.clone())
+}
+
+/// Each cell once for each value.
+fn vary<T>(cells: Vec<Cell>, values: &[T], set: impl Fn(&mut Cell, &T)) -> Vec<Cell> {
+    let one = |cell: &Cell, value: &T| {
+        let mut cell = cell.clone();
+        set(&mut cell, value);
+        cell
+    };
+    cells.iter().flat_map(|cell| values.iter().map(|value| one(cell, value)).collect::<Vec<_>>()).collect()
+}
+
+/// How many cells the matrix has, without making them.
+pub(super) fn count(scenario: &Scenario) -> usize {
+    let m = &scenario.matrix;
+    let lens = [
+        len(&m.recipe),
+        len(&m.step_down),
+        len(&m.session_timeout_ms),
+        len(&m.groups),
+        len(&m.hosts),
+        len(&m.candidates_per_group),
+        fault_names(scenario).len(),
+        len(&m.resource),
+        len(&m.sessions),
+    ];
+    lens.into_iter().fold(1, usize::saturating_mul)
+}
+
+fn len<T>(axis: &Option<Axis<T>>) -> usize {
+    axis.as_ref().map_or(1, |axis| axis.0.len())
+}
+
+/// Names of the faults that are run: as the matrix says, else all of them, else a control.
+pub(super) fn fault_names(scenario: &Scenario) -> Vec<String> {
+    match &scenario.matrix.fault {
+        Some(axis) => axis.0.clone(),
+        None if scenario.faults.is_empty() => vec!["none".to_owned()],
+        None => scenario.faults.keys().cloned().collect(),
+    }
+}
+
+fn set_fault(scenario: &Scenario, cell: &mut Cell, name: &str) {
+    cell.fault = scenario.faults.get(name).cloned().unwrap_or_else(FaultSpec::none);
+    cell.fault_name = name.to_owned();
+    cell.with = cell.fault.with.as_ref().and_then(|with| scenario.faults.get(with)).cloned();
+    let profits = cell.kinds().any(|kind| kind.needs_links() || kind.profits_by_links());
+    cell.over_links = match scenario.election.links {
+        Links::Always => true,
+        Links::Never => false,
+        Links::Auto => profits,
+    };
+    let watched = cell.kinds().any(FaultKind::hits_servers);
+    cell.watch_ms = watched.then_some(scenario.ensemble.watch_ms);
+}
+
+fn base(scenario: &Scenario) -> Cell {
+    let election = &scenario.election;
+    Cell {
+        index: 0,
+        name: String::new(),
+        recipe: election.recipe,
+        step_down: election.step_down,
+        fault_name: String::new(),
+        fault: FaultSpec::none(),
+        with: None,
+        groups: election.groups,
+        hosts: election.hosts,
+        candidates_per_group: election.candidates_per_group,
+        group_names: Vec::new(),
+        host_names: Vec::new(),
+        session_timeout_ms: election.session_timeout_ms,
+        sessions: election.sessions,
+        work_interval_ms: election.work_interval_ms,
+        resource: election.resource,
+        fencing: election.fencing,
+        over_links: false,
+        poll_interval_ms: election.poll_interval_ms,
+        connect_concurrency: election.connect_concurrency,
+        rejoin_after_ms: election.rejoin_after_ms,
+        servers: scenario.ensemble.servers,
+        tick_ms: scenario.ensemble.tick_ms,
+        fsync: scenario.ensemble.fsync,
+        init_limit: scenario.ensemble.init_limit,
+        sync_limit: scenario.ensemble.sync_limit,
+        watch_ms: None,
+        phases: scenario.phases.clone(),
+        expect: Expect::default(),
+        self_test: false,
+    }
+}
+
+/// What follows from a cell's coordinates: names and expectations.
+fn finish(scenario: &Scenario, cells: &mut [Cell]) {
+    let mut taken = BTreeSet::new();
+    for (index, cell) in cells.iter_mut().enumerate() {
+        cell.index = u32::try_from(index).unwrap_or(u32::MAX);
+        if cell.groups == 0 {
+            cell.hosts = 0;
+        }
+        cell.name = unique(&describe(scenario, cell), &mut taken);
+        cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
+        cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
+        cell.expect = expected::resolve(&scenario.expect, cell);
+    }
+}
+
+fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
+    let given = given.iter().cloned().chain((given.len() as u64..).map(|i| format!("{letter}{i}")));
+    given.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
+}
+
+/// Recipe and fault, and whatever else the matrix varies. Without candidates nothing follows a recipe.
+fn describe(scenario: &Scenario, cell: &Cell) -> String {
+    let matrix = &scenario.matrix;
+    let mut words = vec![cell.fault_name.clone()];
+    if cell.self_test {
+        words.insert(0, "self-test".to_owned());
+    } else if cell.groups > 0 {
+        words.insert(0, cell.recipe.name().to_owned());
+    }
+    let mut add = |varies: bool, word: String| {
+        if varies {
+            words.push(word);
+        }
+    };
+    add(varies(matrix.step_down.as_ref()), cell.step_down.to_string());
+    add(varies(matrix.session_timeout_ms.as_ref()), format!("t{}", cell.session_timeout_ms));
+    add(varies(matrix.groups.as_ref()), format!("g{}", cell.groups));
+    add(varies(matrix.hosts.as_ref()), format!("h{}", cell.hosts));
+    add(varies(matrix.candidates_per_group.as_ref()), format!("n{}", cell.candidates_per_group));
+    add(varies(matrix.resource.as_ref()), cell.resource.to_string());
+    add(varies(matrix.sessions.as_ref()), cell.sessions.to_string());
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    words.join("-").chars().map(safe).take(NAME_MAX).collect()
+}
+
+fn varies<T>(axis: Option<&Axis<T>>) -> bool {
+    axis.is_some_and(|axis| axis.0.len() > 1)
+}
+
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut tries = (2_u32..).map(|n| format!("{name}-{n}"));
+    let mut candidate = name.to_owned();
+    while !taken.insert(candidate.clone()) {
+        match tries.next() {
+            Some(next) => candidate = next,
+            None => break,
+        }
+    }
+    candidate
+}

@@ -1,0 +1,41 @@
+//! What is expected of one cell: all entries that are about it, merged.
+
+use hustings_record::Expect;
+
+use super::axis::{Axis, Coordinates};
+use super::cell::Cell;
+use super::expect::ExpectSpec;
+
+impl Coordinates {
+    /// Whether a cell lies in all the values given here.
+    #[must_use]
+    pub fn covers(&self, cell: &Cell) -> bool {
+        Axis::holds(self.recipe.as_ref(), &cell.recipe)
+            && Axis::holds(self.step_down.as_ref(), &cell.step_down)
+            && Axis::holds(self.session_timeout_ms.as_ref(), &cell.session_timeout_ms)
+            && Axis::holds(self.groups.as_ref(), &cell.groups)
+            && Axis::holds(self.hosts.as_ref(), &cell.hosts)
+            && Axis::holds(self.candidates_per_group.as_ref(), &cell.candidates_per_group)
+            && Axis::holds(self.fault.as_ref(), &cell.fault_name)
+            && Axis::holds(self.resource.as_ref(), &cell.resource)
+            && Axis::holds(self.sessions.as_ref(), &cell.sessions)
+    }
+}
+
+/// Merges all entries that are about this cell, later ones first.
+pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
+    let promised = (!cell.recipe.is_broken()).then(|| cell.recipe.promised_fan_out());
+    let mut expect = Expect { fan_out: promised, ..Expect::default() };
+    for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
+        expect.overlap = entry.overlap.unwrap_or(expect.overlap);
+        expect.overlap_of_t_max = entry.overlap_of_t_max.or(expect.overlap_of_t_max);
+        expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
+        expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
+        expect.fan_out = entry.fan_out.or(expect.fan_out);
+        expect.server_leader = entry.server_leader.or(expect.server_leader);
+        if let Some(because) = &entry.because {
+            expect.because.clone_from(because);
+        }
+    }
+    expect
+}

@@ -1,0 +1,38 @@
+//! A cell in the words of the record.
+
+use hustings_record::{CellInfo, LinkUse};
+
+use super::cell::Cell;
+
+impl Cell {
+    /// Its resolved parameters as the record keeps them, for hosts that reach the servers like this. `own_servers`: the run
+    /// started them.
+    #[must_use]
+    pub fn info(&self, links: LinkUse, own_servers: bool) -> CellInfo {
+        CellInfo {
+            index: self.index,
+            name: self.name.clone(),
+            recipe: self.recipe.to_string(),
+            step_down: self.step_down,
+            fault: self.fault_name.clone(),
+            fault_kind: self.fault.kind(),
+            groups: self.group_names.clone(),
+            hosts: self.host_names.clone(),
+            candidates_per_group: self.candidates_per_group,
+            timeout_asked_ms: self.session_timeout_ms,
+            tick_ms: self.tick_ms,
+            servers: self.servers,
+            own_servers,
+            sessions: self.sessions,
+            links,
+            fencing: self.resource,
+            work_interval_ms: self.work_interval_ms,
+            expect: self.expect.clone(),
+            self_test: self.self_test,
+            fencing_method: self.fencing,
+            poll_interval_ms: self.poll_interval_ms,
+            init_limit: self.init_limit,
+            sync_limit: self.sync_limit,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Fixed schedules: what is done to whom, and when, in a simulated cell of one group. Unlike a plan of faults, a schedule can
+//! strike at one request of one candidate, which is where most bugs of elections live.
+
+use hustings_record::Direction;
+
+/// Number of a candidate in its cell, from 0. Candidates join in this order, so that candidate 0 leads first; each has a host
+/// of its own, with the same number.
+pub type Candidate = u32;
+
+/// One step of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub when: When,
+    pub action: Action,
+}
+
+/// When a step is taken; each is taken once, and those that wait for the same moment in the order of the schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// So many milliseconds after everybody has joined.
+    At(u64),
+    /// The candidate sends such a request for the `nth` time, from 1, counted from its start (or, with `after_ms`, from so many
+    /// milliseconds after everybody has joined). The step is taken before the request leaves.
+    Sent { cand: Candidate, kind: Request, part: &'static str, nth: u32, after_ms: Option<u64> },
+    /// The candidate begins its `nth` term, from 1, since its process began.
+    Leads { cand: Candidate, nth: u32 },
+}
+
+/// What a request asks for. `part` of [`When::Sent`] must be in its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Request {
+    Create,
+    Delete,
+    Children,
+    Exists,
+    Get,
+    Set,
+    Multi,
+    Sync,
+    Any,
+}
+
+/// What is done. Those without a candidate are done to the request that the step waited for, and to its connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// The request is carried out; its connection breaks before the answer is sent.
+    LoseReply,
+    /// The connection breaks before the request arrives.
+    LoseRequest,
+    /// The request reaches its server so many milliseconds later, and everything that is sent after it too.
+    DelayRequest(u64),
+    /// The answer, and everything after it, is so many milliseconds later.
+    DelayReply(u64),
+    /// The candidate's connection is reset.
+    Disconnect(Candidate),
+    /// The ensemble ends the candidate's session, at once.
+    Expire(Candidate),
+    /// Nothing passes between the candidate's host and the servers for so long, and nobody is told.
+    Partition { cand: Candidate, way: Direction, for_ms: u64 },
+    /// The candidate's process is stopped for so long.
+    Pause { cand: Candidate, for_ms: u64 },
+    /// The candidate's process is killed, and started again after so long.
+    Crash { cand: Candidate, for_ms: Option<u64> },
+    /// The candidate is told to resign; it stands again later.
+    Resign(Candidate),
+    /// The candidate's current znode is deleted by somebody else.
+    DeleteNode(Candidate),
+    /// From now on the candidate's server applies what the leader commits so many milliseconds late.
+    Lag { cand: Candidate, by_ms: u64 },
+    /// From now on everything between the candidate's host and the servers takes so many milliseconds more, each way.
+    Slow { cand: Candidate, by_ms: u64 },
+    /// The candidate's session is closed by its own process while the recipe goes on.
+    Close(Candidate),
+    /// As many znodes have been created in the elections before as it takes for the next one to get this number.
+    CountFrom(i32),
+    /// The candidate's wall clock is set back by so much.
+    SetClockBack { cand: Candidate, by_ms: u64 },
+}

@@ -1,0 +1,178 @@
+//! The driver's backend in virtual time.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState};
+
+use super::event_sink::Writer;
+use super::floor;
+use super::run::ADMIN_TIMEOUT_MS;
+use super::scheduled::{follow, lay_traps};
+use super::session::SimSession;
+use super::sim_cell::SimCell;
+use super::world::{COORDINATOR, ClientId, Due, Owner, World, micros};
+use crate::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned, lay_out};
+use crate::plan::{Hit, PlannedFault};
+use crate::write_gaps::TIMEOUT;
+
+/// After the last step of a schedule its consequences are waited for as long as this many session timeouts.
+const AFTERMATH_T: u64 = 3;
+
+impl Backend for SimCell {
+    type Error = String;
+    type Session = SimSession;
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn now(&self) -> Nanos {
+        self.world.clock.nanos()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        self.world.clock.sleep_until(COORDINATOR, micros(at)).await;
+    }
+
+    fn record(&self, event: Event) {
+        self.world.record(Writer::Coordinator, event);
+    }
+
+    async fn set_up(self: &Rc<Self>) -> Result<(), String> {
+        let world = &self.world;
+        (0..self.state.cell.servers as usize).for_each(|server| world.start_server(server));
+        world.clock.plan(world.tick_us / 2, Due::HandOver);
+        let admin = SimSession::connect(world, Owner::NOBODY, ADMIN_TIMEOUT_MS).await;
+        let admin = admin.ok_or("the servers gave no session")?;
+        let laid_out = lay_out(&admin, self.chroot(), &self.state.cell.group_names).await;
+        self.admin.replace(Some(admin));
+        laid_out.map_err(|error| format!("the elections could not be created: {error}"))
+    }
+
+    async fn cut_short(&self) -> String {
+        std::future::pending().await
+    }
+
+    /// Nobody is stopped: a simulated world leaves nothing behind that somebody would have to take away. What stood and led
+    /// stands and leads where the record ends.
+    async fn tear_down(self: &Rc<Self>) -> Result<(), String> {
+        self.running().into_iter().for_each(|host| self.host_ended(host, false));
+        Ok(())
+    }
+
+    /// Under a schedule candidates join one after the other.
+    async fn start_hosts(self: &Rc<Self>) -> Result<(), String> {
+        let cell = self.state.cell.clone();
+        if let Some(steps) = &self.schedule {
+            lay_traps(self, steps, false);
+        }
+        let until = self.now() + cell.phases.enrol_max_ms * 1_000_000;
+        (0..cell.hosts).for_each(|host| self.start_host(host));
+        for cand in 0..cell.candidates() as u32 {
+            self.enrol(cand);
+            while self.schedule.is_some() && self.standing.get() <= u64::from(cand) && self.now() < until {
+                self.changed(until).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn standing(&self) -> Standing {
+        let (candidates, standing) = (self.living.get(), self.standing.get());
+        Standing { candidates, connected: standing, standing }
+    }
+
+    async fn changed(&self, until: Nanos) {
+        if self.alarm.replace(until) != until {
+            let changes = self.changes.clone();
+            self.world.clock.later(micros(until), move || changes.tell());
+        }
+        self.changes.told().await;
+    }
+
+    fn servers(&self) -> u32 {
+        self.state.cell.servers
+    }
+
+    async fn connect_to(&self, server: u32) -> Option<SimSession> {
+        let client = self.world.open_at(Owner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
+        // Given up before it is there: nobody goes on dialling.
+        let mut dialling = Dialling { world: &self.world, client, done: false };
+        let session = SimSession::of(&self.world, client).await;
+        dialling.done = true;
+        session
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.world.spawn(task);
+    }
+
+    fn running(&self) -> Vec<u16> {
+        let hosts = self.world.network.hosts.borrow();
+        (0..hosts.len() as u16).filter(|host| hosts[usize::from(*host)].alive).collect()
+    }
+
+    async fn look(&self, server: u32) -> (ServerState, Option<i64>) {
+        let (world, server) = (&self.world, server as usize - 1);
+        let state = world.servers.says(server);
+        (state, state.serves().then(|| world.servers.ensemble.borrow().last_zxid(server)))
+    }
+
+    async fn server_log(&self, server: u32) -> Result<Vec<(Nanos, ServerLine)>, String> {
+        Ok(self.world.servers.watch.borrow().log(server as usize - 1))
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {
+        Ok(self.world.servers.metrics())
+    }
+
+    /// Under a schedule anybody may have been felled by now.
+    async fn measure_floor(&self, samples: u32) {
+        if self.schedule.is_none() {
+            floor::measure(self, samples).await;
+        }
+    }
+
+    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        self.world.spawn(task);
+    }
+
+    async fn goes_on_until(&self, at: Nanos) -> bool {
+        self.sleep_until(at).await;
+        true
+    }
+
+    async fn strike(self: &Rc<Self>) -> Nanos {
+        match &self.schedule {
+            None => as_planned(self).await,
+            Some(steps) => {
+                let lasts_us = follow(self, steps) + AFTERMATH_T * self.state.cell.timeout_granted_ms() * 1_000;
+                self.now() + lasts_us * 1_000
+            }
+        }
+    }
+
+    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+        self.injure(planned, hit).await
+    }
+
+    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+        self.mend(remedy).await
+    }
+}
+
+/// A client that has no session yet.
+struct Dialling<'a> {
+    world: &'a Rc<World>,
+    client: ClientId,
+    done: bool,
+}
+
+impl Drop for Dialling<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.world.die(self.client);
+        }
+    }
+}

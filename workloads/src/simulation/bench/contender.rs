@@ -1,0 +1,124 @@
+//! A candidate on a bench, and the host that it sees: everything that it says and does goes into the journal.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use hustings_record::Event;
+
+use crate::host::{Departure, Host, Nanos, Order, Predecessor, Token};
+use crate::recipes::Career;
+use crate::simulation::session::SimSession;
+use crate::simulation::world::{World, micros};
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    Said(Event),
+    Believes(Option<Token>),
+    Fences(Predecessor),
+}
+
+/// What all contenders share: who believes, what everybody said, and what fencing comes to.
+#[derive(Default)]
+pub(super) struct Hall {
+    pub(super) journal: RefCell<Vec<(usize, Entry)>>,
+    pub(super) believers: RefCell<BTreeSet<usize>>,
+    pub(super) believers_max: Cell<usize>,
+    pub(super) fencing_fails: Cell<bool>,
+}
+
+impl Hall {
+    fn write_down(&self, index: usize, entry: Entry) {
+        self.journal.borrow_mut().push((index, entry));
+    }
+
+    pub(super) fn believe(&self, index: usize, believes: bool) {
+        let mut believers = self.believers.borrow_mut();
+        if believes {
+            believers.insert(index);
+        } else {
+            believers.remove(&index);
+        }
+        self.believers_max.set(self.believers_max.get().max(believers.len()));
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Contender {
+    pub(super) session: RefCell<Option<Rc<SimSession>>>,
+    pub(super) career: Career,
+    pub(super) departure: RefCell<Option<Departure>>,
+    orders: RefCell<(VecDeque<Order>, Option<Waker>)>,
+}
+
+impl Contender {
+    pub(super) fn give(&self, order: Order) {
+        let mut orders = self.orders.borrow_mut();
+        orders.0.push_back(order);
+        if let Some(waker) = orders.1.take() {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn forget_orders(&self) {
+        self.orders.borrow_mut().0.clear();
+    }
+}
+
+/// A contender's place as its recipe sees it.
+pub(super) struct Place {
+    pub(super) index: usize,
+    pub(super) world: Rc<World>,
+    pub(super) hall: Rc<Hall>,
+    pub(super) contender: Rc<Contender>,
+}
+
+impl Host for Place {
+    fn now(&self) -> Nanos {
+        self.world.clock.nanos()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        self.world.clock.sleep_until(self.number(), micros(at)).await;
+    }
+
+    fn candidate(&self) -> u32 {
+        self.index as u32
+    }
+
+    fn number(&self) -> u16 {
+        self.index as u16
+    }
+
+    fn draw(&self) -> u64 {
+        self.world.draw(u64::MAX)
+    }
+
+    fn record(&self, event: Event) {
+        self.hall.write_down(self.index, Entry::Said(event));
+    }
+
+    fn believe(&self, token: Option<Token>) {
+        self.hall.believe(self.index, token.is_some());
+        self.hall.write_down(self.index, Entry::Believes(token));
+    }
+
+    async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
+        self.hall.write_down(self.index, Entry::Fences(old.clone()));
+        if self.hall.fencing_fails.get() { Err("the fence is down".into()) } else { Ok(()) }
+    }
+
+    async fn order(&self) -> Order {
+        std::future::poll_fn(|cx| {
+            let mut orders = self.contender.orders.borrow_mut();
+            if let Some(order) = orders.0.pop_front() {
+                return Poll::Ready(order);
+            }
+            orders.1 = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+}

@@ -1,0 +1,304 @@
+//! What a test sees of a bench, and what it can do to it. Candidates go by their index.
+
+use hustings_record::Direction;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use hustings_record::Event;
+
+use super::contender::{Contender, Entry, Hall, Place};
+use crate::coordination::{CreateMode, Session as _};
+use crate::host::{Departure, Order};
+use crate::model::{ANY_VERSION, Acl, Request, Znode};
+use crate::recipes::{Election, stand};
+use crate::simulation::session::SimSession;
+use crate::simulation::world::{AnswerSlot, ClientId, Owner, World};
+
+/// The session timeout of everybody.
+pub const TIMEOUT_MS: u64 = 2_000;
+/// The path of the election that tests are about.
+pub const PATH: &str = "/election/g0";
+
+/// The world of a bench and those who stand in it.
+pub struct Ground {
+    pub(super) world: Rc<World>,
+    /// Of nobody in particular, for questions and deeds from outside; `None` once all is over.
+    outside: RefCell<Option<Rc<SimSession>>>,
+    contenders: RefCell<Vec<Rc<Contender>>>,
+    hall: Rc<Hall>,
+}
+
+impl Ground {
+    pub(super) fn new(world: Rc<World>, outside: SimSession) -> Rc<Self> {
+        Rc::new(Self {
+            world,
+            outside: RefCell::new(Some(Rc::new(outside))),
+            contenders: RefCell::default(),
+            hall: Rc::default(),
+        })
+    }
+
+    pub(super) fn clear(&self) {
+        self.world.traps.borrow_mut().clear();
+        self.contenders.borrow_mut().clear();
+        self.outside.borrow_mut().take();
+    }
+
+    pub(super) fn outside(&self) -> Rc<SimSession> {
+        self.outside.borrow().clone().expect("it is not over")
+    }
+
+    // ---- who comes and goes
+
+    /// A new candidate begins to stand under a session of its own.
+    pub fn enter(self: &Rc<Self>, election: &Election) -> usize {
+        self.enter_with(None, election)
+    }
+
+    /// A new candidate begins to stand under another one's session.
+    pub fn enter_beside(self: &Rc<Self>, other: usize, election: &Election) -> usize {
+        let shared = self.contender(other).session.borrow().as_ref().map(|session| session.share());
+        self.enter_with(shared, election)
+    }
+
+    fn enter_with(self: &Rc<Self>, session: Option<SimSession>, election: &Election) -> usize {
+        self.contenders.borrow_mut().push(Rc::default());
+        let index = self.contenders.borrow().len() - 1;
+        self.begin(index, session, election);
+        index
+    }
+
+    /// A candidate that has departed stands again under a new session.
+    pub fn reenter(self: &Rc<Self>, index: usize, election: &Election) {
+        let contender = self.contender(index);
+        assert!(contender.departure.borrow_mut().take().is_some(), "it still stands");
+        // Whoever departs lets go of its session.
+        contender.session.borrow_mut().take();
+        self.begin(index, None, election);
+    }
+
+    fn begin(self: &Rc<Self>, index: usize, session: Option<SimSession>, election: &Election) {
+        self.world.network.hosts.borrow_mut()[index].alive = true;
+        self.release(index);
+        let (world, hall) = (self.world.clone(), self.hall.clone());
+        let (own, election) = (self.contender(index), election.clone());
+        self.world.spawn(async move {
+            let owner = Owner { host: index as u16, cand: Some(index as u32), told: false };
+            let session = match session {
+                Some(session) => session,
+                None => SimSession::connect(&world, owner, TIMEOUT_MS).await.expect("a session"),
+            };
+            let session = Rc::new(session);
+            own.session.replace(Some(session.clone()));
+            let place = Place { index, world, hall, contender: own.clone() };
+            let how = stand(&*session, &place, &election, &own.career).await;
+            own.departure.replace(Some(how));
+        });
+    }
+
+    pub fn order(&self, index: usize, order: Order) {
+        self.contender(index).give(order);
+    }
+
+    /// From now on nobody can be fenced, or everybody again.
+    pub fn let_fencing_fail(&self, fails: bool) {
+        self.hall.fencing_fails.set(fails);
+    }
+
+    /// Takes back the orders that nobody has taken.
+    pub fn clear_orders(&self) {
+        self.contenders.borrow().iter().for_each(|contender| contender.forget_orders());
+    }
+
+    // ---- what can be seen
+
+    #[must_use]
+    pub fn departure(&self, index: usize) -> Option<Departure> {
+        self.contender(index).departure.borrow().clone()
+    }
+
+    #[must_use]
+    pub fn believers(&self) -> Vec<usize> {
+        self.hall.believers.borrow().iter().copied().collect()
+    }
+
+    /// How many believed at once, at most.
+    #[must_use]
+    pub fn believers_max(&self) -> usize {
+        self.hall.believers_max.get()
+    }
+
+    #[must_use]
+    pub fn journal(&self, index: usize) -> Vec<Entry> {
+        self.hall.journal.borrow().iter().filter(|line| line.0 == index).map(|line| line.1.clone()).collect()
+    }
+
+    pub fn clear_journal(&self) {
+        self.hall.journal.borrow_mut().clear();
+    }
+
+    pub fn count(&self, index: usize, wanted: impl Fn(&Entry) -> bool) -> usize {
+        self.journal(index).iter().filter(|entry| wanted(entry)).count()
+    }
+
+    /// How many candidates other than this one were notified since the journal was cleared.
+    #[must_use]
+    pub fn others_notified(&self, index: usize) -> usize {
+        let notified = |entry: &Entry| matches!(entry, Entry::Said(Event::Notified { .. }));
+        let told: BTreeSet<usize> = self
+            .hall
+            .journal
+            .borrow()
+            .iter()
+            .filter(|line| line.0 != index && notified(&line.1))
+            .map(|line| line.0)
+            .collect();
+        told.len()
+    }
+
+    /// Id of the session that a candidate stands or stood under.
+    #[must_use]
+    pub fn session(&self, index: usize) -> i64 {
+        self.session_of(index).id()
+    }
+
+    /// How many requests a candidate has sent under its session.
+    #[must_use]
+    pub fn requests(&self, index: usize) -> u64 {
+        self.session_of(index).requests()
+    }
+
+    fn session_of(&self, index: usize) -> Rc<SimSession> {
+        self.contender(index).session.borrow().clone().expect("it has a session")
+    }
+
+    fn client(&self, index: usize) -> ClientId {
+        self.session_of(index).client()
+    }
+
+    fn znodes<T>(&self, of: impl Fn(&Znode<'_>) -> Option<T>) -> Vec<T> {
+        let ensemble = self.world.servers.ensemble.borrow();
+        let leader = ensemble.leader().expect("the servers have a leader");
+        ensemble.znodes(leader).filter_map(|znode| of(&znode)).collect()
+    }
+
+    /// Paths of all znodes below this one.
+    #[must_use]
+    pub fn paths(&self, under: &str) -> Vec<String> {
+        let prefix = format!("{under}/");
+        self.znodes(|znode| znode.path.starts_with(&prefix).then(|| znode.path.to_owned()))
+    }
+
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        self.data(path).is_some()
+    }
+
+    #[must_use]
+    pub fn data(&self, path: &str) -> Option<String> {
+        self.znodes(|znode| (znode.path == path).then(|| String::from_utf8_lossy(znode.data).into_owned())).pop()
+    }
+
+    /// Paths of the znodes that a candidate's session owns.
+    #[must_use]
+    pub fn owned(&self, index: usize) -> Vec<String> {
+        let id = self.session(index);
+        self.znodes(|znode| (znode.stat.ephemeral_owner == id).then(|| znode.path.to_owned()))
+    }
+
+    /// Watches at all servers.
+    #[must_use]
+    pub fn watches(&self) -> usize {
+        let ensemble = self.world.servers.ensemble.borrow();
+        (0..ensemble.servers()).map(|server| ensemble.metrics(server)["watch_count"] as usize).sum()
+    }
+
+    // ---- what somebody outside does; it is done with the next `run`
+
+    fn send(&self, request: Request) {
+        self.world.send(self.outside().client(), request, AnswerSlot::default());
+    }
+
+    fn create(&self, path: &str, data: &str, mode: CreateMode) {
+        let (path, data) = (path.to_owned(), data.as_bytes().to_vec());
+        self.send(Request::Create { path, data, acl: Acl::open(), kind: mode.into(), with_stat: false });
+    }
+
+    pub fn put(&self, path: &str, data: &str) {
+        self.create(path, data, CreateMode::Persistent);
+    }
+
+    pub fn put_ephemeral(&self, path: &str) {
+        self.create(path, "", CreateMode::Ephemeral);
+    }
+
+    pub fn set(&self, path: &str, data: &str) {
+        self.send(Request::SetData { path: path.into(), data: data.as_bytes().to_vec(), version: ANY_VERSION });
+    }
+
+    pub fn remove(&self, path: &str) {
+        self.send(Request::Delete { path: path.into(), version: ANY_VERSION });
+    }
+
+    /// Deletes a znode with all that is in it.
+    pub fn remove_all(&self, path: &str) {
+        self.paths(path).iter().rev().for_each(|child| self.remove(child));
+        self.remove(path);
+    }
+
+    /// The next sequential znode in the election gets this number.
+    pub fn count_from(&self, number: i32) {
+        self.world.servers.ensemble.borrow_mut().count_from(PATH, number);
+    }
+
+    // ---- what is done to sessions
+
+    /// The connection goes, the client knows, and no other one can be made.
+    pub fn disconnect(&self, index: usize) {
+        self.world.network.hold(index as u16, Direction::Both);
+        self.world.reset_host(index as u16);
+    }
+
+    /// Everything passes again, and whoever has no connection makes one at once.
+    pub fn reconnect(&self, index: usize) {
+        self.world.release(index as u16);
+        self.world.dial_anew(self.client(index));
+    }
+
+    /// The connection goes and is back at once.
+    pub fn flap(&self, index: usize) {
+        self.world.reset_host(index as u16);
+    }
+
+    /// Nothing passes and nobody is told.
+    pub fn silence(&self, index: usize) {
+        self.world.network.hold(index as u16, Direction::Both);
+    }
+
+    /// Answers and notifications wait.
+    pub fn hold_answers(&self, index: usize) {
+        self.world.network.hold(index as u16, Direction::Down);
+    }
+
+    /// What was held passes.
+    pub fn release(&self, index: usize) {
+        self.world.release(index as u16);
+    }
+
+    /// The servers end the session, and its client hears of it.
+    pub fn expire(self: &Rc<Self>, index: usize) {
+        let own = self.clone();
+        self.world.end_session(self.session(index), Some(self.client(index)), move |_| own.reconnect(index));
+    }
+
+    /// The servers end the session, and its client does not hear of it before the next `reconnect`.
+    pub fn expire_untold(&self, index: usize) {
+        self.world.network.hold(index as u16, Direction::Both);
+        self.world.end_session(self.session(index), Some(self.client(index)), |_| {});
+    }
+
+    fn contender(&self, index: usize) -> Rc<Contender> {
+        self.contenders.borrow()[index].clone()
+    }
+}

@@ -1,0 +1,117 @@
+//! What a client asks, and where the answers go.
+
+use std::collections::VecDeque;
+
+use super::common::answer;
+use crate::coordination::{OpError, Refusal, SessionEnd, SessionState};
+use crate::model::{Code, Conn, Request, Response, Zxid};
+use crate::simulation::world::{AnswerSlot, ClientId, Effect, Fate, Up, World};
+
+impl World {
+    /// Sends a request, or keeps it until there is a connection.
+    pub(crate) fn send(&self, id: ClientId, request: Request, slot: AnswerSlot) {
+        let (state, conn, ready) = self.with(id, |client| (client.state, client.conn, client.ready));
+        if let SessionState::Ended(end) = state {
+            return answer(&slot, Err(OpError::Ended(end)));
+        }
+        let Some(conn) = conn.filter(|_| ready) else {
+            return self.with(id, |client| client.waiting.push((request, slot)));
+        };
+        let xid = self.with(id, |client| {
+            client.xid += 1;
+            client.pending.push_back((client.xid, slot));
+            client.xid
+        });
+        let fate = self.fate(id, conn, xid, &request);
+        if self.with(id, |client| client.conn) != Some(conn) {
+            return;
+        }
+        match fate {
+            Fate::Sent => self.send_up(id, conn, Up::Request(xid, Box::new(request)), 0),
+            Fate::Late(us) => self.send_up(id, conn, Up::Request(xid, Box::new(request)), us),
+            Fate::Lost => self.reset(conn),
+        }
+    }
+
+    /// Springs what lies in wait for this request. What is done to others is done before it leaves.
+    fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> Fate {
+        if self.traps.borrow().is_clear() {
+            return Fate::Sent;
+        }
+        let Some(cand) = self.with(id, |client| client.cand) else { return Fate::Sent };
+        let sprung = self.traps.borrow_mut().spring(self.clock.now(), cand, request);
+        let mut fate = Fate::Sent;
+        for effect in sprung {
+            match effect {
+                Effect::Request(of_it) => fate = of_it,
+                Effect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
+                Effect::Call(call) => call(),
+            }
+        }
+        fate
+    }
+
+    /// Sends a request that nobody waits for; without a connection it is as good as done.
+    pub(crate) fn send_if_ready(&self, id: ClientId, request: Request) {
+        if self.with(id, |client| client.ready && !client.let_go) {
+            self.send(id, request, AnswerSlot::default());
+        }
+    }
+
+    /// The last user of the session has let go: it is closed as soon as a server hears it.
+    pub(crate) fn let_go(&self, id: ClientId) {
+        let (ended, ready) = self.with(id, |client| {
+            client.let_go = true;
+            (matches!(client.state, SessionState::Ended(_)), client.ready)
+        });
+        if !ended && ready {
+            self.send(id, Request::CloseSession, AnswerSlot::default());
+        }
+    }
+
+    pub(super) fn replied(&self, id: ClientId, xid: i32, zxid: Zxid, result: Result<Response, Code>) {
+        let slot = self.with(id, |client| {
+            client.last_zxid = client.last_zxid.max(zxid);
+            let place = client.pending.iter().position(|(pending, _)| *pending == xid);
+            let slot = place.and_then(|place| client.pending.remove(place));
+            // Most clients ask nothing for a long time: gives the room back that nothing is in.
+            if client.pending.is_empty() {
+                client.pending = VecDeque::new();
+            }
+            slot
+        });
+        match result {
+            Err(Code::SessionExpired) => return self.ended(id, SessionEnd::Expired),
+            Err(Code::AuthFailed) => return self.ended(id, SessionEnd::AuthFailed),
+            _ => {}
+        }
+        let Some((_, slot)) = slot else { return };
+        answer(&slot, result.map_err(op_error));
+        if self.with(id, |client| client.let_go && client.pending.is_empty()) {
+            self.ended(id, SessionEnd::Closed);
+        }
+    }
+
+    /// Whether the session has been established and its first ping answered.
+    pub(crate) fn is_ready(&self, id: ClientId) -> bool {
+        self.with(id, |client| client.ready)
+    }
+}
+
+fn op_error(code: Code) -> OpError {
+    match code {
+        Code::SessionExpired | Code::SessionMoved => OpError::Ended(SessionEnd::Expired),
+        Code::AuthFailed => OpError::Ended(SessionEnd::AuthFailed),
+        other => OpError::Refused(refusal(other)),
+    }
+}
+
+pub(crate) fn refusal(code: Code) -> Refusal {
+    match code {
+        Code::NoNode => Refusal::NoNode,
+        Code::NodeExists => Refusal::NodeExists,
+        Code::BadVersion => Refusal::BadVersion,
+        Code::NotEmpty => Refusal::NotEmpty,
+        other => Refusal::Other(other.to_string()),
+    }
+}

@@ -1,0 +1,53 @@
+//! Clients that take over the session of another one.
+
+use std::rc::Rc;
+use std::task::Poll;
+
+use crate::coordination::{SessionEnd, SessionState};
+use crate::simulation::world::{ClientId, Owner, World};
+
+impl World {
+    /// Ends a session by a second connection, which takes it over and closes it. `done` is told whether that was answered.
+    pub(crate) fn end_session(
+        self: &Rc<Self>,
+        session: i64,
+        client: Option<ClientId>,
+        done: impl FnOnce(bool) + 'static,
+    ) {
+        let Some(victim) = client.filter(|_| session != 0) else { return done(false) };
+        let (password, timeout_ms) = self.with(victim, |client| (client.password, client.timeout_ms));
+        let id = self.open(Owner::NOBODY, u64::from(timeout_ms));
+        self.with(id, |client| {
+            (client.session, client.password, client.closes_at_once) = (session, password, true);
+            client.give_up_at = client.begun + client.timeout_us();
+        });
+        let world = self.clone();
+        self.spawn(async move {
+            let end = std::future::poll_fn(|cx| {
+                let mut clients = world.clients.borrow_mut();
+                let client = &mut clients[id as usize];
+                if let SessionState::Ended(end) = client.state {
+                    return Poll::Ready(end);
+                }
+                client.wakers.push(cx.waker().clone());
+                Poll::Pending
+            });
+            let end = end.await;
+            // Expired: the victim had broken the connection that closed it.
+            done(matches!(end, SessionEnd::Closed | SessionEnd::Expired));
+        });
+    }
+
+    /// A client that goes on with another one's session, over a connection of its own: to this server first.
+    #[cfg(test)]
+    pub(crate) fn take_over(&self, victim: ClientId, server: crate::model::Server) -> ClientId {
+        let (session, password, timeout_ms) =
+            self.with(victim, |client| (client.session, client.password, client.timeout_ms));
+        let id = self.open(Owner::NOBODY, u64::from(timeout_ms));
+        self.with(id, |client| {
+            (client.session, client.password, client.timeout_ms) = (session, password, timeout_ms);
+            client.route = vec![server as u8];
+        });
+        id
+    }
+}

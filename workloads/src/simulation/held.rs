@@ -1,0 +1,161 @@
+//! A candidate's seat as its recipe holds it: the [`Host`] that it sees, and the leader's work.
+
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hustings_record::FencingMethod;
+
+use super::event_sink::Writer;
+use super::process::SimProcess;
+use super::seat::Seat;
+use super::session::SimSession;
+use super::sim_cell::SimCell;
+use super::world::micros;
+use crate::coordination::Session as _;
+use crate::driver::{self, work};
+use crate::host::{Departure, Event, Host, Nanos, Order, Predecessor, Token};
+
+/// The seat as its recipe holds it.
+#[derive(Clone)]
+pub(super) struct Held {
+    pub(super) sim: Rc<SimCell>,
+    pub(super) seat: Rc<Seat>,
+}
+
+impl Held {
+    /// The resource takes a write.
+    fn written(&self, token: Token) {
+        let (world, seat) = (&self.sim.world, &self.seat);
+        let taken = self.sim.state.resource.borrow_mut().write(seat.group as usize, seat.cand, token);
+        world.record(Writer::Coordinator, taken.event(world.clock.nanos(), seat.group, (seat.cand, seat.host), token));
+        let own = seat.clone();
+        world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || own.writing.set(false));
+    }
+}
+
+impl Host for Held {
+    fn now(&self) -> Nanos {
+        self.sim.world.clock.nanos()
+    }
+
+    fn wall_now(&self) -> Nanos {
+        self.now().saturating_sub(self.seat.set_back.get())
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        self.sim.world.clock.sleep_until(self.seat.host, micros(at)).await;
+    }
+
+    fn candidate(&self) -> u32 {
+        self.seat.cand
+    }
+
+    fn number(&self) -> u16 {
+        self.seat.host
+    }
+
+    fn draw(&self) -> u64 {
+        self.sim.world.draw(u64::MAX)
+    }
+
+    fn record(&self, event: Event) {
+        let (seat, scheduled) = (&self.seat, self.sim.schedule.is_some());
+        match &event {
+            Event::Joined { node, .. } if scheduled => _ = seat.node.replace(node.clone()),
+            Event::Grant { node, .. } if scheduled => _ = seat.node.replace(Some(node.clone())),
+            _ => {}
+        }
+        let joined = matches!(event, Event::Joined { .. });
+        self.sim.world.record(Writer::Host(seat.host), event);
+        if joined {
+            self.sim.stands(seat, true);
+        }
+    }
+
+    fn believe(&self, token: Option<Token>) {
+        let seat = &self.seat;
+        let change = seat.belief.get().1 + 1;
+        seat.belief.set((token, change));
+        self.sim.state.leaders.borrow_mut().believe(seat.cand, token);
+        self.sim.changes.tell();
+        if let Some(token) = token {
+            seat.terms.set(seat.terms.get() + 1);
+            self.sim.leads(seat.cand, seat.terms.get());
+            let own = self.clone();
+            self.sim.world.spawn(async move { work(&own, token, change).await });
+        }
+    }
+
+    async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
+        let (seat, world) = (&self.seat, &self.sim.world);
+        world.clock.sleep_until(seat.host, world.clock.now() + world.timing.resource_us).await;
+        let (how, done) = match self.sim.state.cell.fencing {
+            FencingMethod::None => (FencingMethod::None, false),
+            FencingMethod::Resource => {
+                self.sim.state.resource.borrow_mut().bar(seat.group as usize, old.token);
+                (FencingMethod::Resource, true)
+            }
+            // A host cannot outlive its own fencing.
+            FencingMethod::Kill if old.host == seat.host => (FencingMethod::None, false),
+            FencingMethod::Kill => {
+                self.sim.fell(old);
+                (FencingMethod::Kill, false)
+            }
+        };
+        let (t, group, by) = (world.clock.nanos(), seat.group, seat.cand);
+        let Token { czxid: old_czxid, session: old_session } = old.token;
+        world.record(Writer::Coordinator, Event::Fence { t, group, by, old_czxid, old_session, how, done });
+        world.clock.sleep_until(seat.host, world.clock.now() + world.timing.resource_us).await;
+        Ok(())
+    }
+
+    async fn order(&self) -> Order {
+        std::future::poll_fn(|cx| {
+            if let Some(left) = self.seat.orders.get().checked_sub(1) {
+                self.seat.orders.set(left);
+                return Poll::Ready(Order::Resign);
+            }
+            self.seat.order_waker.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl driver::Seat for Held {
+    type Process = SimProcess;
+
+    fn begins(&self, session: &SimSession) {
+        self.seat.client.set(Some(session.client()));
+        self.seat.session.set(session.id());
+    }
+
+    fn left(&self, departure: &Departure) {
+        self.sim.stands(&self.seat, false);
+        if let Some(waits) = self.seat.resigning.take() {
+            // The fault may have given up waiting.
+            let _ = waits.send(departure.resignation());
+        }
+    }
+
+    fn rejoin_after(&self) -> Duration {
+        Duration::from_millis(self.sim.state.cell.rejoin_after_ms)
+    }
+
+    fn believes(&self, change: u64) -> bool {
+        !self.seat.dead.get() && self.seat.belief.get().1 == change
+    }
+
+    fn write(&self, token: Token) {
+        let (seat, world) = (&self.seat, &self.sim.world);
+        if !seat.writing.replace(true) {
+            let own = self.clone();
+            world.clock.later(world.clock.now() + world.timing.resource_us, move || own.written(token));
+        }
+    }
+
+    fn work_interval(&self) -> Duration {
+        Duration::from_millis(self.sim.state.cell.work_interval_ms.max(1))
+    }
+}

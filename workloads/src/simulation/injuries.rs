@@ -1,0 +1,145 @@
+//! Faults on hosts, links and candidates of the simulated world: each is done, proven by what is seen of it there, and healed.
+
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+use hustings_record::Direction;
+
+use super::seat::Seat;
+use super::sim_cell::SimCell;
+use super::world::nanos;
+use crate::driver::{Injury, Outcome, Proof, Remedy};
+use crate::faults::{Fault, Slow};
+use crate::model::Micros;
+use crate::plan::{Hit, PlannedFault};
+
+/// A host's word on what came of an order is waited for this long.
+const ANSWER_MAX_US: Micros = 10_000_000;
+
+impl SimCell {
+    /// Does a fault to what it hits.
+    pub(super) async fn injure(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) -> Injury {
+        let (world, hosts) = (&self.world, &hit.hosts);
+        let of = |count: usize| (count == hosts.len() && count > 0, hosts.len());
+        match &planned.fault {
+            Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
+            Fault::Resign => self.single(hit, "the deletion of its znode was answered", Self::resign).await,
+            Fault::Expire => self.single(hit, "the close of its session was answered", Self::expire).await,
+            Fault::Crash { .. } => {
+                let touches = self.touches(hosts);
+                let dead: Vec<u16> = hosts.iter().copied().filter(|host| self.kill_host(*host)).collect();
+                let (verified, all) = of(dead.len());
+                let evidence = format!("{} of {all} processes killed", dead.len());
+                Injury { proof: self.seen(verified, evidence, touches), remedy: Remedy::Restart(dead) }
+            }
+            Fault::Pause { .. } => {
+                let touches = self.touches(hosts);
+                let stopped = hosts.iter().filter(|host| self.pause_host(**host)).count();
+                let (verified, all) = of(stopped);
+                let evidence = format!("{stopped} of {all} processes stopped");
+                Injury { proof: self.seen(verified, evidence, touches), remedy: Remedy::Continue(hosts.clone()) }
+            }
+            Fault::Disconnect => {
+                let reset: usize = hosts.iter().map(|host| world.reset_host(*host)).sum();
+                let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new());
+                Injury { proof, remedy: Remedy::None }
+            }
+            Fault::Partition { .. } => self.cut(hosts, Direction::Both),
+            Fault::PartitionUp { .. } => self.cut(hosts, Direction::Up),
+            Fault::PartitionDown { .. } => self.cut(hosts, Direction::Down),
+            Fault::Slow { how, .. } => {
+                Injury { proof: self.make_slow(hosts, how), remedy: Remedy::Links(hosts.clone()) }
+            }
+            Fault::ServerKill { .. } => self.kill_servers(hit, None).await,
+            Fault::ServerRestartAll(restart) => self.kill_servers(hit, Some(restart)).await,
+            Fault::ServerPause { .. } => self.pause_servers(hit),
+            Fault::ServerPartition { .. } => self.part_servers(hit),
+        }
+    }
+
+    /// Lets nothing pass, and tells nobody.
+    fn cut(&self, hosts: &[u16], way: Direction) -> Injury {
+        let touches = self.touches(hosts);
+        hosts.iter().for_each(|host| self.world.network.hold(*host, way));
+        let held = self.held(hosts);
+        let evidence = format!("{held} of {} links carry nothing", hosts.len());
+        let proof = self.seen(held == hosts.len() && held > 0, evidence, touches);
+        Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
+    }
+
+    /// Undoes it.
+    pub(super) async fn mend(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+        let (verified, evidence) = match remedy {
+            Remedy::None => return Proof::default(),
+            Remedy::Servers(remedy) => return self.mend_servers(remedy).await,
+            Remedy::Restart(hosts) => {
+                hosts.iter().for_each(|host| self.restart_host(*host));
+                let sides = self.world.network.hosts.borrow();
+                let started = hosts.iter().filter(|host| sides[usize::from(**host)].alive).count();
+                (started == hosts.len(), format!("{started} of {} processes started again", hosts.len()))
+            }
+            Remedy::Continue(hosts) => {
+                let gone_on = hosts.iter().filter(|host| self.continue_host(**host)).count();
+                (gone_on == hosts.len(), format!("{gone_on} of {} processes continued", hosts.len()))
+            }
+            Remedy::Links(hosts) => {
+                self.slow(hosts, &Slow::default());
+                hosts.iter().for_each(|host| self.world.release(*host));
+                let free = hosts.len() - self.held(hosts);
+                (free == hosts.len(), format!("{free} of {} links carry everything, without delay", hosts.len()))
+            }
+        };
+        self.seen(verified, evidence, Vec::new())
+    }
+
+    /// A fault on one candidate, carried out by its host. `done` is its proof in words.
+    async fn single(
+        self: &Rc<Self>,
+        hit: &Hit,
+        done: &str,
+        order: fn(&Rc<Self>, &Rc<Seat>, oneshot::Sender<Outcome>),
+    ) -> Injury {
+        let asked = self.world.clock.nanos();
+        let outcome = match hit.cands.first().and_then(|cand| self.seat(*cand)) {
+            None => Err("there was no leader to hit".to_owned()),
+            Some(seat) => {
+                let (sender, outcome) = oneshot::channel();
+                order(self, &seat, sender);
+                match self.world.clock.in_time(ANSWER_MAX_US, outcome).await {
+                    Some(Ok(outcome)) => outcome,
+                    Some(Err(_)) => Err("the host went away before it answered".to_owned()),
+                    None => Err(format!("no answer within {} s", ANSWER_MAX_US / 1_000_000)),
+                }
+            }
+        };
+        Injury { proof: Proof::of_order(done, asked, self.world.clock.nanos(), outcome), remedy: Remedy::None }
+    }
+
+    fn resign(self: &Rc<Self>, seat: &Rc<Seat>, outcome: oneshot::Sender<Outcome>) {
+        let (world, own) = (&self.world, seat.clone());
+        world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
+            // One resignation at a time: whoever asked first is told.
+            let first = own.resigning.take();
+            if first.is_some() {
+                own.resigning.set(first);
+                let _ = outcome.send(Err("it is resigning already".to_owned()));
+            } else {
+                own.resigning.set(Some(outcome));
+                own.tell_to_resign();
+            }
+        });
+    }
+
+    /// Ends the seat's session by a second connection that takes it over and closes it.
+    fn expire(self: &Rc<Self>, seat: &Rc<Seat>, outcome: oneshot::Sender<Outcome>) {
+        let (world, from) = (self.world.clone(), self.world.clock.now());
+        self.world.end_session(seat.session.get(), seat.client.get(), move |ended| {
+            let came = if ended {
+                Ok((nanos(from), world.clock.nanos()))
+            } else {
+                Err("its session was not closed".to_owned())
+            };
+            let _ = outcome.send(came);
+        });
+    }
+}

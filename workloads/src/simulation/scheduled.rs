@@ -1,0 +1,78 @@
+//! A schedule instead of a plan: what it does at which time, and what it lies in wait for.
+
+use std::rc::Rc;
+
+use super::sim_cell::SimCell;
+use super::world::{AnswerFate, Effect, Fate, Trap};
+use crate::model::Micros;
+use crate::schedule::{Action, Step, When};
+
+/// Begins a schedule. Gives how long its own steps take at most, as far as that is known.
+pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
+    let world = &sim.world;
+    lay_traps(sim, steps, true);
+    let mut last = 0;
+    for step in steps {
+        let lasts_ms = match step.action {
+            Action::Partition { for_ms, .. } | Action::Pause { for_ms, .. } => for_ms,
+            Action::Crash { for_ms, .. } => for_ms.unwrap_or(0),
+            Action::DelayRequest(ms) | Action::DelayReply(ms) => ms,
+            Action::LoseReply
+            | Action::LoseRequest
+            | Action::Disconnect(_)
+            | Action::Expire(_)
+            | Action::Resign(_)
+            | Action::DeleteNode(_)
+            | Action::Lag { .. }
+            | Action::Slow { .. }
+            | Action::Close(_)
+            | Action::CountFrom(_)
+            | Action::SetClockBack { .. } => 0,
+        };
+        let at_ms = match step.when {
+            When::At(ms) => {
+                let action = step.action;
+                let own = sim.clone();
+                world.clock.later(world.clock.now() + ms * 1_000, move || own.act(action));
+                ms
+            }
+            When::Sent { after_ms, .. } => after_ms.unwrap_or(0),
+            When::Leads { .. } => 0,
+        };
+        last = last.max((at_ms + lasts_ms) * 1_000);
+    }
+    last
+}
+
+/// Lays what waits for requests or terms: those from the start on, or those that count from now on.
+pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
+    let now = sim.world.clock.now();
+    for step in steps {
+        match step.when {
+            When::Sent { cand, kind, part, nth, after_ms } if after_ms.is_some() == measuring => {
+                let from = now + after_ms.unwrap_or(0) * 1_000;
+                let trap =
+                    Trap { cand, kind, part: part.to_owned(), left: nth, from, effect: effect(sim, step.action) };
+                sim.world.traps.borrow_mut().lay(trap);
+            }
+            When::Leads { cand, nth } if !measuring => {
+                sim.on_leading.borrow_mut().entry((cand, nth)).or_default().push(step.action);
+            }
+            // At its time, or laid already, or yet to be.
+            When::At(_) | When::Sent { .. } | When::Leads { .. } => {}
+        }
+    }
+}
+
+fn effect(sim: &Rc<SimCell>, action: Action) -> Effect {
+    match action {
+        Action::LoseRequest => Effect::Request(Fate::Lost),
+        Action::DelayRequest(ms) => Effect::Request(Fate::Late(ms * 1_000)),
+        Action::LoseReply => Effect::Answer(AnswerFate::Lost),
+        Action::DelayReply(ms) => Effect::Answer(AnswerFate::Late(ms * 1_000)),
+        other => {
+            let own = sim.clone();
+            Effect::Call(Box::new(move || own.act(other)))
+        }
+    }
+}

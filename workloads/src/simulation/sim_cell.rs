@@ -1,0 +1,84 @@
+//! A simulated cell under way: its world, and its hosts and candidates as they stand there.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use hustings_record::Nanos;
+
+use super::process::SimProcess;
+use super::seat::Seat;
+use super::session::SimSession;
+use super::world::World;
+use crate::driver::{Sessions, State};
+use crate::recipes::Election;
+use crate::schedule::{Action, Step};
+
+pub(super) struct SimCell {
+    pub(super) world: Rc<World>,
+    pub(super) state: State,
+    /// What strikes instead of what the cell plans, if anything does.
+    pub(super) schedule: Option<Vec<Step>>,
+    pub(super) elections: Vec<Election>,
+    /// By candidate; those of a dead host are its last ones.
+    pub(super) seats: RefCell<Vec<Rc<Seat>>>,
+    pub(super) hosts: Vec<SimHost>,
+    /// Candidates that stand.
+    pub(super) standing: Cell<u64>,
+    /// Candidates whose process is there.
+    pub(super) living: Cell<u64>,
+    /// Those of the numbers above, and of who leads.
+    pub(super) changes: Rc<Changes>,
+    /// When the coordinator wants to be woken at the latest.
+    pub(super) alarm: Cell<Nanos>,
+    /// What a schedule does when a candidate begins its n-th term.
+    pub(super) on_leading: RefCell<BTreeMap<(u32, u32), Vec<Action>>>,
+    /// The coordinator's own, which no fault hits.
+    pub(super) admin: RefCell<Option<SimSession>>,
+}
+
+/// A host as far as its processes go.
+pub(super) struct SimHost {
+    pub(super) generation: Cell<u32>,
+    /// Those of its process.
+    pub(super) sessions: RefCell<Rc<Sessions<SimProcess>>>,
+}
+
+impl SimCell {
+    pub(super) fn seat(&self, cand: u32) -> Option<Rc<Seat>> {
+        self.seats.borrow().get(cand as usize).cloned()
+    }
+
+    /// A candidate stands, or stands no more.
+    pub(super) fn stands(&self, seat: &Seat, stands: bool) {
+        if seat.stands.replace(stands) != stands {
+            self.standing.set(if stands { self.standing.get() + 1 } else { self.standing.get() - 1 });
+            self.changes.tell();
+        }
+    }
+}
+
+/// Tells the coordinator that a number that it may wait for has changed.
+#[derive(Default)]
+pub(super) struct Changes(RefCell<Option<Waker>>);
+
+impl Changes {
+    pub(super) fn tell(&self) {
+        if let Some(waker) = self.0.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    pub(super) async fn told(&self) {
+        let mut waits = false;
+        std::future::poll_fn(|cx| {
+            if std::mem::replace(&mut waits, true) {
+                return Poll::Ready(());
+            }
+            self.0.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+}

@@ -1,0 +1,46 @@
+//! `slow` in a simulated cell: proven by probes over the links, each way by itself.
+
+use hustings_record::Direction;
+
+use super::sim_cell::SimCell;
+use super::world::World;
+use crate::driver::Proof;
+use crate::faults::Slow;
+use crate::model::Micros;
+
+/// Probes of each link and way.
+const PROBES: usize = 8;
+/// Of a probe of the rate.
+const PROBE_BYTES: u64 = 65_536;
+
+impl SimCell {
+    pub(super) fn make_slow(&self, hosts: &[u16], how: &Slow) -> Proof {
+        self.slow(hosts, how);
+        let seen: Result<Vec<String>, String> =
+            [Direction::Up, Direction::Down].into_iter().map(|way| prove(&self.world, hosts, how, way)).collect();
+        let verified = seen.is_ok() && !hosts.is_empty();
+        let seen = seen.map_or_else(|wrong| format!("NOT as it should be: {wrong}"), |seen| seen.join(", "));
+        self.seen(verified, format!("{how} on {} links: {seen}", hosts.len()), Vec::new())
+    }
+}
+
+/// Sends probes over the links one way: the words for what they took, or for what is wrong with it.
+fn prove(world: &World, hosts: &[u16], how: &Slow, way: Direction) -> Result<String, String> {
+    let acts = if way.is_up() { how.direction.is_up() } else { how.direction.is_down() };
+    let (least_us, most_us) = match acts {
+        true => (how.latency_ms.saturating_sub(how.jitter_ms) * 1_000, (how.latency_ms + how.jitter_ms) * 1_000),
+        false => (0, 0),
+    };
+    let line_due_us = how.bytes_a_second().filter(|_| acts).map_or(0, |rate| (PROBE_BYTES * 1_000_000).div_ceil(rate));
+    let added: Vec<Micros> = hosts.iter().flat_map(|host| (0..PROBES).map(|_| world.added_us(*host, way))).collect();
+    let (quickest, slowest) = (added.iter().min().copied().unwrap_or(0), added.iter().max().copied().unwrap_or(0));
+    let line_us = hosts.iter().map(|host| world.network.line_us(*host, way, || PROBE_BYTES)).min().unwrap_or(0);
+    let words = format!("{way} {} to {} ms later, {PROBE_BYTES} B take {} ms", ms(quickest), ms(slowest), ms(line_us));
+    let right = least_us <= quickest && slowest <= most_us && line_us == line_due_us;
+    let varies = !acts || how.jitter_ms == 0 || hosts.is_empty() || quickest < slowest;
+    if right && varies { Ok(words) } else { Err(words) }
+}
+
+fn ms(us: Micros) -> f64 {
+    us as f64 / 1e3
+}

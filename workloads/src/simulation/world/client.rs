@@ -1,0 +1,138 @@
+//! A client of ZooKeeper as it stands: its session, its connection, and who waits for what.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::Waker;
+
+use super::due::COORDINATOR;
+use super::watches::Watches;
+use crate::coordination::{OpError, SessionState};
+use crate::model::{Conn, Micros, Request, Response, Zxid};
+
+/// Where the answer to one request is put.
+#[derive(Default)]
+pub(crate) struct Answer {
+    pub(crate) result: Option<Result<Response, OpError>>,
+    pub(crate) waker: Option<Waker>,
+}
+
+/// Whose client it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    pub(crate) host: u16,
+    pub(crate) cand: Option<u32>,
+    /// What becomes of its session is told.
+    pub(crate) told: bool,
+}
+
+impl Owner {
+    /// The coordinator.
+    pub(crate) const NOBODY: Self = Self { host: COORDINATOR, cand: None, told: false };
+}
+
+pub(crate) type AnswerSlot = Rc<RefCell<Answer>>;
+
+pub(crate) struct Client {
+    pub(crate) host: u16,
+    /// The candidate that it belongs to, if it is one's alone.
+    pub(crate) cand: Option<u32>,
+    pub(crate) asked_ms: u32,
+    pub(crate) timeout_ms: u32,
+    pub(crate) session: i64,
+    pub(crate) password: [u8; 16],
+    pub(crate) state: SessionState,
+    /// Counts the changes of state.
+    pub(crate) changes: u32,
+    /// Changes with every connection: what was planned for another one is void.
+    pub(crate) era: u32,
+    pub(crate) conn: Option<Conn>,
+    /// Requests may be sent: the session stands on this connection and its first ping was answered.
+    pub(crate) ready: bool,
+    pub(crate) let_go: bool,
+    /// It takes a session over only to close it, in one go.
+    pub(crate) closes_at_once: bool,
+    /// What becomes of its session is told.
+    pub(crate) told: bool,
+    pub(crate) ping_out: bool,
+    /// When it looks at its clocks next.
+    pub(crate) alarm: Option<Micros>,
+    pub(crate) begun: Micros,
+    pub(crate) last_send: Micros,
+    pub(crate) last_recv: Micros,
+    /// When bytes last went up the link.
+    pub(crate) last_up: Micros,
+    pub(crate) give_up_at: Micros,
+    pub(crate) attempt: u32,
+    pub(crate) first: u32,
+    /// The servers that it knows; None: all of them.
+    pub(crate) knows: Option<Rc<[u8]>>,
+    /// Those that it knows, in the order in which it tries them.
+    pub(crate) route: Vec<u8>,
+    pub(crate) last_zxid: Zxid,
+    pub(crate) xid: i32,
+    pub(crate) pending: VecDeque<(i32, AnswerSlot)>,
+    pub(crate) waiting: Vec<(Request, AnswerSlot)>,
+    pub(crate) watches: Watches,
+    pub(crate) wakers: Vec<Waker>,
+}
+
+impl Client {
+    /// One that begins now, to try the servers in the order of its route.
+    pub(crate) fn new(owner: Owner, timeout_ms: u64, knows: Option<Rc<[u8]>>, route: Vec<u8>, now: Micros) -> Self {
+        let Owner { host, cand, told } = owner;
+        Self {
+            host,
+            cand,
+            asked_ms: timeout_ms as u32,
+            timeout_ms: 0,
+            session: 0,
+            password: [0; 16],
+            state: SessionState::Disconnected,
+            changes: 0,
+            era: 0,
+            conn: None,
+            ready: false,
+            let_go: false,
+            closes_at_once: false,
+            told,
+            ping_out: false,
+            alarm: None,
+            begun: now,
+            last_send: now,
+            last_recv: now,
+            last_up: now,
+            give_up_at: now,
+            attempt: 0,
+            first: 0,
+            knows,
+            route,
+            last_zxid: 0,
+            xid: 0,
+            pending: VecDeque::new(),
+            waiting: Vec::new(),
+            watches: Watches::default(),
+            wakers: Vec::new(),
+        }
+    }
+
+    /// What was planned for this connection is void.
+    pub(crate) fn next_era(&mut self) {
+        self.era += 1;
+        self.alarm = None;
+    }
+
+    pub(crate) fn timeout_us(&self) -> Micros {
+        Micros::from(if self.timeout_ms > 0 { self.timeout_ms } else { self.asked_ms }) * 1_000
+    }
+
+    /// A twentieth of T, in which it thinks.
+    pub(crate) fn tick_us(&self) -> Micros {
+        (self.timeout_us() / 20).max(1_000)
+    }
+
+    /// The time after which a silent connection is given up.
+    pub(crate) fn patience_us(&self) -> Micros {
+        8 * self.tick_us()
+    }
+}

@@ -1,0 +1,100 @@
+//! The clock of a simulated world, with what is due at which time of it.
+
+use std::cell::{Cell, RefCell};
+use std::task::{Poll, Waker};
+
+use hustings_record::Nanos;
+
+use super::agenda::Agenda;
+use super::due::{COORDINATOR, Due};
+use crate::driver::unless;
+use crate::model::Micros;
+
+/// The clock of a simulated world begins this long after its zero, as no real clock shows zero either.
+pub const BEGIN_NS: Nanos = 1_000_000_000;
+
+/// A time of the agenda, as clocks in its world show it.
+pub(crate) fn nanos(at: Micros) -> Nanos {
+    BEGIN_NS + at * 1_000
+}
+
+/// The first time of the agenda at which clocks show `at` or more.
+pub(crate) fn micros(at: Nanos) -> Micros {
+    at.saturating_sub(BEGIN_NS).div_ceil(1_000)
+}
+
+pub(crate) struct Clock {
+    now: Cell<Micros>,
+    agenda: RefCell<Agenda<Due>>,
+    happened: Cell<u64>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self { now: Cell::new(0), agenda: RefCell::new(Agenda::new()), happened: Cell::new(0) }
+    }
+
+    pub(crate) fn now(&self) -> Micros {
+        self.now.get()
+    }
+
+    /// The time as clocks in this world show it.
+    pub(crate) fn nanos(&self) -> Nanos {
+        nanos(self.now())
+    }
+
+    /// How many things have happened.
+    pub(crate) fn happened(&self) -> u64 {
+        self.happened.get()
+    }
+
+    pub(crate) fn plan(&self, at: Micros, due: Due) {
+        self.agenda.borrow_mut().plan(at.max(self.now()), due);
+    }
+
+    /// Does something later.
+    pub(crate) fn later(&self, at: Micros, call: impl FnOnce() + 'static) {
+        self.plan(at, Due::Call(Box::new(call)));
+    }
+
+    /// A process of a host does something later: not while it is stopped, and never once it is dead.
+    pub(crate) fn host_later(&self, host: u16, at: Micros, call: impl FnOnce() + 'static) {
+        self.plan(at, Due::Host(host, Box::new(call)));
+    }
+
+    /// Goes on to the next thing that is due, which happens now. None: nothing is planned.
+    pub(crate) fn next(&self) -> Option<Due> {
+        let (at, due) = self.agenda.borrow_mut().pop()?;
+        self.now.set(at);
+        self.happened.set(self.happened() + 1);
+        Some(due)
+    }
+
+    /// Forgets everything that was planned.
+    pub(super) fn forget(&self) {
+        // Not dropped under the borrow: what is forgotten may plan something as it goes.
+        drop(self.agenda.replace(Agenda::new()));
+    }
+
+    /// Waits, on a host, until the clock shows `at`.
+    pub(crate) async fn sleep_until(&self, host: u16, at: Micros) {
+        let mut called: Option<Waker> = None;
+        std::future::poll_fn(|cx| {
+            if self.now() >= at {
+                return Poll::Ready(());
+            }
+            // Once is enough, however often whoever waits for other things as well looks at it.
+            if !called.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                self.plan(at, Due::Wake(host, cx.waker().clone()));
+                called = Some(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// What comes of it, or None if it takes the coordinator longer.
+    pub(crate) async fn in_time<T>(&self, at_most: Micros, awaited: impl Future<Output = T>) -> Option<T> {
+        unless(self.sleep_until(COORDINATOR, self.now() + at_most), awaited).await
+    }
+}

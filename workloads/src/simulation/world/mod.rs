@@ -1,0 +1,117 @@
+//! The world of one simulated cell: its clock, its servers, its network, its clients, and what is due when. Here is what stands
+//! in it; what happens to it is in the files that use this one, and none of these is known here.
+
+mod agenda;
+mod client;
+mod clock;
+mod cores;
+mod due;
+mod link;
+mod message;
+mod network;
+mod owners;
+mod server_watch;
+mod servers;
+mod size;
+mod traps;
+mod watches;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures::executor::LocalSpawner;
+use futures::task::LocalSpawnExt as _;
+use hustings_record::Event;
+use rand::RngExt as _;
+use rand_chacha::ChaCha8Rng;
+
+pub(crate) use self::client::{Answer, AnswerSlot, Client, Owner};
+pub use self::clock::BEGIN_NS;
+pub(crate) use self::clock::{Clock, micros, nanos};
+use self::cores::Cores;
+pub(crate) use self::due::{COORDINATOR, ClientId, ClientTimer, Due, Job};
+pub(crate) use self::link::Link;
+pub(crate) use self::message::{Down, Up};
+pub(crate) use self::network::{Connection, Network};
+pub(crate) use self::owners::Owners;
+pub(crate) use self::servers::{ServerSide, Servers};
+pub(crate) use self::traps::{AnswerFate, Effect, Fate, Trap, Traps};
+pub(crate) use self::watches::{On, Told, WatchSlot, Watches};
+use super::event_sink::{EventSink, Writer};
+use super::timing::Timing;
+use crate::model::{Micros, Options};
+
+pub(crate) struct World {
+    pub(crate) clock: Clock,
+    pub(crate) rng: RefCell<ChaCha8Rng>,
+    pub(crate) timing: Timing,
+    pub(crate) tick_us: Micros,
+    pub(crate) cores: Cores,
+    pub(crate) network: Network,
+    pub(crate) servers: Servers,
+    pub(crate) clients: RefCell<Vec<Client>>,
+    pub(crate) traps: RefCell<Traps>,
+    pub(crate) owners: RefCell<Owners>,
+    sink: Rc<dyn EventSink>,
+    spawner: LocalSpawner,
+}
+
+impl World {
+    pub(crate) fn new(
+        options: Options,
+        timing: Timing,
+        hosts: u16,
+        owners: Owners,
+        rng: ChaCha8Rng,
+        sink: Rc<dyn EventSink>,
+        spawner: LocalSpawner,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            clock: Clock::new(),
+            rng: RefCell::new(rng),
+            tick_us: options.tick_ms * 1_000,
+            cores: Cores::new(timing.cores),
+            timing,
+            network: Network::new(hosts),
+            servers: Servers::new(options),
+            clients: RefCell::default(),
+            traps: RefCell::default(),
+            owners: RefCell::new(owners),
+            sink,
+            spawner,
+        })
+    }
+
+    /// Forgets everything that was planned: the world ends, and nothing in it keeps it alive.
+    pub(crate) fn end(&self) {
+        drop(self.traps.take());
+        self.clock.forget();
+        self.network.hosts.borrow_mut().clear();
+        self.servers.between.borrow_mut().clear();
+        drop(self.clients.take());
+    }
+
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        // The pool outlives the world: it fails only once that is shut down.
+        let _ = self.spawner.spawn_local(task);
+    }
+
+    pub(crate) fn record(&self, writer: Writer, event: Event) {
+        self.sink.record(writer, event);
+    }
+
+    /// Something worth knowing that is not an event of its own.
+    pub(crate) fn note(&self, writer: Writer, cand: Option<u32>, text: impl Into<String>) {
+        self.record(writer, Event::Note { t: self.clock.nanos(), cand, text: text.into() });
+    }
+
+    /// A number below `below` (0 for 0).
+    pub(crate) fn draw(&self, below: u64) -> u64 {
+        if below == 0 { 0 } else { self.rng.borrow_mut().random_range(0..below) }
+    }
+
+    /// When a server or a host that is free at `free_at` has done so much work.
+    pub(crate) fn worked(&self, free_at: Micros, cost: Micros) -> Micros {
+        self.cores.worked(self.clock.now(), free_at, cost)
+    }
+}

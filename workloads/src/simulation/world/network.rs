@@ -1,0 +1,90 @@
+//! The hosts of a world as far as the machine goes, with their links and connections.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use hustings_record::Direction;
+
+use super::due::{COORDINATOR, ClientId, Due};
+use super::link::Link;
+use crate::faults::Slow;
+use crate::model::{Conn, Micros, Server};
+
+pub(crate) struct Connection {
+    pub(crate) client: ClientId,
+    pub(crate) host: u16,
+    pub(crate) server: Server,
+    pub(crate) client_open: bool,
+    pub(crate) server_open: bool,
+    /// Nothing arrives before these: messages stay in order.
+    pub(crate) up_at: Micros,
+    pub(crate) down_at: Micros,
+}
+
+/// A host as far as the machine goes.
+#[derive(Default)]
+pub(crate) struct HostSide {
+    pub(crate) link: Link,
+    pub(crate) alive: bool,
+    pub(crate) paused: bool,
+    /// What came while it was paused.
+    pub(crate) inbox: VecDeque<Due>,
+    pub(crate) free_at: Micros,
+    pub(crate) clients: Vec<ClientId>,
+}
+
+pub(crate) struct Network {
+    pub(crate) hosts: RefCell<Vec<HostSide>>,
+    pub(crate) connections: RefCell<Vec<Connection>>,
+}
+
+impl Network {
+    pub(super) fn new(hosts: u16) -> Self {
+        let hosts = (0..hosts).map(|_| HostSide::default()).collect();
+        Self { hosts: RefCell::new(hosts), connections: RefCell::default() }
+    }
+
+    pub(crate) fn is_alive(&self, host: u16) -> bool {
+        self.hosts.borrow()[usize::from(host)].alive
+    }
+
+    pub(crate) fn host_of(&self, conn: Conn) -> u16 {
+        self.connections.borrow()[conn as usize].host
+    }
+
+    /// What is asked of a host's link; of the coordinator, who has none, nothing.
+    pub(crate) fn of_link<T: Default>(&self, host: u16, of: impl FnOnce(&mut Link) -> T) -> T {
+        if host == COORDINATOR {
+            return T::default();
+        }
+        of(&mut self.hosts.borrow_mut()[usize::from(host)].link)
+    }
+
+    /// What is asked of the slowness of a host's link, one way; of a link that is not slow that way, nothing.
+    pub(crate) fn if_slow<T: Default>(&self, host: u16, way: Direction, of: impl Fn(&Slow) -> T) -> T {
+        self.of_link(host, |link| {
+            let slow = &link.slow;
+            let acts = if way.is_up() { slow.direction.is_up() } else { slow.direction.is_down() };
+            if acts { of(slow) } else { T::default() }
+        })
+    }
+
+    /// How long so many bytes keep a connection busy over this link; at once without a rate.
+    pub(crate) fn line_us(&self, host: u16, way: Direction, bytes: impl FnOnce() -> u64) -> Micros {
+        let rate = self.if_slow(host, way, Slow::bytes_a_second);
+        rate.map_or(0, |rate| (bytes() * 1_000_000).div_ceil(rate))
+    }
+
+    /// When what would arrive `at` by itself does so behind all that was sent before it over the connection, this way.
+    pub(crate) fn in_turn(&self, conn: Conn, way: Direction, at: Micros, line_us: Micros) -> Micros {
+        let connection = &mut self.connections.borrow_mut()[conn as usize];
+        let last = if way.is_up() { &mut connection.up_at } else { &mut connection.down_at };
+        *last = (*last).max(at) + line_us;
+        *last
+    }
+
+    /// Nothing passes from now on; what is sent waits.
+    pub(crate) fn hold(&self, host: u16, way: Direction) {
+        self.of_link(host, |link| link.hold(way));
+    }
+}

@@ -1,0 +1,50 @@
+//! What is remembered of the servers of a simulated world: what they count of their absences, and what they log of elections.
+
+use hustings_record::{Nanos, ServerLine, ServerState};
+
+use super::clock::nanos;
+use crate::model::{Absences, Ballots, Metrics, Micros, Server, Zxid};
+
+/// What is remembered of the servers, whether anybody watches or not.
+pub(crate) struct ServerWatch {
+    ballots: Ballots,
+    absences: Vec<Absences>,
+    /// What each server has logged of elections.
+    logs: Vec<Vec<(Nanos, ServerLine)>>,
+}
+
+impl ServerWatch {
+    pub(super) fn new(servers: usize) -> Self {
+        Self {
+            ballots: Ballots::default(),
+            absences: vec![Absences::default(); servers],
+            logs: vec![Vec::new(); servers],
+        }
+    }
+
+    /// What a server has logged so far: a log outlives its server's deaths.
+    pub(crate) fn log(&self, server: Server) -> Vec<(Nanos, ServerLine)> {
+        self.logs[server].clone()
+    }
+
+    /// Adds what the server counts of its absences.
+    pub(super) fn count(&self, server: Server, metrics: &mut Metrics) {
+        self.absences[server].count(metrics);
+    }
+
+    pub(crate) fn has_become(&mut self, now: Micros, server: Server, state: ServerState, zxid: Zxid) {
+        let took_ms = self.absences[server].has_become(now, state);
+        let said = self.ballots.has_become(server, state, zxid, took_ms);
+        self.write_down(now, said);
+    }
+
+    /// Two servers hear each other from now on, or do not.
+    pub(crate) fn part(&mut self, now: Micros, a: Server, b: Server, parted: bool) {
+        let said = self.ballots.part(a, b, parted);
+        self.write_down(now, said);
+    }
+
+    fn write_down(&mut self, now: Micros, said: Vec<(Server, ServerLine)>) {
+        said.into_iter().for_each(|(server, line)| self.logs[server].push((nanos(now), line)));
+    }
+}

@@ -1,0 +1,132 @@
+//! The one-shot watches of a client, by path, as its process knows them.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+use std::task::Waker;
+
+use crate::coordination::{SessionEnd, WatchEvent};
+use crate::model::{Event, EventKind, Watches as Set, Zxid};
+
+/// Where one watch is told.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) event: Option<WatchEvent>,
+    pub(crate) waker: Option<Waker>,
+}
+
+#[derive(Clone)]
+pub(crate) struct WatchSlot(pub(crate) Rc<RefCell<Told>>);
+
+impl WatchSlot {
+    pub(crate) fn tell(&self, kind: EventKind) {
+        self.put(match kind {
+            EventKind::Created => WatchEvent::Created,
+            EventKind::Deleted => WatchEvent::Deleted,
+            EventKind::DataChanged => WatchEvent::DataChanged,
+            EventKind::ChildrenChanged => WatchEvent::ChildrenChanged,
+        });
+    }
+
+    fn put(&self, event: WatchEvent) {
+        let mut told = self.0.borrow_mut();
+        told.event = Some(event);
+        if let Some(waker) = told.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// What a watch was set on: a znode that was there, or that there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    Znode,
+    Nothing,
+}
+
+/// One watch.
+struct Armed {
+    path: Rc<str>,
+    number: u64,
+    on: On,
+    slot: WatchSlot,
+}
+
+/// All watches of one client, by path and then in the order in which they were armed. Mostly one; a session that many
+/// candidates share has many.
+#[derive(Default)]
+pub(crate) struct Watches {
+    armed: Vec<Armed>,
+    given: u64,
+}
+
+impl Watches {
+    /// Arms a watch; its number takes it away again.
+    pub(crate) fn arm(&mut self, path: Rc<str>, on: On, slot: WatchSlot) -> u64 {
+        self.given += 1;
+        let place = self.of(&path).end;
+        // Most clients never have a second one.
+        if self.armed.is_empty() {
+            self.armed.reserve_exact(1);
+        }
+        self.armed.insert(place, Armed { path, number: self.given, on, slot });
+        self.given
+    }
+
+    /// Takes a watch away. True: it was the last one on its path, so that the server may forget it.
+    pub(crate) fn disarm(&mut self, path: &str, number: u64) -> bool {
+        let same = self.of(path);
+        let Some(place) = same.clone().find(|&place| self.armed[place].number == number) else { return false };
+        self.armed.remove(place);
+        self.spare();
+        same.len() == 1
+    }
+
+    /// Those that an event fires; they are armed no more.
+    pub(crate) fn fire(&mut self, event: &Event) -> Vec<WatchSlot> {
+        if event.kind == EventKind::ChildrenChanged {
+            return Vec::new();
+        }
+        let same = self.of(&event.path);
+        let fired = self.armed.drain(same).map(|armed| armed.slot).collect();
+        self.spare();
+        fired
+    }
+
+    /// What a new connection has to ask for; None without a watch.
+    pub(crate) fn to_set(&self, since: Zxid) -> Option<Set> {
+        if self.armed.is_empty() {
+            return None;
+        }
+        let mut set = Set { since, ..Set::default() };
+        for same in self.armed.chunk_by(|a, b| a.path == b.path) {
+            let path = &same[0].path;
+            if same.iter().any(|armed| armed.on == On::Znode) {
+                set.data.push(path.to_string());
+            }
+            if same.iter().any(|armed| armed.on == On::Nothing) {
+                set.exist.push(path.to_string());
+            }
+        }
+        Some(set)
+    }
+
+    /// The session is over: all are told.
+    pub(crate) fn end(self, end: SessionEnd) {
+        self.armed.into_iter().for_each(|armed| armed.slot.put(WatchEvent::Ended(end)));
+    }
+
+    /// The places of the watches on a path.
+    fn of(&self, path: &str) -> Range<usize> {
+        let from = self.armed.partition_point(|armed| *armed.path < *path);
+        let count = self.armed[from..].iter().take_while(|armed| *armed.path == *path).count();
+        from..from + count
+    }
+
+    /// Gives the room back that nothing is in.
+    fn spare(&mut self) {
+        if self.armed.is_empty() {
+            self.armed = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A backend whose clock jumps from one sleeper to the next, and to which everything is done without fail.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use futures::executor::{LocalPool, LocalSpawner};
+use futures::task::LocalSpawnExt as _;
+use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState, Token};
+use hustings_workloads::coordination::{
+    CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
+};
+use hustings_workloads::driver::{self, Backend, Injury, Proof, Remedy, ServerRemedy, Standing, State, as_planned};
+use hustings_workloads::faults::Fault;
+use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::scenario::{Cell as Parameters, placement};
+
+pub(crate) struct Fake {
+    state: State,
+    now: Cell<Nanos>,
+    sleepers: RefCell<Vec<(Nanos, Waker)>>,
+    events: RefCell<Vec<Event>>,
+    spawner: LocalSpawner,
+    /// Candidates stand, and every group is led by its first one.
+    they_stand: bool,
+    /// The cell is cut short at this time.
+    cut_at: Nanos,
+}
+
+/// Drives a cell from its set-up to its tear-down, and gives what was written down.
+pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
+    let mut pool = LocalPool::new();
+    let fake = Rc::new(Fake {
+        state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
+        now: Cell::new(1_000_000_000),
+        sleepers: RefCell::default(),
+        events: RefCell::default(),
+        spawner: pool.spawner(),
+        they_stand,
+        cut_at,
+    });
+    let (own, done) = (fake.clone(), Rc::new(Cell::new(false)));
+    let over = done.clone();
+    let driven = async move {
+        let cut_short = driver::run(&own).await.is_err();
+        assert_eq!(cut_short, own.now.get() >= cut_at);
+        over.set(true);
+    };
+    pool.spawner().spawn_local(driven).expect("the pool is there");
+    loop {
+        pool.run_until_stalled();
+        if done.get() {
+            break;
+        }
+        let next = fake.sleepers.borrow().iter().map(|(at, _)| *at).min().expect("somebody sleeps");
+        fake.now.set(next);
+        let sleepers = fake.sleepers.take();
+        let (due, later): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|(at, _)| *at <= next);
+        fake.sleepers.borrow_mut().extend(later);
+        due.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+    // What an errand of a cell that was cut short has yet to heal.
+    pool.run_until_stalled();
+    fake.events.take()
+}
+
+impl Fake {
+    fn proof(&self) -> Proof {
+        let now = self.now.get();
+        Proof { from: now, to: now, verified: true, ..Proof::default() }
+    }
+}
+
+impl Backend for Fake {
+    type Error = &'static str;
+    type Session = Nobody;
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        std::future::poll_fn(|cx| {
+            if self.now.get() >= at {
+                return Poll::Ready(());
+            }
+            self.sleepers.borrow_mut().push((at, cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn record(&self, event: Event) {
+        self.events.borrow_mut().push(event);
+    }
+
+    async fn set_up(self: &Rc<Self>) -> Result<(), &'static str> {
+        if self.now.get() < self.cut_at { Ok(()) } else { Err("cut short") }
+    }
+
+    async fn cut_short(&self) -> &'static str {
+        self.sleep_until(self.cut_at).await;
+        "cut short"
+    }
+
+    async fn tear_down(self: &Rc<Self>) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    async fn start_hosts(self: &Rc<Self>) -> Result<(), &'static str> {
+        if self.they_stand {
+            let mut leaders = self.state.leaders.borrow_mut();
+            for group in 0..self.state.cell.groups {
+                let token = Token { czxid: i64::from(group), session: 1 };
+                leaders.believe(group * self.state.cell.candidates_per_group, Some(token));
+            }
+        }
+        Ok(())
+    }
+
+    fn standing(&self) -> Standing {
+        let candidates = self.state.cell.candidates();
+        let standing = if self.they_stand { candidates } else { 0 };
+        Standing { candidates, connected: standing, standing }
+    }
+
+    async fn changed(&self, until: Nanos) {
+        self.sleep_until(until).await;
+    }
+
+    fn servers(&self) -> u32 {
+        self.state.cell.servers
+    }
+
+    async fn connect_to(&self, _: u32) -> Option<Nobody> {
+        None
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.spawner.spawn_local(task).expect("the pool is there");
+    }
+
+    fn running(&self) -> Vec<u16> {
+        (0..self.state.cell.hosts).collect()
+    }
+
+    async fn look(&self, server: u32) -> (ServerState, Option<i64>) {
+        (if server == 1 { ServerState::Leading } else { ServerState::Following }, None)
+    }
+
+    async fn server_log(&self, _: u32) -> Result<Vec<(Nanos, ServerLine)>, String> {
+        Ok(Vec::new())
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {
+        Err("there are none".to_owned())
+    }
+
+    async fn measure_floor(&self, _: u32) {}
+
+    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        self.spawn(task);
+    }
+
+    async fn goes_on_until(&self, at: Nanos) -> bool {
+        self.sleep_until(at.min(self.cut_at)).await;
+        at < self.cut_at
+    }
+
+    async fn strike(self: &Rc<Self>) -> Nanos {
+        as_planned(self).await
+    }
+
+    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+        let servers = hit.servers.clone();
+        let remedy = match &planned.fault {
+            Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::Disconnect => Remedy::None,
+            Fault::Crash { .. } => Remedy::Restart(hit.hosts.clone()),
+            Fault::Pause { .. } => Remedy::Continue(hit.hosts.clone()),
+            Fault::Partition { .. } | Fault::PartitionUp { .. } | Fault::PartitionDown { .. } | Fault::Slow { .. } => {
+                Remedy::Links(hit.hosts.clone())
+            }
+            Fault::ServerPause { .. } => Remedy::Servers(ServerRemedy::Resume(servers)),
+            Fault::ServerPartition { .. } => Remedy::Servers(ServerRemedy::Rejoin(servers)),
+            Fault::ServerKill { .. } | Fault::ServerRestartAll(_) => {
+                Remedy::Servers(ServerRemedy::Start { servers, gap: std::time::Duration::ZERO, empty: false })
+            }
+        };
+        Injury { proof: self.proof(), remedy }
+    }
+
+    async fn heal(self: &Rc<Self>, _: &Remedy) -> Proof {
+        self.proof()
+    }
+}
+
+/// The session that this backend never gives.
+pub(crate) enum Nobody {}
+
+impl Watch for Nobody {
+    async fn fired(&mut self) -> WatchEvent {
+        match *self {}
+    }
+}
+
+impl States for Nobody {
+    fn now(&mut self) -> SessionState {
+        match *self {}
+    }
+
+    async fn changed(&mut self) -> SessionState {
+        match *self {}
+    }
+}
+
+impl Session for Nobody {
+    type Watch = Self;
+    type States = Self;
+
+    fn id(&self) -> i64 {
+        match *self {}
+    }
+
+    fn timeout_ms(&self) -> u64 {
+        match *self {}
+    }
+
+    fn states(&self) -> Self {
+        match *self {}
+    }
+
+    fn requests(&self) -> u64 {
+        match *self {}
+    }
+
+    async fn create(&self, _: &str, _: &[u8], _: CreateMode) -> Result<Created, OpError> {
+        match *self {}
+    }
+
+    async fn delete(&self, _: &str, _: Option<i32>) -> Result<(), OpError> {
+        match *self {}
+    }
+
+    async fn children(&self, _: &str) -> Result<Vec<String>, OpError> {
+        match *self {}
+    }
+
+    async fn exists(&self, _: &str) -> Result<Option<Stat>, OpError> {
+        match *self {}
+    }
+
+    async fn exists_and_watch(&self, _: &str) -> Result<(Option<Stat>, Self), OpError> {
+        match *self {}
+    }
+
+    async fn get(&self, _: &str) -> Result<(Vec<u8>, Stat), OpError> {
+        match *self {}
+    }
+
+    async fn get_and_watch(&self, _: &str) -> Result<(Vec<u8>, Stat, Self), OpError> {
+        match *self {}
+    }
+
+    async fn set(&self, _: &str, _: &[u8], _: Option<i32>) -> Result<Stat, OpError> {
+        match *self {}
+    }
+
+    async fn multi(&self, _: Vec<Op>) -> Result<(), OpError> {
+        match *self {}
+    }
+
+    async fn sync(&self, _: &str) -> Result<(), OpError> {
+        match *self {}
+    }
+}

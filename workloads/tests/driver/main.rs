@@ -1,0 +1,182 @@
+//! What the driver does with a cell, whoever makes it happen: whoever is hit follows from the seed and from who leads, and
+//! every fault strikes and is healed when the plan says so.
+
+mod fake;
+
+use std::collections::BTreeSet;
+
+use hustings_record::{Event, FaultKind, Nanos, Phase, ReceiptStage, Token};
+use hustings_workloads::leaders::Leaders;
+use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
+
+use fake::drive;
+
+const MS: Nanos = 1_000_000;
+const NEVER: Nanos = Nanos::MAX;
+
+/// The cells of a scenario that ships, few enough candidates in each for a debug build.
+fn cells(shipped: Shipped) -> Vec<Cell> {
+    let small = ["election.groups=20".to_owned()];
+    let sets = if shipped.name == "million" { &small[..] } else { &[] };
+    shipped.parse(sets).expect("it ships").cells()
+}
+
+fn one_cell(fault: &str) -> Cell {
+    let text = format!(
+        "name = \"driven\"\n[election]\ngroups = 3\nhosts = 5\nsession_timeout_ms = 1000\n[ensemble]\ntick_ms = 100\n[faults.it]\n{fault}\n"
+    );
+    Scenario::parse(&text, "driven.toml", &[]).unwrap_or_else(|error| panic!("{error}")).cells().remove(0)
+}
+
+fn phase(events: &[Event], wanted: Phase) -> Option<Nanos> {
+    events.iter().find_map(|event| match event {
+        Event::Phase { t, phase } if *phase == wanted => Some(*t),
+        _ => None,
+    })
+}
+
+/// When fault `id` was healed.
+fn healed(events: &[Event], id: u32) -> Option<Nanos> {
+    events.iter().find_map(|event| match event {
+        Event::Receipt { id: of, stage: ReceiptStage::Healed, to, .. } if *of == id => Some(*to),
+        _ => None,
+    })
+}
+
+/// A fault of the record: kind, intended time, and whom it hit.
+type Struck = (FaultKind, Nanos, Hit);
+
+fn struck(events: &[Event]) -> Vec<Struck> {
+    let mut all: Vec<Struck> = events
+        .iter()
+        .filter_map(|event| match event.clone() {
+            Event::Fault { kind, intended, hosts, cands, groups, servers, .. } => {
+                Some((kind, intended, Hit { hosts, cands, groups, servers }))
+            }
+            _ => None,
+        })
+        .collect();
+    all.sort_by(|a, b| (a.1, &a.2.cands, &a.2.servers).cmp(&(b.1, &b.2.cands, &b.2.servers)));
+    all
+}
+
+/// Whoever is under a fault that lasts at this time, as the record tells it: hosts and servers.
+fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
+    let (mut out, mut servers_out) = (BTreeSet::new(), BTreeSet::new());
+    for event in events {
+        let Event::Fault { id, kind, t, hosts, servers, .. } = event else { continue };
+        // One that nothing is healed of is over at once, but for a crash whose host stays away.
+        let over = healed(events, *id).unwrap_or(*t);
+        if *t < at && at < over {
+            if kind.exempts_hosts() {
+                out.extend(hosts);
+            }
+            servers_out.extend(servers);
+        }
+    }
+    (out, servers_out)
+}
+
+/// What the plan and the seed say of a cell whose groups are led by their first candidates.
+fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Struck> {
+    let mut leaders = Leaders::new(cell.groups as usize, placement(cell, seed));
+    for group in 0..cell.groups {
+        leaders.believe(group * cell.candidates_per_group, Some(Token { czxid: 1, session: 1 }));
+    }
+    let mut all = Vec::new();
+    for planned in plan(cell, seed).faults {
+        let intended = begin + planned.at_ms * MS;
+        let (hosts_out, servers_out) = injured(events, intended);
+        let alive: Vec<u16> = (0..cell.hosts).filter(|host| !hosts_out.contains(host)).collect();
+        let watched = if cell.watch_ms.is_some() { cell.servers } else { 0 };
+        let servers: Vec<u32> = (1..=watched).filter(|server| !servers_out.contains(server)).collect();
+        let view = LeaderView {
+            leader_of_group: &leaders.of_groups(),
+            placement: leaders.placement(),
+            alive: &alive,
+            server_leader: cell.watch_ms.is_some().then_some(1),
+            servers: &servers,
+        };
+        let hit = resolve(cell, seed, &planned, view);
+        let hits = hit.split(cell, planned.kind(), &leaders);
+        all.extend(hits.into_iter().map(|hit| (planned.kind(), intended, hit)));
+    }
+    all.sort_by(|a, b| (a.1, &a.2.cands, &a.2.servers).cmp(&(b.1, &b.2.cands, &b.2.servers)));
+    all
+}
+
+#[test]
+fn every_scenario_that_ships_strikes_as_planned_and_hits_whom_the_seed_and_the_leaders_say() {
+    for shipped in SHIPPED {
+        for cell in cells(shipped) {
+            let events = drive(&cell, 7, true, NEVER);
+            let begin = phase(&events, Phase::Measure).expect("it is measured");
+            let due = due(&cell, 7, begin, &events);
+            assert_eq!(struck(&events), due, "{}: {}", shipped.name, cell.name);
+            assert_eq!(due.is_empty(), cell.fault.kind() == FaultKind::None, "{}", cell.name);
+        }
+    }
+}
+
+#[test]
+fn a_fault_is_healed_after_its_time_and_a_server_that_was_killed_for_good_when_the_measuring_ends() {
+    let events = drive(&one_cell("kind = \"pause\"\nfor_ms = 700"), 1, true, NEVER);
+    let (_, intended, _) = struck(&events)[0];
+    assert_eq!(healed(&events, 0), Some(intended + 700 * MS));
+    let killed = one_cell("kind = \"server-kill\"");
+    let events = drive(&killed, 1, true, NEVER);
+    let begin = phase(&events, Phase::Measure).expect("measured");
+    assert_eq!(healed(&events, 0), Some(begin + plan(&killed, 1).measure_ms * MS));
+    assert_eq!(healed(&drive(&one_cell("kind = \"crash\""), 1, true, NEVER), 0), None, "the dead stay away");
+}
+
+#[test]
+fn what_is_injured_when_a_cell_is_cut_short_is_healed_at_once_and_the_dead_stay_dead() {
+    for (fault, heals) in [("kind = \"pause\"\nfor_ms = 60000", true), ("kind = \"crash\"\nfor_ms = 60000", false)] {
+        let cell = one_cell(fault);
+        let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+        let cut = intended + 5 * MS;
+        assert_eq!(healed(&drive(&cell, 1, true, cut), 0), heals.then_some(cut), "{fault}");
+        assert!(struck(&drive(&cell, 1, true, intended - MS)).is_empty(), "nothing strikes a cell that is over");
+    }
+}
+
+#[test]
+fn a_cell_whose_candidates_do_not_come_to_stand_is_told_so_and_not_struck() {
+    let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
+    let events = drive(&cell, 1, false, NEVER);
+    assert!(struck(&events).is_empty() && phase(&events, Phase::Measure).is_none());
+    let told = events
+        .iter()
+        .any(|event| matches!(event, Event::Note { text, .. } if text.contains("only 0 of 15 candidates stand")));
+    assert!(told, "{events:?}");
+}
+
+#[test]
+fn the_phases_come_in_order_and_the_drain_takes_its_time() {
+    let cell = one_cell("kind = \"resign\"");
+    let events = drive(&cell, 1, true, NEVER);
+    let phases: Vec<(Nanos, Phase)> = events
+        .iter()
+        .filter_map(|event| if let Event::Phase { t, phase } = event { Some((*t, *phase)) } else { None })
+        .collect();
+    let names: Vec<Phase> = phases.iter().map(|(_, phase)| *phase).collect();
+    let (before, after) = ([Phase::SetUp, Phase::Enrol, Phase::WarmUp], [Phase::Drain, Phase::TearDown, Phase::End]);
+    assert_eq!(names, [&before[..], &[Phase::Measure, Phase::Heal], &after].concat());
+    assert!(phases.is_sorted());
+    let measured = plan(&cell, 1).measure_ms * MS;
+    assert_eq!(phases[4].0 - phases[3].0, measured);
+}
+
+#[test]
+fn whatever_ends_a_cell_it_is_torn_down() {
+    let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
+    let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+    for (cut, reached) in [(0, Phase::Enrol), (intended, Phase::Heal)] {
+        let events = drive(&cell, 1, true, cut);
+        assert_eq!(phase(&events, reached), None, "it was cut short before");
+        let (torn_down, end) = (phase(&events, Phase::TearDown), phase(&events, Phase::End));
+        assert!(torn_down.is_some() && torn_down <= end, "{events:?}");
+    }
+}

@@ -1,0 +1,359 @@
+//! Every key of a scenario changes something: a key that is read, checked and then left lying is a promise that is not kept.
+
+use std::collections::BTreeSet;
+
+use hustings_record::FaultKind;
+use hustings_workloads::plan::plan;
+use hustings_workloads::scenario::{Scenario, explain};
+use toml::{Table, Value};
+
+/// A scenario that tells every key there is.
+const FULL: &str = r#"
+name = "full"
+summary = "one"
+analysis = "two"
+seed = 1
+allow_broken = true
+
+[ensemble]
+servers = 3
+tick_ms = 200
+fsync = false
+init_limit = 50
+sync_limit = 10
+warm_up_ms = 100
+watch_ms = 20
+
+[election]
+recipe = "naive"
+step_down = "on-expiry"
+groups = 4
+hosts = 5
+candidates_per_group = 3
+session_timeout_ms = 2000
+sessions = "per-candidate"
+work_interval_ms = 50
+resource = "unfenced"
+fencing = "resource"
+links = "auto"
+poll_interval_ms = 200
+group_names = ["a", "b", "c", "d", "e"]
+host_names = ["v", "w", "x", "y", "z", "u"]
+connect_concurrency = 8
+rejoin_after_ms = 200
+
+[phases]
+enrol_max_ms = 30000
+warm_up_ms = 500
+drain_ms = 500
+drain_max_ms = 15000
+
+[faults.slow]
+kind = "slow"
+for_ms = 900
+latency_ms = 30
+jitter_ms = 5
+rate_kb = 100
+direction = "up"
+target = "host"
+hosts = 1
+repeat = 2
+every_ms = 9000
+allow_majority = false
+with = "cut"
+with_after_ms = 100
+
+[faults.cut]
+kind = "partition"
+for_t = 2.0
+target = "share"
+share = 0.2
+
+[faults.go]
+kind = "resign"
+target = "followers"
+groups = 2
+
+[faults.kill]
+kind = "server-kill"
+target = "servers"
+servers = [1]
+for_ms = 500
+
+[faults.again]
+kind = "server-restart-all"
+order = [3, 2, 1]
+gap_ms = 700
+empty = false
+behind = [1]
+
+[matrix]
+recipe = ["naive"]
+step_down = ["on-expiry"]
+session_timeout_ms = [2000]
+groups = [4]
+hosts = [5]
+candidates_per_group = [3]
+fault = ["slow", "cut", "go", "kill", "again"]
+resource = ["unfenced"]
+sessions = ["per-candidate"]
+
+[self_test]
+recipe = "broken:no-relist"
+fault = "go"
+
+[[expect]]
+overlap = "some"
+overlap_of_t_max = 0.5
+stale_writes = "some"
+unplanned = "any"
+fan_out = "one"
+server_leader = 2
+because = "why"
+[expect.when]
+recipe = ["naive"]
+step_down = ["on-expiry"]
+session_timeout_ms = [2000]
+groups = [4]
+hosts = [5]
+candidates_per_group = [3]
+fault = ["again", "kill"]
+resource = ["unfenced"]
+sessions = ["per-candidate"]
+"#;
+
+/// Another value for a key that a test of its own value cannot make up.
+const OTHERS: &[(&str, &str)] = &[
+    ("ensemble.servers", "5"),
+    ("election.recipe", "\"lock-race\""),
+    ("election.step_down", "\"on-disconnect\""),
+    ("election.sessions", "\"per-host\""),
+    ("election.resource", "\"fenced\""),
+    ("election.fencing", "\"kill\""),
+    ("election.links", "\"always\""),
+    ("faults.slow.kind", "\"disconnect\""),
+    ("faults.slow.direction", "\"down\""),
+    ("faults.slow.target", "\"host-leading-most\""),
+    ("faults.slow.with", "\"go\""),
+    ("faults.cut.kind", "\"partition-up\""),
+    ("faults.cut.target", "\"host\""),
+    ("faults.cut.share", "0.4"),
+    ("faults.go.kind", "\"expire\""),
+    ("faults.go.target", "\"leaders\""),
+    ("faults.kill.kind", "\"server-pause\""),
+    ("faults.kill.target", "\"ensemble-leader\""),
+    ("faults.kill.servers", "[2]"),
+    ("faults.again.kind", "\"server-kill\""),
+    ("faults.again.order", "[1, 2, 3]"),
+    ("faults.again.behind", "[2]"),
+    ("matrix.recipe", "[\"poll-race\"]"),
+    ("matrix.step_down", "[\"on-disconnect\"]"),
+    ("matrix.fault", "[\"slow\", \"go\", \"again\"]"),
+    ("matrix.resource", "[\"fenced\"]"),
+    ("matrix.sessions", "[\"per-host\"]"),
+    ("self_test.recipe", "\"broken:ignores-session-loss\""),
+    ("self_test.fault", "\"kill\""),
+    ("expect.overlap", "\"none\""),
+    ("expect.stale_writes", "\"none\""),
+    ("expect.unplanned", "\"none\""),
+    ("expect.fan_out", "\"all-others\""),
+    ("expect.when.recipe", "[\"lock-race\"]"),
+    ("expect.when.step_down", "[\"on-disconnect\"]"),
+    ("expect.when.fault", "[\"kill\"]"),
+    ("expect.when.resource", "[\"fenced\"]"),
+    ("expect.when.sessions", "[\"per-host\"]"),
+];
+
+/// What else has to change so that a key can: without the keys that only its old value can stand beside, or with the axis of
+/// the matrix gone that goes before it.
+fn beside(key: &str) -> &'static [&'static str] {
+    match key {
+        "faults.slow.kind" => &[
+            "faults.slow.for_ms",
+            "faults.slow.latency_ms",
+            "faults.slow.jitter_ms",
+            "faults.slow.rate_kb",
+            "faults.slow.direction",
+        ],
+        "faults.cut.target" => &["faults.cut.share"],
+        "faults.kill.target" => &["faults.kill.servers"],
+        "faults.again.kind" => {
+            &["faults.again.order", "faults.again.gap_ms", "faults.again.empty", "faults.again.behind"]
+        }
+        "faults.again.empty" => &["faults.again.behind", "expect.when.groups"],
+        "election.recipe" => &["matrix.recipe"],
+        "election.step_down" => &["matrix.step_down"],
+        "election.session_timeout_ms" => &["matrix.session_timeout_ms"],
+        "election.groups" => &["matrix.groups"],
+        "election.hosts" => &["matrix.hosts"],
+        "election.candidates_per_group" => &["matrix.candidates_per_group"],
+        "election.resource" => &["matrix.resource"],
+        "election.sessions" => &["matrix.sessions"],
+        "ensemble.servers" => &["faults.again.order"],
+        _ => &[],
+    }
+}
+
+/// Keys that are for people, or for the run around the cells.
+const NOT_OF_CELLS: [&str; 6] = ["name", "summary", "analysis", "seed", "allow_broken", "ensemble.warm_up_ms"];
+
+fn keys(table: &Table, before: &str, found: &mut Vec<String>) {
+    for (key, value) in table {
+        let path = format!("{before}{key}");
+        match value {
+            Value::Table(table) => keys(table, &format!("{path}."), found),
+            Value::Array(entries) if entries.iter().all(Value::is_table) && !entries.is_empty() => {
+                entries.iter().filter_map(Value::as_table).for_each(|table| keys(table, &format!("{path}."), found));
+            }
+            Value::String(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Datetime(_)
+            | Value::Array(_) => found.push(path),
+        }
+    }
+}
+
+/// The table that a key is in.
+fn place<'a>(table: &'a mut Table, path: &[&str]) -> &'a mut Table {
+    path.iter().fold(table, |at, key| match at.get_mut(*key).unwrap_or_else(|| panic!("{path:?}")) {
+        Value::Array(entries) => entries[0].as_table_mut().unwrap(),
+        other => other.as_table_mut().unwrap(),
+    })
+}
+
+fn without(table: &mut Table, keys: &[&str]) {
+    for gone in keys {
+        let path: Vec<&str> = gone.split('.').collect();
+        let (last, before) = path.split_last().unwrap();
+        place(table, before).remove(*last);
+    }
+}
+
+fn changed(key: &str, from: &Value) -> Value {
+    if let Some((_, text)) = OTHERS.iter().find(|(other, _)| *other == key) {
+        return format!("x = {text}").parse::<Table>().unwrap().remove("x").unwrap();
+    }
+    match from {
+        Value::String(text) => Value::String(format!("{text}x")),
+        Value::Integer(n) => Value::Integer(n + 1),
+        Value::Float(n) => Value::Float(n * 0.5),
+        Value::Boolean(yes) => Value::Boolean(!yes),
+        Value::Array(all) => {
+            let other = |value: &Value| changed("", value);
+            Value::Array(all.iter().map(other).collect())
+        }
+        other => panic!("{key}: nothing else than {other} is known here"),
+    }
+}
+
+/// What comes of a scenario: all of its cells and plans, and what a dry run says.
+fn outcome(table: &Table) -> (String, String) {
+    let text = toml::to_string(table).unwrap();
+    let scenario = Scenario::parse(&text, "full", &[]).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
+    let cells = scenario.cells();
+    let plans: Vec<_> = cells.iter().map(|cell| plan(cell, 3)).collect();
+    // What cells are called and made of, without their faults as they are written: those must show in the plans.
+    let cells: Vec<_> = cells
+        .into_iter()
+        .map(|cell| (cell.kinds().collect::<Vec<FaultKind>>(), cell))
+        .map(|(kinds, mut cell)| {
+            cell.fault = hustings_workloads::scenario::FaultSpec::none();
+            cell.with = None;
+            (kinds, cell)
+        })
+        .collect();
+    (
+        format!("{cells:?} {plans:?}"),
+        format!("{:?} {}", scenario.ensemble, explain(&scenario, scenario.seed.unwrap_or(0))),
+    )
+}
+
+#[test]
+fn every_key_of_a_scenario_changes_what_is_run() {
+    let full: Table = FULL.parse().unwrap();
+    let scenario = Scenario::parse(FULL, "full", &[]).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let mut told = Vec::new();
+    keys(&full, "", &mut told);
+    let told: BTreeSet<String> = told.into_iter().collect();
+    // A key that is new stands in what is written out, or has no value and shows in the next test.
+    let mut written = Vec::new();
+    keys(&scenario.to_toml().unwrap().parse().unwrap(), "", &mut written);
+    let shared = |key: &String| ["repeat", "allow_majority"].iter().any(|shared| key.ends_with(shared));
+    let new: Vec<_> = written.into_iter().filter(|key| !told.contains(key) && !shared(key)).collect();
+    assert_eq!(new, Vec::<String>::new(), "tell these keys in the full scenario");
+    let mut idle = Vec::new();
+    for key in &told {
+        let mut table = full.clone();
+        let path: Vec<&str> = key.split('.').collect();
+        let (last, before) = path.split_last().unwrap();
+        // Another kind or target cannot have these keys, and its own cannot do without them.
+        let along = key.ends_with(".kind") || key.ends_with(".target");
+        if !along {
+            without(&mut table, beside(key));
+        }
+        if key == "faults.again.empty" {
+            // Data is removed only where nobody stands on it.
+            place(&mut table, &["matrix"]).insert("groups".to_owned(), Value::Array(vec![Value::Integer(0)]));
+            place(&mut table, &["matrix"]).insert("fault".to_owned(), Value::Array(vec!["again".into()]));
+            table.remove("self_test");
+            table.remove("expect");
+        }
+        let before_change = outcome(&table);
+        let at = place(&mut table, before);
+        let other = changed(key, &at[*last]);
+        at.insert((*last).to_owned(), other);
+        if along {
+            without(&mut table, beside(key));
+        }
+        let after = outcome(&table);
+        let same =
+            if NOT_OF_CELLS.contains(&key.as_str()) { before_change.1 == after.1 } else { before_change.0 == after.0 };
+        // These say nothing that a plan shows: one allows what would be refused else, the other is prose.
+        if same && !["allow_broken", "analysis"].contains(&key.as_str()) {
+            idle.push(key.clone());
+        }
+    }
+    assert_eq!(idle, Vec::<String>::new(), "these keys change nothing");
+}
+
+#[test]
+fn every_key_that_is_known_is_told_in_the_full_scenario() {
+    let full: Table = FULL.parse().unwrap();
+    for (section, path) in [
+        ("", "nokey"),
+        ("ensemble", "ensemble.nokey"),
+        ("election", "election.nokey"),
+        ("phases", "phases.nokey"),
+        ("faults", "faults.slow.nokey"),
+        ("matrix", "matrix.nokey"),
+        ("self_test", "self_test.nokey"),
+    ] {
+        let refusal = Scenario::parse(FULL, "full", &[format!("{path}=1")]).unwrap_err().to_string();
+        let known = refusal.split("known are ").nth(1).unwrap_or_else(|| panic!("{refusal}"));
+        let mut told = Vec::new();
+        match section {
+            "" => told.extend(full.keys().cloned()),
+            "faults" => {
+                let faults = full["faults"].as_table().unwrap().values();
+                told.extend(faults.flat_map(|fault| fault.as_table().unwrap().keys().cloned()));
+            }
+            other => told.extend(full[other].as_table().unwrap().keys().cloned()),
+        }
+        for key in known.split(", ") {
+            assert!(told.iter().any(|told| told == key), "{section}.{key} is told nowhere in the full scenario");
+        }
+    }
+}
+
+#[test]
+fn a_majority_is_taken_out_only_where_it_is_allowed() {
+    let most = |allow: bool| {
+        let text =
+            format!("name = \"x\"\n[faults.a]\nkind = \"pause\"\nfor_ms = 9\nhosts = 4\nallow_majority = {allow}\n");
+        Scenario::parse(&text, "x", &[]).map(|scenario| plan(&scenario.cells()[0], 1).faults[0].allow_majority)
+    };
+    assert_eq!(most(true), Ok(true));
+    assert!(most(false).is_err());
+}
