@@ -30,6 +30,7 @@ trap 'rm -f "$log"' EXIT
 broken=()
 passed=0
 failed=0
+flaky=()
 
 # Runs a step with its output in $log too, and goes on when it fails.
 step() {
@@ -85,6 +86,7 @@ if cargo nextest --version >/dev/null 2>&1; then
   step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never "${wanted[@]}"
   # shellcheck disable=SC2046
   add $(count_nextest)
+  mapfile -t flaky < <(awk '$1 == "FLAKY" { print $(NF - 1), $NF }' "$log" | sort -u)
 elif [ "$docker" = no ]; then
   broken+=("tests: to leave some out, install cargo-nextest")
 else
@@ -97,6 +99,7 @@ step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
 # shellcheck disable=SC2046
 add $(count_libtest)
 
+[ "${#flaky[@]}" -eq 0 ] || printf 'passed only when tried again: %s\n' "${flaky[@]}"
 [ "$docker" = yes ] || echo "the tests that need Docker were left out"
 [ "${#broken[@]}" -eq 0 ] || printf 'failed step: %s\n' "${broken[@]}"
 [ "$passed" -gt 0 ] || echo "no tests were run"

@@ -19,10 +19,14 @@ use hustings_workloads::model::{
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-/// Nothing else comes from a server then.
-const QUIET: Duration = Duration::from_millis(100);
+/// A server that says nothing for so long will not answer.
+const WITHIN: Duration = Duration::from_secs(30);
+/// The number of every ping, and of its answer.
+const PING: i32 = -2;
+/// The number of every request that is no request.
+const UNKNOWN: i32 = 77;
 
 /// What comes from a server, with everything taken out that no two servers have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,20 +79,30 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
             Ask::Ping => write_ping(),
             Ask::Bytes(bytes) => bytes.clone(),
         };
+        // Times are told in milliseconds: what happens one after the other shall not happen at once.
+        sleep(Duration::from_millis(3)).await;
         stream.write_all(&bytes).await.expect("sent");
+        let own = match asked {
+            Ask::Request(_) => xid,
+            Ask::Ping => PING,
+            Ask::Bytes(_) => UNKNOWN,
+        };
         let mut heard = Vec::new();
+        let mut answered = false;
         loop {
-            let message = match timeout(QUIET, read_frame(&mut stream)).await {
-                Err(_) => break,
-                Ok(Ok(message)) => message,
-                Ok(Err(_)) => {
-                    heard.push(Heard::Ended);
-                    break;
-                }
+            let Ok(message) = timeout(WITHIN, read_frame(&mut stream)).await else {
+                panic!("{asked:?} was not answered; heard were {heard:?}");
+            };
+            let Ok(message) = message else {
+                heard.push(Heard::Ended);
+                break;
             };
             heard.push(match read_told(&message).expect("a message") {
+                // Everything that came of the request came before the ping after it was answered.
+                Told::Reply { xid: PING, .. } if answered => break,
                 Told::Event(event) => Heard::Told(event),
                 Told::Reply { xid, zxid, error, body } => {
+                    answered |= xid == own;
                     let base = *base.get_or_insert(zxid);
                     let result = match (&asked, error) {
                         (Ask::Request(request), 0) => {
@@ -100,6 +114,10 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                     Heard::Answer { xid, since: zxid - base, result }
                 }
             });
+            if answered {
+                // Where the server has hung up, the next thing to be read is the end.
+                let _ = stream.write_all(&write_ping()).await;
+            }
         }
         if heard.contains(&Heard::Ended) && !matches!(asked, Ask::Request(Request::CloseSession)) {
             stream = open(server, &again).await.0;
@@ -131,7 +149,7 @@ impl From<Request> for Ask {
 
 /// A request of this operation without anything that it needs.
 fn frame(op: i32) -> Ask {
-    Ask::Bytes([&8_u32.to_be_bytes()[..], &77_i32.to_be_bytes(), &op.to_be_bytes()].concat())
+    Ask::Bytes([&8_u32.to_be_bytes()[..], &UNKNOWN.to_be_bytes(), &op.to_be_bytes()].concat())
 }
 
 fn normal(response: Response, base: Zxid, session: i64) -> Response {

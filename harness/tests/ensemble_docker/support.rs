@@ -12,6 +12,8 @@ use zookeeper_client::{Acls, Client, CreateMode};
 
 /// How long an ensemble may take for what it does by itself, on any machine.
 pub(crate) const WITHIN: Duration = Duration::from_secs(90);
+/// How long one attempt to open a session goes on.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Of the images that the environment names. Without an engine or the images, starting fails, and the test with it.
 pub(crate) fn options(servers: u32) -> DockerOptions {
@@ -106,7 +108,18 @@ pub(crate) fn control(ensemble: &DockerEnsemble) -> &dyn ServerControl {
 
 pub(crate) async fn session(ensemble: &DockerEnsemble, server: u32) -> Client {
     let addr = ensemble.servers()[server as usize - 1].to_string();
-    timeout(WITHIN, Client::connect(&addr)).await.expect("in time").expect("a session")
+    let until = Instant::now() + WITHIN;
+    loop {
+        // A server that has just been started may take a connection and never answer on it.
+        let connecting = Client::connector().with_session_timeout(PATIENCE).connect(&addr);
+        let failed = match timeout(WITHIN, connecting).await {
+            Ok(Ok(client)) => return client,
+            Ok(Err(error)) => error.to_string(),
+            Err(late) => late.to_string(),
+        };
+        let log = ensemble.log(server).await;
+        assert!(Instant::now() < until, "no session through server {server}: {failed}; its log: {log:?}");
+    }
 }
 
 pub(crate) async fn create(ensemble: &DockerEnsemble, server: u32, path: &str) {
