@@ -250,3 +250,37 @@ fn an_arm_for_any_other_kind_of_fault_is_found() {
     let at = |text: &str| open_match(&text.lines().collect::<Vec<_>>(), 0);
     assert_eq!((at(text), at(nested), at(fine)), (Some(2), Some(2), None));
 }
+
+/// The names of the public fields of a struct in this source.
+fn fields(source: &str, name: &str) -> Vec<String> {
+    let body = source.split(&format!("pub struct {name} {{")).nth(1).expect("the struct").split("\n}").next();
+    let lines = body.expect("its fields").lines();
+    lines.filter_map(|line| Some(line.trim().strip_prefix("pub ")?.split_once(':')?.0.to_owned())).collect()
+}
+
+#[test]
+fn everything_that_is_known_of_a_cell_is_read_where_cells_are_run() {
+    let source = |path: &Path| fs::read_to_string(path).expect("source");
+    let cell = source(&root().join("workloads/src/scenario/cell.rs"));
+    let fields = fields(&cell, "Cell");
+    assert!(fields.iter().any(|field| field == "fsync") && fields.len() > 20, "{fields:?}");
+    let mut run: Vec<PathBuf> = ["plan", "driver", "simulation"]
+        .map(|part| format!("workloads/src/{part}"))
+        .map(|at| rust_files(&root().join(at)))
+        .concat();
+    run.extend(rust_files(&root().join("harness/src")));
+    let mut run: String = run.iter().map(|path| source(path)).collect();
+    // What the cell itself makes of its fields for those that run it.
+    run.push_str(cell.split("impl Cell").nth(1).expect("its functions"));
+    let read = |field: &str| {
+        run.match_indices(&format!(".{field}")).any(|(at, found)| {
+            !run[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '(')
+        })
+    };
+    // What checkers are told, and nobody who runs a cell.
+    let told = source(&root().join("workloads/src/scenario/info.rs"));
+    let for_checkers = |field: &str| ["expect", "self_test"].contains(&field) && told.contains(&format!(".{field}"));
+    let idle: Vec<_> = fields.iter().filter(|field| !read(field) && !for_checkers(field)).collect();
+    assert_eq!(idle, Vec::<&String>::new(), "these fields of a cell do nothing");
+    assert!(!read("no_such_field"));
+}

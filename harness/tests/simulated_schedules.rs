@@ -2,7 +2,7 @@
 
 use hustings::simulate::{Trial, try_simulation};
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::Caught;
+use hustings_workloads::recipes::{Caught, RecipeKind};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::schedule::{Action, Request, Step, When};
 use hustings_workloads::simulation::{Simulation, Timing};
@@ -40,7 +40,7 @@ fn each(recipe: &str, schedule: &[Step], mut look: impl FnMut(u64, Trial)) {
 #[test]
 fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that_lags() {
     let schedule = [at(652, Action::Lag { cand: 0, by_ms: 75 }), at(1_764, Action::Expire(0))];
-    for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
+    for recipe in RecipeKind::sound().map(RecipeKind::name) {
         each(recipe, &schedule, |seed, trial| {
             let apart = trial.summary.split_brain.excused.total();
             assert!(
@@ -81,7 +81,7 @@ fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
     // The next order is there before it can begin to clear up.
     schedule.push(at(2_500, Action::Resign(0)));
     let mut behind = 0;
-    for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
+    for recipe in RecipeKind::sound().map(RecipeKind::name) {
         each(recipe, &schedule, |seed, trial| {
             let caught = trial.caught.intersection(&[Caught::Orphan, Caught::Leaderless].into()).count();
             assert!(trial.enrolled && caught == 0, "{recipe}, seed {seed}: {:?}", trial.caught);

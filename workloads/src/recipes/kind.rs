@@ -55,6 +55,11 @@ impl RecipeKind {
         RECIPES.iter().map(|recipe| recipe.kind)
     }
 
+    /// The recipes without a known bug.
+    pub fn sound() -> impl Iterator<Item = Self> {
+        Self::all().filter(|recipe| !recipe.is_broken())
+    }
+
     #[must_use]
     pub fn name(self) -> &'static str {
         self.entry().name

@@ -104,3 +104,18 @@ pub(super) fn kinds_taking(key: &String) -> impl Iterator<Item = FaultKind> {
     let takes = move |kind: FaultKind| full(kind).is_ok_and(|spec| !spec.misplaced.contains(key));
     FaultKind::ALL.iter().copied().filter(move |kind| takes(*kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use hustings_record::FaultKind;
+
+    use super::{FaultSpec, KEYS};
+
+    #[test]
+    fn every_kind_of_fault_can_be_written_and_is_what_it_is_called() {
+        for kind in FaultKind::ALL {
+            let spec: FaultSpec = toml::from_str(&format!("kind = \"{kind}\"\n{KEYS}")).expect("a fault");
+            assert_eq!(spec.kind(), *kind);
+        }
+    }
+}

@@ -7,9 +7,6 @@ use hustings_workloads::recipes::{Election, RecipeKind};
 
 use hustings_workloads::simulation::bench::{Bench, Entry, PATH, election};
 
-const SOUND: [RecipeKind; 4] =
-    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
-
 fn all_told(bench: &Bench, n: usize, recipe: RecipeKind) {
     for i in 0..n {
         assert_eq!(bench.departure(i), Some(Departure::ElectionDeleted), "{recipe}: {i}");
@@ -20,7 +17,7 @@ fn all_told(bench: &Bench, n: usize, recipe: RecipeKind) {
 
 #[test]
 fn when_the_election_is_deleted_everybody_is_told_and_ends() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnExpiry));
         bench.delete_election(PATH).unwrap();
         bench.advance_ms(2_000);
@@ -32,7 +29,7 @@ fn when_the_election_is_deleted_everybody_is_told_and_ends() {
 
 #[test]
 fn a_recursive_delete_from_outside_ends_it_too() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnDisconnect));
         bench.remove_all("/election/g0");
         bench.advance_ms(2_000);
@@ -42,7 +39,7 @@ fn a_recursive_delete_from_outside_ends_it_too() {
 
 #[test]
 fn an_election_deleted_while_all_are_away_is_noticed_when_they_come_back() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
         for i in 0..3 {
             bench.disconnect(i);
@@ -87,7 +84,7 @@ fn a_thousand_candidates_that_come_while_the_election_is_deleted_all_end_and_the
 
 #[test]
 fn an_election_that_is_missing_at_first_is_created_or_not_as_told() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::bare(Bugs::default());
         let told_not_to = Election { create_missing: false, ..election(recipe, StepDown::OnDisconnect) };
         bench.enter(&told_not_to);
@@ -103,7 +100,7 @@ fn an_election_that_is_missing_at_first_is_created_or_not_as_told() {
 
 #[test]
 fn anybody_may_ask_who_leads() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::bare(Bugs::default());
         assert_eq!(bench.leader(recipe), Ok(None));
         for _ in 0..3 {

@@ -7,12 +7,9 @@ use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::schedule::Request;
 use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
-const SOUND: [RecipeKind; 4] =
-    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
-
 #[test]
 fn a_leader_that_resigns_leaves_nothing_and_says_when_its_znode_went() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
@@ -27,7 +24,7 @@ fn a_leader_that_resigns_leaves_nothing_and_says_when_its_znode_went() {
 
 #[test]
 fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
@@ -37,7 +34,7 @@ fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
 
 #[test]
 fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         let own = bench.owned(id).remove(0);
@@ -55,7 +52,7 @@ fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
 
 #[test]
 fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         let own = bench.owned(id).remove(0);
@@ -74,7 +71,7 @@ fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
 
 #[test]
 fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         for silent in [false, true] {
             let mut bench = Bench::with(1, &election(recipe, StepDown::OnExpiry));
             if silent {
@@ -100,7 +97,7 @@ fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left
 
 #[test]
 fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
@@ -120,7 +117,7 @@ fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
 
 #[test]
 fn an_order_in_the_middle_of_a_lost_create_leaves_nothing_behind() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::new();
         let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
         bench.drop_reply(only, Request::Create, "/election/g0/");
@@ -136,7 +133,7 @@ fn an_order_in_the_middle_of_a_lost_create_leaves_nothing_behind() {
 
 #[test]
 fn an_order_before_everything_makes_nothing() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::new();
         let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
         bench.order(only, Order::Stop);
@@ -147,7 +144,7 @@ fn an_order_before_everything_makes_nothing() {
 
 #[test]
 fn a_follower_that_has_gone_does_not_come_back_when_what_it_watched_goes() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         bench.hold_answers(1);
         bench.order(0, Order::Resign);
@@ -163,7 +160,7 @@ fn a_follower_that_has_gone_does_not_come_back_when_what_it_watched_goes() {
 
 #[test]
 fn a_session_that_ends_while_it_leaves_ends_the_leaving() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         bench.disconnect(id);

@@ -9,9 +9,6 @@ use hustings_workloads::schedule::Request;
 
 use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
-const SOUND: [RecipeKind; 4] =
-    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
-
 fn revokes(bench: &Bench, index: usize) -> Vec<RevokeReason> {
     let reason =
         |entry: &Entry| if let Entry::Said(Event::Revoke { reason, .. }) = entry { Some(*reason) } else { None };
@@ -25,7 +22,7 @@ fn tokens(bench: &Bench, index: usize) -> Vec<i64> {
 
 #[test]
 fn on_disconnect_the_belief_ends_at_once_and_comes_back_as_a_new_term_with_the_same_token() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnDisconnect));
         bench.disconnect(0);
         bench.run();
@@ -42,7 +39,7 @@ fn on_disconnect_the_belief_ends_at_once_and_comes_back_as_a_new_term_with_the_s
 
 #[test]
 fn on_expiry_a_lead_outlives_a_lost_connection() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnExpiry));
         bench.disconnect(0);
         bench.advance_ms(900);
@@ -69,7 +66,7 @@ fn on_expiry_two_lead_while_the_old_leader_does_not_know() {
 
 #[test]
 fn after_a_fraction_of_t_the_belief_ends_unless_the_connection_is_back() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::After(0.5)));
         bench.disconnect(0);
         bench.advance_ms(990);
@@ -100,7 +97,7 @@ fn an_owner_check_without_an_answer_does_not_stop_the_clock_of_the_step_down() {
 #[test]
 fn a_leader_whose_znode_went_while_it_was_away_is_deposed() {
     for step_down in [StepDown::OnExpiry, StepDown::After(1.3)] {
-        for recipe in SOUND {
+        for recipe in RecipeKind::sound() {
             let mut bench = Bench::with(1, &election(recipe, step_down));
             let path = bench.owned(0).remove(0);
             bench.disconnect(0);
@@ -119,7 +116,7 @@ fn a_leader_whose_znode_went_while_it_was_away_is_deposed() {
 
 #[test]
 fn a_leader_whose_znode_is_deleted_from_outside_is_deposed_at_once_and_stands_anew() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(3, &election(recipe, StepDown::OnExpiry));
         let path = bench.owned(0).remove(0);
         bench.remove(&path);
@@ -190,7 +187,7 @@ fn a_watch_that_a_reconnect_lost_is_made_up_for_by_looking_again() {
 
 #[test]
 fn two_quick_disconnects_leave_one_znode_and_one_belief() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         for _ in 0..2 {
@@ -225,7 +222,7 @@ fn an_expired_follower_departs_and_the_leader_stays() {
 
 #[test]
 fn at_most_one_of_ten_leads_when_all_lose_their_connection_and_exactly_one_afterwards() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(10, &election(recipe, StepDown::OnDisconnect));
         for i in 0..10 {
             bench.disconnect(i);

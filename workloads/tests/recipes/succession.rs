@@ -7,12 +7,9 @@ use hustings_workloads::recipes::RecipeKind;
 
 use hustings_workloads::simulation::bench::{Bench, Entry, election};
 
-const SOUND: [RecipeKind; 4] =
-    [RecipeKind::PredecessorWatch, RecipeKind::Naive, RecipeKind::LockRace, RecipeKind::PollRace];
-
 #[test]
 fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.advance_ms(5_000);
         assert_eq!(bench.believers(), [0], "{recipe}");
@@ -36,7 +33,7 @@ fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
 
 #[test]
 fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let journal = bench.journal(0);
         let Some(Entry::Said(Event::Grant { czxid, session, node, .. })) =
@@ -52,7 +49,7 @@ fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
 
 #[test]
 fn when_the_leaders_session_expires_exactly_one_other_leads() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(10, &election(recipe, StepDown::OnExpiry));
         bench.expire(0);
         bench.advance_ms(200);
@@ -64,7 +61,7 @@ fn when_the_leaders_session_expires_exactly_one_other_leads() {
 
 #[test]
 fn a_leaders_loss_wakes_as_many_as_the_recipe_promises() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         for n in [2, 10, 50] {
             let mut bench = Bench::with(n, &election(recipe, StepDown::OnDisconnect));
             bench.clear_journal();
@@ -83,7 +80,7 @@ fn a_leaders_loss_wakes_as_many_as_the_recipe_promises() {
 
 #[test]
 fn every_notification_is_settled() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(6, &election(recipe, StepDown::OnDisconnect));
         bench.clear_journal();
         bench.order(0, Order::Resign);
@@ -124,7 +121,7 @@ fn what_is_settled_says_how_many_requests_it_took() {
 
 #[test]
 fn one_who_stands_again_follows() {
-    for recipe in SOUND {
+    for recipe in RecipeKind::sound() {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::with(3, &election);
         bench.order(0, Order::Resign);
