@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::check::effect::Effect;
 pub use crate::check::enrolment::Enrolment;
 pub use crate::check::failover::{Excess, Failover};
 pub use crate::check::fan_out::FanOutSeen;

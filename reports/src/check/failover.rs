@@ -1,14 +1,16 @@
-//! How long a failover takes, by phase: *detect* (the fault's effect → first watcher told), *spread* (first → last watcher),
-//! *decide* (→ grant), *act* (→ first accepted write), and how far detection is above the floor of session expiry.
+//! How long a failover takes, by phase: *release* (a resigner's belief ended → its deletion was sent), *detect* (the fault's
+//! effect, or that deletion → first watcher told), *spread* (first → last watcher), *decide* (first watcher told → grant),
+//! *act* (→ first accepted write), and how far detection is above the floor of session expiry. Every lost lead is a sample
+//! of every phase that its recipe has: what had not happened by the next grant, or by the end, is censored there.
 
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::{Fault, Index, Loss, Outcome};
-use crate::stats::{Distribution, Samples};
+use crate::index::{Fault, Index, Loss, Outcome, Term};
+use crate::stats::{Distribution, Samples, Tail};
 use hustings_record::words::duration;
-use hustings_record::{Event, FaultKind, Nanos};
+use hustings_record::{Event, FanOut, FaultKind, Nanos};
 
 /// What a busy machine may add to what expiry buckets and batched touches do.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
@@ -18,9 +20,15 @@ const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 pub struct Failover {
     /// From the lead's loss to the next grant.
     pub whole: Option<Distribution>,
-    /// From the lead's loss to the first watcher told.
+    /// The same from the moment that the fault was intended for: what a harness that is late would hide.
+    #[serde(default)]
+    pub from_intended: Option<Distribution>,
+    /// Resignations: from the end of belief until the znode's deletion was sent.
+    #[serde(default)]
+    pub release: Option<Distribution>,
+    /// From the lead's loss, or its release, to the first watcher told; None for recipes that watch nothing.
     pub detect: Option<Distribution>,
-    /// First → last watcher.
+    /// First → last watcher; None for recipes in which one at most is told.
     pub spread: Option<Distribution>,
     /// First watcher told → grant.
     pub decide: Option<Distribution>,
@@ -69,6 +77,8 @@ impl Section for Failover {
         let over_restarted_floor = phases.over_restarted.distribution();
         let found = Self {
             whole: phases.failover.distribution(),
+            from_intended: phases.from_intended.distribution(),
+            release: phases.release.distribution(),
             detect: phases.detect.distribution(),
             spread: phases.spread.distribution(),
             decide: phases.decide.distribution(),
@@ -84,6 +94,12 @@ impl Section for Failover {
             }),
             floor: floor(index),
         };
+        if phases.early > 0 {
+            finding.inconclusive(format!(
+                "harness: {} sessions were seen to expire before they could: a last touch was missed, or a clock is wrong",
+                phases.early
+            ));
+        }
         match &found.whole {
             Some(failover) => finding.headline(format!("failover {}", shape(failover))),
             None if index.must_lose_leaders() => {
@@ -101,6 +117,8 @@ impl Section for Failover {
 #[derive(Default)]
 struct Phases {
     failover: Samples,
+    from_intended: Samples,
+    release: Samples,
     detect: Samples,
     spread: Samples,
     decide: Samples,
@@ -114,46 +132,65 @@ struct Phases {
 }
 
 fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases) {
-    let woken = index.woken(loss);
-    let detected = woken.first().map(|n| n.t);
     let fault = &index.faults.all[loss.fault];
-    match loss.outcome {
+    let (end, next) = match loss.outcome {
         Outcome::Survived => return,
-        Outcome::Censored { at } => {
-            phases.failover.censor(at - loss.effect);
-            match detected {
-                Some(t) => phases.decide.censor(at.saturating_sub(t)),
-                None => phases.detect.censor(at - loss.effect),
-            }
-        }
+        Outcome::Censored { at } => (at, None),
         Outcome::Completed { successor } => {
             let next = &index.terms.all[successor];
             let Some(granted) = next.granted else { return };
-            phases.failover.push(granted.saturating_sub(loss.effect));
-            if let Some(t) = detected.filter(|&t| t <= granted) {
-                phases.decide.push(granted - t);
-            }
-            let first = index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
-            if let Some(t) = first.filter(|&t| t <= next.ended.1) {
-                phases.act.push(t.saturating_sub(granted));
-            }
+            (granted, Some(next))
         }
+    };
+    let happened = next.is_some();
+    phases.failover.take(loss.effect, end, happened);
+    phases.from_intended.take(fault.intended.min(loss.effect), end, happened);
+    if fault.kind == FaultKind::Resign {
+        phases.release.take(loss.effect, loss.released, true);
     }
-    let Some(detected) = detected else { return };
-    phases.detect.push(detected - loss.effect);
-    if woken.len() > 1 {
-        phases.spread.push(woken[woken.len() - 1].t - detected);
+    act(index, next, end, phases);
+    if index.info.expect.fan_out == Some(FanOut::None) {
+        return;
     }
-    if let Some(Floor { naive, restarted, earliest }) = expiry_floor(index, loss, fault, detected) {
-        let floor = restarted.unwrap_or(naive);
-        if restarted.is_some() {
-            phases.over_naive.push(detected.saturating_sub(naive));
-            phases.over_restarted.push(detected.saturating_sub(floor));
-        }
-        phases.early += u64::from(detected < earliest);
-        phases.beyond += u64::from(detected > floor + window_ns);
-        phases.over_floor.push(detected.saturating_sub(floor));
+    // Who is told later was not told in time to do anything about it.
+    let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).filter(|&t| t <= end).collect();
+    let detected = woken.first().copied();
+    phases.detect.take(loss.released, detected.unwrap_or(end), detected.is_some());
+    phases.decide.take(detected.unwrap_or(end), end, happened && detected.is_some());
+    if index.info.expect.fan_out != Some(FanOut::One) {
+        let last = woken.last().copied();
+        phases.spread.take(detected.unwrap_or(end), last.unwrap_or(end), last.is_some());
     }
+    over_the_floor(index, loss, fault, (detected, end), window_ns, phases);
+}
+
+/// From the grant to the first write that was accepted; how long the term was without one if there was none.
+fn act(index: &Index<'_>, next: Option<&Term<'_>>, granted: Nanos, phases: &mut Phases) {
+    let Some(next) = next else { return phases.act.take(granted, granted, false) };
+    let first = index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
+    let first = first.filter(|&t| t <= next.ended.1);
+    phases.act.take(granted, first.unwrap_or(next.ended.0), first.is_some());
+}
+
+/// How far detection was above the floor of expiry; without any, how far above it the failover ended.
+fn over_the_floor(
+    index: &Index<'_>,
+    loss: &Loss,
+    fault: &Fault<'_>,
+    (detected, end): (Option<Nanos>, Nanos),
+    window_ns: Nanos,
+    phases: &mut Phases,
+) {
+    let (told, at) = (detected.is_some(), detected.unwrap_or(end));
+    let Some(Floor { naive, restarted, earliest }) = expiry_floor(index, loss, fault, at) else { return };
+    let floor = restarted.unwrap_or(naive);
+    if restarted.is_some() {
+        phases.over_naive.take(naive, at, told);
+        phases.over_restarted.take(floor, at, told);
+    }
+    phases.early += u64::from(told && at < earliest);
+    phases.beyond += u64::from(at > floor + window_ns);
+    phases.over_floor.take(floor, at, told);
 }
 
 /// When the lost leader's session could expire.
@@ -191,6 +228,8 @@ fn floor(index: &Index<'_>) -> Option<Distribution> {
 
 fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>) {
     let phases = [
+        ("from the intended moment", &found.from_intended),
+        ("release", &found.release),
         ("detect", &found.detect),
         ("spread", &found.spread),
         ("decide", &found.decide),
@@ -234,5 +273,9 @@ fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>
 fn shape(d: &Distribution) -> String {
     let quantile = |q: Option<Nanos>| q.map_or_else(|| "beyond the run".into(), duration);
     let censored = if d.censored > 0 { format!(", {} not ended", d.censored) } else { String::new() };
-    format!("p50 {}, p99 {}, longest {} (n = {}{censored})", quantile(d.p50), quantile(d.p99), duration(d.max), d.n)
+    let p99 = match d.tail() {
+        Tail::P99(p99) => format!(", p99 {}", quantile(p99)),
+        Tail::Longest { .. } => String::new(),
+    };
+    format!("p50 {}{p99}, longest {} (n = {}{censored})", quantile(d.p50), duration(d.max), d.n)
 }

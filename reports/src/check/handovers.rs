@@ -19,10 +19,13 @@ pub struct Handovers {
     /// Leader losses that a verified fault explains.
     pub planned: u64,
     pub completed: u64,
+    /// Completed ones in which the candidate that lost the lead took it back.
+    #[serde(default)]
+    pub retaken: u64,
     pub censored: u64,
     /// False failovers: no injected fault explains them.
     pub unplanned: u64,
-    /// Faults aimed at a leader that kept (or took back) the lead in the same incarnation.
+    /// Faults aimed at a leader that kept the lead in the same incarnation.
     pub survived: u64,
 }
 
@@ -39,7 +42,10 @@ impl Section for Handovers {
         let mut counts = Self { unplanned: index.losses.unplanned.len() as u64, ..Self::default() };
         for loss in &index.losses.all {
             match loss.outcome {
-                Outcome::Completed { .. } => counts.completed += 1,
+                Outcome::Completed { successor } => {
+                    counts.completed += 1;
+                    counts.retaken += u64::from(index.terms.all[loss.term].cand == index.terms.all[successor].cand);
+                }
                 Outcome::Censored { .. } => counts.censored += 1,
                 Outcome::Survived => counts.survived += 1,
             }
@@ -68,9 +74,10 @@ impl Section for Handovers {
             finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
         }
         finding.headline(format!(
-            "{} planned: {} completed, {} not before the end; {} survived; {} unplanned; {} proven faults",
+            "{} planned: {} completed ({} retaken by who had lost it), {} not before the end; {} survived; {} unplanned; {} proven faults",
             counts.planned,
             counts.completed,
+            counts.retaken,
             counts.censored,
             counts.survived,
             counts.unplanned,

@@ -2,6 +2,7 @@
 //! verdict in words, and a section of the summary that nobody else fills in or reads. A zero without evidence behind it is
 //! never a pass.
 
+pub mod effect;
 pub mod enrolment;
 mod evidence;
 pub mod failover;

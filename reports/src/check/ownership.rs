@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Index, Term};
+use crate::index::{Index, Reign, Term, blind, reigns};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
-use hustings_record::{Event, Expectation, Nanos, Phase, SessionUse};
+use hustings_record::{Nanos, Phase};
 
 /// What a busy machine may add.
 const MARGIN_NS: Nanos = 1_000_000_000;
@@ -59,15 +59,6 @@ impl Section for Ownership {
     }
 }
 
-/// From when to when, for certain, ZooKeeper named this owner.
-#[derive(Clone, Copy, Debug)]
-struct Reign {
-    group: u32,
-    span: Span,
-    session: Option<i64>,
-    czxid: Option<i64>,
-}
-
 fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], finding: &mut Finding<Ownership>) {
     let watched: std::collections::BTreeSet<u32> = reigns.iter().map(|r| r.group).collect();
     let missing = index.info.groups.len().saturating_sub(watched.len());
@@ -96,50 +87,6 @@ fn server_fault(index: &Index<'_>, gap: Span) -> Option<String> {
     fits.then(|| under_way(Some(fault)))
 }
 
-/// When the observer had no connection.
-fn blind(index: &Index<'_>) -> Vec<Span> {
-    let mut states: Vec<(Nanos, bool)> = Vec::new();
-    for (_, event) in index.cell.events() {
-        if let Event::ObserverState { t, connected } = event {
-            states.push((*t, *connected));
-        }
-    }
-    states.sort_unstable();
-    let ends = states.iter().skip(1).map(|s| s.0).chain([index.span.1]);
-    union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
-}
-
-/// When an owner was named, its session and its znode's czxid.
-type Named = (Span, Option<i64>, Option<i64>);
-
-fn reigns(index: &Index<'_>) -> Vec<Reign> {
-    let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
-    for (_, event) in index.cell.events() {
-        if let Event::Owner { from, to, group, session, czxid, .. } = event {
-            owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
-        }
-    }
-    let mut reigns = Vec::new();
-    let until = index.observed_until();
-    for (group, mut seen) in owners {
-        // Of two at one instant the later one holds.
-        seen.sort_by_key(|named| named.0);
-        let ends = seen.iter().skip(1).map(|s| s.0.0).chain([until]);
-        for (&((_, since), session, czxid), end) in seen.iter().zip(ends) {
-            reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });
-        }
-    }
-    reigns
-}
-
-impl Reign {
-    fn is_of(&self, index: &Index<'_>, term: &Term<'_>) -> bool {
-        // Under a shared session only the znode tells one candidate from another.
-        let same_znode = index.info.sessions == SessionUse::PerCandidate || self.czxid.is_none_or(|c| c == term.czxid);
-        self.session == Some(term.session) && same_znode
-    }
-}
-
 fn zombies(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>) {
     let limit = 3 * index.timeout_or_asked() / 2 + MARGIN_NS;
     let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
@@ -152,14 +99,14 @@ fn zombies(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>
             let Some(believed) = term.definite() else { continue };
             let first = reigns.partition_point(|r| r.span.1 <= believed.0);
             let during = reigns[first..].iter().take_while(|r| r.span.0 < believed.1);
-            let others = during.filter(|r| !r.is_of(index, term)).map(|r| r.span);
+            let others = during.filter(|r| !r.is_of(term)).map(|r| r.span);
             // Reigns that follow on each other make one time of not owning, though each change of owner leaves a moment open.
             let spans = within(&joined(others.collect(), index.tick / 10), believed);
             let Some(worst) = spans.into_iter().max_by_key(|s| s.1 - s.0) else { continue };
             let long = worst.1 - worst.0;
             finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
             finding.section.zombies += u64::from(long > index.tick);
-            if long > limit && index.info.expect.overlap == Expectation::None && !cut_off(index, term, worst) {
+            if long > limit && !cut_off(index, term, worst) {
                 finding.fail(format!(
                     "{}: candidate {} on {} believed for {} from {} without owning the lead",
                     index.group_name(group),
@@ -195,7 +142,7 @@ fn dead_owners(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Owners
     for reign in reigns {
         let Some(session) = reign.session else { continue };
         let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
-        let believed = union(terms.iter().filter(|t| reign.is_of(index, t)).map(|t| t.possible()).collect());
+        let believed = union(terms.iter().filter(|t| reign.is_of(t)).map(|t| t.possible()).collect());
         for gap in without(reign.span, &believed) {
             finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
             finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);

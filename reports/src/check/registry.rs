@@ -56,6 +56,7 @@ checkers! {
     writes: stale_writes::Writes,
     handovers: handovers::Handovers,
     leaderless: liveness::Leaderless,
+    effect: effect::Effect,
     failover: failover::Failover,
     fan_out: fan_out::FanOutSeen,
     deletion_watches: servers::DeletionWatches,

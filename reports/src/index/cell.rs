@@ -143,10 +143,13 @@ impl<'a> Index<'a> {
         self.faults.all.iter().filter(|f| f.verified()).count() as u64
     }
 
-    /// Changes of leader between incarnations, planned or not: what a zero of overlaps stands on.
+    /// Changes of leader between incarnations, planned or not: what a zero of overlaps stands on. A lead that the same
+    /// incarnation took back had no rival.
     #[must_use]
     pub fn handovers(&self) -> u64 {
-        self.losses.completed().count() as u64 + self.losses.unplanned.len() as u64
+        let of = |term: usize| self.terms.all[term].incarnation();
+        let planned = self.losses.completed().filter(|(loss, successor)| of(loss.term) != of(*successor));
+        planned.count() as u64 + self.losses.unplanned.len() as u64
     }
 
     /// Whether this cell's faults cannot but cost leaders their lead: without such a loss nothing was shown.

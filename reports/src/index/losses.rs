@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Candidates;
 use super::faults::{Fault, Faults};
 use super::terms::{Ending, Term, Terms};
+use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, Phase, RevokeReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub enum Outcome {
     Completed { successor: usize },
     /// Nobody had followed by this time.
     Censored { at: Nanos },
-    /// The same incarnation kept the lead, or took it back.
+    /// The same incarnation kept the lead.
     Survived,
 }
 
@@ -25,8 +26,10 @@ pub struct Loss {
     pub fault: usize,
     pub term: usize,
     pub group: u32,
-    /// When the fault acted on this leader.
+    /// When the lead was lost: a resignation's belief ended; any other fault acted on this leader.
     pub effect: Nanos,
+    /// From when on others could hear of it: a resignation's deletion was sent; else as `effect`.
+    pub released: Nanos,
     /// What the group does until here belongs to this loss: the znode's name may mean another one afterwards.
     pub until: Nanos,
     pub outcome: Outcome,
@@ -105,9 +108,12 @@ impl Finder<'_, '_> {
                 }
             }
             losses.extend(met.into_iter().map(|(group, term)| {
-                let effect = self.effect(fault, &self.terms.all[term], proof.from);
-                let outcome = self.outcome(fault, term, effect);
-                Loss { fault: place, term, group, effect, until: self.until, outcome }
+                let deletion = self.deletion(fault, &self.terms.all[term]);
+                // Whoever deletes first and stops believing later has lost the lead by its deletion.
+                let effect = deletion.map_or(proof.from, |sent| sent.0.min(self.terms.all[term].ended.0));
+                let released = deletion.map_or(effect, |sent| sent.0);
+                let outcome = self.outcome(fault, term, effect, deletion);
+                Loss { fault: place, term, group, effect, released, until: self.until, outcome }
             }));
         }
         losses.sort_by_key(|l| (l.group, l.effect));
@@ -116,17 +122,17 @@ impl Finder<'_, '_> {
         losses
     }
 
-    /// A resignation acts when the znode's deletion is sent; anything else with its receipt.
-    fn effect(&self, fault: &Fault<'_>, term: &Term<'_>, receipt: Nanos) -> Nanos {
-        let resigned = || {
-            let left = self.candidates.departures.get(&term.cand)?;
-            let left = left[left.partition_point(|d| d.t < fault.t)..].iter().find(|d| d.session == term.session)?;
-            left.how.deletion().map(|d| d.0)
-        };
-        if fault.kind == FaultKind::Resign { resigned().unwrap_or(receipt) } else { receipt }
+    /// When the deletion of a resigner's znode was sent and answered.
+    fn deletion(&self, fault: &Fault<'_>, term: &Term<'_>) -> Option<Span> {
+        if fault.kind != FaultKind::Resign {
+            return None;
+        }
+        let left = self.candidates.departures.get(&term.cand)?;
+        let left = left[left.partition_point(|d| d.t < fault.t)..].iter().find(|d| d.session == term.session)?;
+        left.how.deletion()
     }
 
-    fn outcome(&self, fault: &Fault<'_>, lost: usize, effect: Nanos) -> Outcome {
+    fn outcome(&self, fault: &Fault<'_>, lost: usize, effect: Nanos, deletion: Option<Span>) -> Outcome {
         let term = &self.terms.all[lost];
         let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
@@ -135,11 +141,15 @@ impl Finder<'_, '_> {
         let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
         // Belief that outlasts everything the fault could do was not lost to it.
         let kept = term.ended.0 > fault.explains_until;
+        // Without its znode the lead is lost, even if nobody else wants it and the same candidate takes it back.
+        let gone = |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1);
         match next.map(|p| (p, &self.terms.all[p])) {
-            Some((_, next)) if next.incarnation() == term.incarnation() => Outcome::Survived,
+            Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => Outcome::Survived,
             Some((_, next)) if kept && next.granted > Some(fault.explains_until) => Outcome::Survived,
             Some((successor, _)) => Outcome::Completed { successor },
-            None if kept || term.ending == Ending::Censored || term.ended.0 >= self.until => Outcome::Survived,
+            None if deletion.is_none() && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) => {
+                Outcome::Survived
+            }
             None => Outcome::Censored { at: self.until.max(effect) },
         }
     }

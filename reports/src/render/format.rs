@@ -3,7 +3,7 @@
 
 pub use hustings_record::words::{count, duration, plural, setting_ms};
 
-use crate::stats::{self, Rate};
+use crate::stats::{self, Distribution, Rate, Tail};
 use hustings_record::Nanos;
 use hustings_record::words::{round_duration, three_digits};
 
@@ -16,6 +16,30 @@ const NO_BREAK: &str = "\u{a0}";
 #[must_use]
 pub fn duration_or_hidden(ns: Option<Nanos>) -> String {
     ns.map_or_else(|| "censored".into(), duration)
+}
+
+/// How bad it gets, by its name: `p99 21 ms`; below 100 samples `longest 21 ms`, or `longest over 21 ms` where some had not
+/// ended.
+#[must_use]
+pub fn tail(d: &Distribution) -> String {
+    match d.tail() {
+        Tail::P99(p99) => format!("p99 {}", duration_or_hidden(p99)),
+        Tail::Longest { of_ended, all_ended: true } => format!("longest {}", duration(of_ended)),
+        Tail::Longest { of_ended, all_ended: false } => format!("longest over {}", duration(of_ended)),
+    }
+}
+
+/// Marks the longest where others in its column are percentiles.
+pub(crate) const LONGEST: &str = " max";
+
+/// The same for a column of them: `21 ms`, `21 ms max`, `> 21 ms max`.
+#[must_use]
+pub(crate) fn tail_short(d: &Distribution) -> String {
+    match d.tail() {
+        Tail::P99(p99) => duration_or_hidden(p99),
+        Tail::Longest { of_ended, all_ended: true } => format!("{}{LONGEST}", duration(of_ended)),
+        Tail::Longest { of_ended, all_ended: false } => format!("> {}{LONGEST}", duration(of_ended)),
+    }
 }
 
 /// A duration at the tick of an axis: round, and so without needless digits.

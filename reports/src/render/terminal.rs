@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
+use super::format::LONGEST;
 use super::state::{Chip, State};
 use super::view::{Banner, Problem, Row, banner, remarks};
 use crate::summary::Summary;
@@ -60,16 +61,20 @@ fn table(rows: &[Row], width: usize) -> String {
     let by_recipe = told_apart(rows);
     let first = if by_recipe { "recipe" } else { "cell" };
     let stacked = format!("{first}\npolicy");
+    // Where nothing has a 99th percentile the column is that of the longest, and no value needs to say so.
+    let longest = !rows.iter().any(|row| row.has_p99);
+    let (tail_name, tail_of) = if longest { ("longest", bare as fn(&Row) -> &str) } else { ("p99", named as _) };
+    let stacked_tail = format!("p50\n{tail_name}");
     let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
     let (head, numbers) = if wide {
-        (vec![first, "policy", "fault", "T", "p50", "p99"], 4..9)
+        (vec![first, "policy", "fault", "T", "p50", tail_name], 4..9)
     } else {
-        (vec![&stacked, "fault\nT", "p50\np99"], 2..6)
+        (vec![&stacked, "fault\nT", &stacked_tail], 2..6)
     };
     table.set_header(head.into_iter().chain(tail));
     for row in rows {
         let first = if by_recipe { &row.recipe } else { &row.name };
-        table.add_row(if wide { wide_row(first, row) } else { narrow_row(first, row) });
+        table.add_row(if wide { wide_row(first, row, tail_of(row)) } else { narrow_row(first, row, tail_of(row)) });
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, if wide { 2 } else { 1 }));
@@ -88,18 +93,26 @@ fn told_apart(rows: &[Row]) -> bool {
     rows.iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
 }
 
-fn wide_row(first: &String, row: &Row) -> Vec<String> {
-    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.p99, &row.woken];
-    let tail = [&row.overlaps_short, &row.stale_short];
-    cells.into_iter().chain(tail).cloned().chain([verdict_words(&row.state)]).collect()
+fn bare(row: &Row) -> &str {
+    row.tail.strip_suffix(LONGEST).unwrap_or(&row.tail)
+}
+
+fn named(row: &Row) -> &str {
+    &row.tail
+}
+
+fn wide_row(first: &str, row: &Row, tail: &str) -> Vec<String> {
+    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, tail, &row.woken];
+    let end = [row.overlaps_short.as_str(), &row.stale_short];
+    cells.into_iter().chain(end).map(str::to_owned).chain([verdict_words(&row.state)]).collect()
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(first: &str, row: &Row) -> Vec<String> {
+fn narrow_row(first: &str, row: &Row, tail: &str) -> Vec<String> {
     vec![
         format!("{first}\n{}", row.step_down),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{}", row.p50, row.p99),
+        format!("{}\n{tail}", row.p50),
         row.woken.replacen(" (", "\n(", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),

@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 use hustings_record::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// Fewer samples than this have no 99th percentile: it would be the maximum under another name.
+const P99_SAMPLES_MIN: u64 = 100;
 /// Points of a curve that a picture can use.
 const CURVE_POINTS_MAX: usize = 200;
 
@@ -15,7 +17,7 @@ pub struct Distribution {
     /// Samples that had not ended when the run did; they count as longer than anything measured.
     pub censored: u64,
     pub min: Nanos,
-    /// Quantiles; None where censoring hides them (Kaplan–Meier).
+    /// Quantiles; None where censoring hides them (Kaplan–Meier), and p99 below 100 samples, censored ones included.
     pub p50: Option<Nanos>,
     pub p90: Option<Nanos>,
     pub p99: Option<Nanos>,
@@ -24,6 +26,27 @@ pub struct Distribution {
     /// Points of the empirical distribution function: (value, fraction of all samples that are no longer), rising.
     /// At most 200.
     pub curve: Vec<(Nanos, f64)>,
+}
+
+/// How bad it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// The 99th percentile; None where censoring hides it.
+    P99(Option<Nanos>),
+    /// The longest, of too few samples for a 99th percentile; of those that ended where some did not.
+    Longest { of_ended: Nanos, all_ended: bool },
+}
+
+impl Distribution {
+    /// Its 99th percentile, or the longest where it has none.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        if self.n + self.censored >= P99_SAMPLES_MIN {
+            Tail::P99(self.p99)
+        } else {
+            Tail::Longest { of_ended: self.max, all_ended: self.censored == 0 }
+        }
+    }
 }
 
 /// Durations of one kind: completed ones, and those cut off while still under way.
@@ -41,6 +64,12 @@ impl Samples {
     /// It had lasted this long when the run ended.
     pub fn censor(&mut self, value: Nanos) {
         self.censored.push(value);
+    }
+
+    /// From `from` to `to`, where it ended (`happened`) or had not ended yet. What ends before it begins takes no time.
+    pub fn take(&mut self, from: Nanos, to: Nanos, happened: bool) {
+        let lasted = to.saturating_sub(from);
+        if happened { self.push(lasted) } else { self.censor(lasted) }
     }
 
     #[must_use]
@@ -68,6 +97,7 @@ impl Samples {
             None => [0.5, 0.9, 0.99].map(|q| quantile(&steps, q)),
         };
         let (n, censored) = (values.len() as u64, self.censored.len() as u64);
+        let p99 = p99.filter(|_| n + censored >= P99_SAMPLES_MIN);
         Some(Distribution { n, censored, min, p50, p90, p99, max, mean, curve: thin(steps) })
     }
 
@@ -167,7 +197,8 @@ mod tests {
         fn quantiles_agree_with_a_sorted_vector(mut values in prop::collection::vec(0_u64..20_000_000_000, 1..300)) {
             let d = of(&values, &[]);
             values.sort_unstable();
-            for (q, got) in [(0.5, d.p50), (0.9, d.p90), (0.99, d.p99)] {
+            prop_assert_eq!(d.p99.is_some(), values.len() >= 100);
+            for (q, got) in [(0.5, d.p50), (0.9, d.p90), (0.99, d.p99.or(d.p90))].into_iter().take(if values.len() < 100 { 2 } else { 3 }) {
                 let exact = values[((q * values.len() as f64).ceil() as usize).max(1) - 1];
                 let off = got.unwrap().abs_diff(exact);
                 prop_assert!(off as f64 <= exact as f64 / 900.0 + 1.0, "{q}: {got:?} against {exact}");

@@ -7,5 +7,5 @@ pub mod spans;
 mod sweep;
 
 pub use bound::{Rate, rate, upper_95};
-pub use distribution::{Distribution, Samples};
+pub use distribution::{Distribution, Samples, Tail};
 pub use sweep::{Overlap, Piece, sweep};

@@ -185,6 +185,7 @@ fn the_same_incarnation_taking_the_lead_back_has_survived() {
     cell.injected(id, 20_000);
     cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
     cell.believe(0, 0, 20_100);
+    cell.write(0, 0, 20_200);
     let summary = cell.summary();
     assert_eq!((summary.handovers.survived, summary.handovers.planned), (1, 0));
     assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
@@ -298,6 +299,20 @@ fn a_believer_that_owns_nothing_fails_ownership_unless_it_was_cut_off() {
 }
 
 #[test]
+fn a_believer_is_a_zombie_before_the_first_owner_is_seen_and_whatever_is_expected() {
+    let early = |owned: u64, expected: Expectation| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        cell.info.expect.overlap = expected;
+        cell.observer = vec![Event::ObserverState { t: ms(900), connected: true }];
+        cell.own(0, 0, owned);
+        cell.verdict("ownership")
+    };
+    assert_eq!(early(3_000, Expectation::None), Pass);
+    assert_eq!(early(40_000, Expectation::None), Fail);
+    assert_eq!(early(40_000, Expectation::Some), Fail);
+}
+
+#[test]
 fn a_blind_observer_is_inconclusive() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
     for (t, connected) in [(900, true), (30_000, false), (33_000, true)] {
@@ -324,7 +339,7 @@ fn a_short_overlap_is_told_whatever_the_scenario_allows() {
 }
 
 #[test]
-fn candidates_of_one_host_under_one_session_are_told_apart_by_their_znodes() {
+fn who_believes_by_another_znode_than_its_sessions_that_owns_does_not_own() {
     let owned_by_other = |sessions| {
         let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::None);
         cell.info.sessions = sessions;
@@ -333,8 +348,8 @@ fn candidates_of_one_host_under_one_session_are_told_apart_by_their_znodes() {
         cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid: Some(9) });
         cell.verdict("ownership")
     };
-    assert_eq!(owned_by_other(SessionUse::PerCandidate), Pass);
-    assert_eq!(owned_by_other(SessionUse::PerHost), Fail);
+    assert_eq!(owned_by_other(SessionUse::PerCandidate), Fail, "an old one of its own");
+    assert_eq!(owned_by_other(SessionUse::PerHost), Fail, "that of another candidate of its host");
 }
 
 #[test]

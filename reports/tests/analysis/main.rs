@@ -3,6 +3,7 @@
 
 mod builder;
 mod corners;
+mod effect;
 mod elections;
 mod ensemble;
 #[path = "../common/events.rs"]
@@ -44,7 +45,7 @@ fn a_clean_resign_cell_passes_every_check() {
     let summary = cell.summary();
     let bad: Vec<_> = summary.checks.iter().filter(|c| c.verdict != Verdict::Pass).collect();
     assert!(bad.is_empty(), "{bad:#?}");
-    // From the deletion that was sent at +2 ms to the confirmed grant at +5.01 ms.
-    assert_eq!(summary.failover.whole.unwrap().max, 3_010_000);
+    // From the end of belief at +1 ms to the confirmed grant at +5.01 ms.
+    assert_eq!(summary.failover.whole.unwrap().max, 4_010_000);
     assert_eq!(summary.verdict, Verdict::Pass);
 }

@@ -22,9 +22,10 @@ const RED: &[Red] = &[
     ("stale-writes", stale_write, Fail),
     ("handovers", false_failover, Fail),
     ("liveness", late_successor, Fail),
+    ("effect", refused_owner, Fail),
     ("failover", unproven_fault, Inconclusive),
     ("fan-out", herd, Fail),
-    ("servers", miscounted, Fail),
+    ("servers", miscounted, Inconclusive),
     ("ownership", orphan, Fail),
     ("leaks", leaking, Fail),
     ("sessions", never_established, Inconclusive),
@@ -38,6 +39,15 @@ const RED: &[Red] = &[
 fn stale_write() -> Cell {
     let mut cell = pause(30_005, &[30_002]);
     cell.info.fencing = Fencing::Unfenced;
+    cell
+}
+
+fn refused_owner() -> Cell {
+    let mut cell = Cell::new("lock-race", 1, 3, FaultKind::None);
+    let (old_czxid, old_session) = (cell.czxid(0, 0), cell.session(0, 0));
+    let how = FencingMethod::Resource;
+    cell.coordinator.push(Event::Fence { t: ms(20_000), group: 0, by: 1, old_czxid, old_session, how, done: true });
+    cell.write(0, 0, 20_001);
     cell
 }
 

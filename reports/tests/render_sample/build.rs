@@ -2,10 +2,10 @@
 
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, DeletionWatches, Distribution, ElectionRole, Enrolment, Excess, Failover, FanOutSeen,
-    FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection, ServerFault,
-    ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable, WriteGap,
-    WriteProbes, Writes,
+    CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
+    FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection,
+    ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable,
+    WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -28,7 +28,7 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
         min: sample(0),
         p50: quantile(0.5),
         p90: quantile(0.9),
-        p99: quantile(0.99),
+        p99: quantile(0.99).filter(|_| all >= 100),
         max: sample(n - 1),
         mean: (0..n).map(sample).sum::<u64>() / n,
         curve: (0..n).map(|i| (sample(i), (i + 1) as f64 / all as f64)).collect(),
@@ -74,6 +74,8 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
             decide: Some(distribution(40, 0, pace * 600 * US, pace * 800 * US)),
             act: Some(distribution(40, 0, 900 * US, 2_500 * US)),
+            from_intended: Some(distribution(40, 0, pace * 1_300 * US, pace * 1_900 * US)),
+            release: (fault == FaultKind::Resign).then(|| distribution(40, 0, 150 * US, 300 * US)),
             excess: None,
             floor: Some(distribution(200, 0, 900 * US, 600 * US)),
         },
@@ -91,6 +93,15 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
         writes: Writes { total: 8_300, unfenced: rate(0, 8_300), past_fence: rate(0, 8_300), ..Default::default() },
         leaks: Default::default(),
+        effect: Effect {
+            without_write: 0.012_4,
+            longest_ns: 6_400 * MS,
+            longest_group: Some("election-0004".into()),
+            refused: 0,
+            refused_terms: 0,
+            mute_terms: 0,
+            terms: 96,
+        },
         leaderless: Leaderless {
             share: 0.003_1,
             longest_ns: 6_300 * MS,

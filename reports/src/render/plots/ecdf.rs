@@ -110,12 +110,8 @@ impl Curve<'_> {
     fn legend(&self, canvas: &Canvas<'_>, at: i32) -> Drawn {
         canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
         let d = self.distribution;
-        let mut text = format!(
-            ": p50 {}, p99 {}, n {}",
-            format::duration_or_hidden(d.p50),
-            format::duration_or_hidden(d.p99),
-            format::count(d.n)
-        );
+        let mut text =
+            format!(": p50 {}, {}, n {}", format::duration_or_hidden(d.p50), format::tail(d), format::count(d.n));
         if d.censored > 0 {
             text.push_str(&format!(" and {} not ended", format::count(d.censored)));
         }

@@ -1,11 +1,11 @@
-//! The phases of a failover at their medians, a bar a cell: detect, then decide with the spread of the watches within it,
-//! then act. Medians do not add up, so the median failover has a mark of its own.
+//! The phases of a failover at their medians, a bar a cell: release, detect, then decide with the spread of the watches within
+//! it, then act. Medians do not add up, so the median failover has a mark of its own.
 
 use std::collections::BTreeMap;
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::chart::{Chart, Draw};
-use super::palette::{BLUE, GREEN, GREY, ORANGE, SKY};
+use super::palette::{BLUE, GREEN, GREY, ORANGE, PURPLE, SKY};
 use super::scale::{Kind, Scale};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
@@ -13,8 +13,8 @@ use hustings_record::Nanos;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Where the time goes",
-    about: "The phases of a failover, each at its median: detect (fault → first watcher notified), decide (→ grant), \
-            act (→ first accepted write). Spread (first → last watcher notified) runs at the same time as decide and is \
+    about: "The phases of a failover, each at its median: release (of a resignation: belief ended → deletion sent), detect \
+            (lead lost or released → first watcher notified), decide (→ grant), act (→ first accepted write). Spread (first → last watcher notified) runs at the same time as decide and is \
             hatched within it. Medians of phases do not add up to the median of the whole; the black mark is the median \
             failover. A phase too short to be seen is drawn one pixel wide.",
     draw: Draw::Run(draw),
@@ -91,7 +91,7 @@ fn draw_part(title: String, cells: &[&CellSummary], from: From) -> Result<Figure
     let about = format!("A bar for each cell. {}.", rows.join("; "));
     figure(title, about, (WIDTH as u32, (bottom + 92) as u32), |canvas| {
         let x_title = match from {
-            From::Fault => "time since the fault",
+            From::Fault => "time since the lead was lost",
             From::Detection => "time since the first watcher was notified",
         };
         let longest = cells.iter().map(|cell| end_of(cell, from)).max().unwrap_or(1);
@@ -128,7 +128,10 @@ fn end_of(cell: &CellSummary, from: From) -> Nanos {
     let part = |d: &Option<Distribution>| median(d.as_ref()).unwrap_or(0);
     let after = part(&cell.failover.decide).max(part(&cell.failover.spread));
     let granted = match from {
-        From::Fault => part(&cell.failover.detect).saturating_add(after).max(part(&cell.failover.whole)),
+        From::Fault => {
+            let detected = part(&cell.failover.release).saturating_add(part(&cell.failover.detect));
+            detected.saturating_add(after).max(part(&cell.failover.whole))
+        }
         From::Detection => after,
     };
     granted.saturating_add(part(&cell.failover.act)).max(1)
@@ -152,6 +155,7 @@ fn values(cell: &CellSummary) -> String {
         |name: &str, d: &Option<Distribution>| median(d.as_ref()).map(|ns| format!("{name} {}", format::duration(ns)));
     let parts = [
         part("failover", &cell.failover.whole),
+        part("release", &cell.failover.release),
         part("detect", &cell.failover.detect),
         part("decide", &cell.failover.decide),
         part("spread", &cell.failover.spread),
@@ -169,20 +173,24 @@ fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: Fro
     };
     let granted = match (median(cell.failover.detect.as_ref()), median(cell.failover.decide.as_ref())) {
         (Some(detect), Some(decide)) => {
+            let release = median(cell.failover.release.as_ref()).filter(|_| begin == From::Fault).unwrap_or(0);
             let detect = if begin == From::Fault { detect } else { 0 };
-            if detect > 0 {
-                let (from, to) = span(0, detect);
-                canvas.bar(from, to, SKY, 1.0)?;
+            for (after, length, colour) in [(0, release, PURPLE), (release, detect, SKY)] {
+                if length > 0 {
+                    let (from, to) = span(after, length);
+                    canvas.bar(from, to, colour, 1.0)?;
+                }
             }
-            let (from, to) = span(detect, decide);
+            let detected = release.saturating_add(detect);
+            let (from, to) = span(detected, decide);
             canvas.bar(from, to, BLUE, 1.0)?;
             if let Some(spread) = median(cell.failover.spread.as_ref()) {
-                let (from, to) = span(detect, spread);
+                let (from, to) = span(detected, spread);
                 let from = (from.0, top + BAR - 6);
                 canvas.bar(from, to, ORANGE, 1.0)?;
                 canvas.hatch(from, to, Pen::new(INK, 1))?;
             }
-            detect.saturating_add(decide)
+            detected.saturating_add(decide)
         }
         _ if begin == From::Detection => return Ok(()),
         _ => {
@@ -205,6 +213,7 @@ fn bars(canvas: &Canvas<'_>, cell: &CellSummary, x: &Scale, top: i32, begin: Fro
 fn legend(canvas: &Canvas<'_>, at: i32) -> Drawn {
     let mut left = LEFT;
     let parts = [
+        ("release", PURPLE, 1.0, false),
         ("detect", SKY, 1.0, false),
         ("decide", BLUE, 1.0, false),
         ("spread", ORANGE, 1.0, true),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::parts::Fact;
 use super::row::woken;
 use crate::render::{clean, format};
-use crate::stats::rate;
+use crate::stats::{Tail, rate};
 use crate::summary::{CellSummary, Distribution, Excess};
 use hustings_record::FaultKind;
 
@@ -35,8 +35,10 @@ pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>
     let excess = cell.failover.excess.as_ref().map(|excess| &excess.over_floor);
     // The last says whether it is missing where there is none: nothing is to be found again where nothing was lost.
     let all = [
-        ("failover", "fault → next grant", cell.failover.whole.as_ref(), true),
-        ("detect", "fault → first watcher notified", cell.failover.detect.as_ref(), true),
+        ("failover", "lead lost → next grant", cell.failover.whole.as_ref(), true),
+        ("from intended", "fault intended → next grant", cell.failover.from_intended.as_ref(), true),
+        ("release", "belief ended → deletion sent, of resignations", cell.failover.release.as_ref(), false),
+        ("detect", "lead lost or released → first watcher notified", cell.failover.detect.as_ref(), true),
         ("spread", "first → last watcher notified", cell.failover.spread.as_ref(), true),
         ("decide", "first watcher notified → grant", cell.failover.decide.as_ref(), true),
         ("act", "grant → first accepted write", cell.failover.act.as_ref(), true),
@@ -62,8 +64,11 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
     let measured = |ns| if d.n == 0 { format::NOTHING.into() } else { format::duration(ns) };
     let quantile =
         |ns: Option<u64>| if d.n + d.censored == 0 { format::NOTHING.into() } else { format::duration_or_hidden(ns) };
-    let values =
-        vec![measured(d.min), quantile(d.p50), quantile(d.p90), quantile(d.p99), measured(d.max), measured(d.mean)];
+    let p99 = match d.tail() {
+        Tail::P99(p99) => quantile(p99),
+        Tail::Longest { .. } => format::NOTHING.into(),
+    };
+    let values = vec![measured(d.min), quantile(d.p50), quantile(d.p90), p99, measured(d.max), measured(d.mean)];
     Line { name, about, n: format::count(d.n), censored: format::count(d.censored), values }
 }
 
@@ -108,6 +113,7 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
     let mut facts = vec![
         Fact::new("Planned (a verified fault explains them)", format::count(h.planned)),
         Fact::new("Completed", format::count(h.completed)),
+        Fact::new("Retaken by the candidate that had lost it", format::count_of(h.retaken, h.completed)),
         Fact::new("Not ended when the run did (censored)", format::count_of(h.censored, h.planned)),
         Fact::new("Unplanned (false failovers), against planned ones", format::count_of(h.unplanned, h.planned)),
         Fact::new(
@@ -201,10 +207,7 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
         if low == high { format::count(low) } else { format!("{} to {}", format::count(low), format::count(high)) }
     };
     let or_nothing = |range: Option<String>| range.unwrap_or_else(|| format::NOTHING.into());
-    let spread = f
-        .spread
-        .as_ref()
-        .map(|d| format!("p50 {}, p99 {}", format::duration_or_hidden(d.p50), format::duration_or_hidden(d.p99)));
+    let spread = f.spread.as_ref().map(|d| format!("p50 {}, {}", format::duration_or_hidden(d.p50), format::tail(d)));
     vec![
         Fact::new("Leader losses counted", format::count(f.losses)),
         Fact::new("Others woken per loss, median (least–most)", woken(f)),
@@ -225,6 +228,9 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
     let (l, o, n) = (&cell.leaderless, &cell.ownership, cell.split_brain.active.n);
     let group = l.longest_group.as_ref().map(|group| format!(" (group {})", clean::short(group, 60)));
     vec![
+        Fact::new("Share of group-time without an accepted write", format::share(cell.effect.without_write)),
+        Fact::new("Longest without an accepted write", longest_without_write(cell)),
+        Fact::new("Leaders that never wrote", format::count_of(cell.effect.mute_terms, cell.effect.terms)),
         Fact::new("Leaderless share of group-time", format::share(l.share)),
         Fact::new(
             "Longest without a leader",
@@ -240,6 +246,11 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Longest dead owner", format::duration(o.dead_owner_max_ns)),
         Fact::new("Time in which the observer was blind", format::duration(o.blind_ns)),
     ]
+}
+
+fn longest_without_write(cell: &CellSummary) -> String {
+    let group = cell.effect.longest_group.as_ref().map(|group| format!(" (group {})", clean::short(group, 60)));
+    format!("{}{}", format::duration(cell.effect.longest_ns), group.unwrap_or_default())
 }
 
 fn enrolment(cell: &CellSummary) -> Vec<Fact> {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::ensemble::in_short;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
+use crate::stats::Tail;
 use crate::summary::{CellSummary, FanOutSeen, Rate, Summary};
 use hustings_record::Fencing;
 
@@ -23,8 +24,10 @@ pub(crate) struct Row {
     pub(crate) t: String,
     pub(crate) size: String,
     pub(crate) p50: String,
-    pub(crate) p99: String,
-    /// How many handovers stand behind p50 and p99.
+    /// p99, or the longest where there is none.
+    pub(crate) tail: String,
+    pub(crate) has_p99: bool,
+    /// How many handovers stand behind these.
     pub(crate) handovers: String,
     pub(crate) woken: String,
     pub(crate) overlaps: String,
@@ -65,7 +68,8 @@ impl Row {
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
-            p99: quantile(|d| d.p99),
+            has_p99: cell.failover.whole.as_ref().is_some_and(|d| matches!(d.tail(), Tail::P99(_))),
+            tail: cell.failover.whole.as_ref().map_or_else(|| format::NOTHING.into(), format::tail_short),
             handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(&cell.fan_out),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),

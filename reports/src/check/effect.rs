@@ -1,0 +1,175 @@
+//! Is anybody in charge, and not in name alone? A lead is worth the writes that the resource accepts: for how long there was
+//! none in each group, leaders that own the lead and are refused all the same, and leaders that never write.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
+use super::words::moment;
+use crate::index::{Index, Reign, Term, Work, WriteKey, blind, reigns};
+use crate::stats::spans::{Span, total, touches, without};
+use hustings_record::words::duration;
+use hustings_record::{Fencing, Nanos};
+
+/// A leader that has not written for so many intervals, and what a busy machine may add, has forgotten to.
+const MUTE_INTERVALS: u64 = 10;
+const MARGIN_NS: Nanos = 1_000_000_000;
+
+/// What leaders brought about at the resource.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Share of the measured group-time without an accepted write: of each time from one to the next, what is longer than
+    /// the interval in which leaders write.
+    pub without_write: f64,
+    /// The longest time from one accepted write of a group to its next, or to an end of the measured window.
+    pub longest_ns: Nanos,
+    pub longest_group: Option<String>,
+    /// Writes that were refused although their leader owned the lead, and in how many terms.
+    pub refused: u64,
+    pub refused_terms: u64,
+    /// Terms that lasted long enough for a write, and in which none was tried.
+    pub mute_terms: u64,
+    /// Terms that lasted long enough for a write.
+    pub terms: u64,
+}
+
+impl Section for Effect {
+    const NAME: &'static str = "effect";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let Some(window) = index.window() else {
+            finding.inconclusive("the cell did not get to its tear-down: nothing was demanded of it".into());
+            finding.headline("not judged: the cell ended before its drain did".into());
+            return finding;
+        };
+        gaps(index, window, &mut finding.section);
+        mute(index, window, &mut finding);
+        refused(index, &mut finding);
+        let Effect { without_write, longest_ns, refused, refused_terms, mute_terms, terms, .. } = finding.section;
+        finding.headline(format!(
+            "without an accepted write {:.3} % of the time, longest {}; {mute_terms} of {terms} terms never wrote; {refused} \
+             writes of {refused_terms} owners refused",
+            without_write * 100.0,
+            duration(longest_ns),
+        ));
+        finding
+    }
+}
+
+/// Whether the ledger that the cell's verdict counts took the write.
+fn accepted(index: &Index<'_>, work: &Work) -> bool {
+    index.info.fencing == Fencing::Unfenced || !work.found.rejected
+}
+
+fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
+    let mut written: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
+    for work in index.writing.all.iter().filter(|work| accepted(index, work)) {
+        written.entry(work.group).or_default().push(work.t);
+    }
+    let interval = index.info.work_interval_ms * 1_000_000;
+    let mut sum = 0_u64;
+    for group in 0..index.info.groups.len() as u32 {
+        let times = written.entry(group).or_default();
+        times.sort_unstable();
+        let inside = times.iter().copied().filter(|&t| window.0 <= t && t <= window.1);
+        let mut before = window.0;
+        for t in inside.chain([window.1]) {
+            let gap = t - before;
+            before = t;
+            sum += gap.saturating_sub(interval);
+            if gap > effect.longest_ns {
+                effect.longest_ns = gap;
+                effect.longest_group = Some(index.group_name(group));
+            }
+        }
+    }
+    let all = (window.1.saturating_sub(window.0)) as f64 * index.info.groups.len() as f64;
+    effect.without_write = if all > 0.0 { sum as f64 / all } else { 0.0 };
+}
+
+/// Leaders that had the time to write, and did not even try.
+fn mute(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
+    let enough = MUTE_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
+    // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
+    let stalls: Vec<Span> = {
+        let of_any = index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to));
+        crate::stats::spans::union(of_any.collect())
+    };
+    let mut silent = Vec::new();
+    for term in &index.terms.all {
+        let Some((from, to)) = term.definite() else { continue };
+        let able = without((from, to.min(window.1).max(from)), index.faults.stops_of(term.host));
+        let able: Nanos = able.into_iter().map(|span| total(&without(span, &stalls))).sum();
+        if able < enough {
+            continue;
+        }
+        finding.section.terms += 1;
+        if index.writing.tried(key(term), term.grant, term.ended.1) == 0 {
+            silent.push((term, able));
+        }
+    }
+    finding.section.mute_terms = silent.len() as u64;
+    for (term, able) in silent {
+        let text = format!(
+            "{}: candidate {} on {} led for {} from {} and never wrote",
+            index.group_name(term.group),
+            term.cand,
+            index.host_name(term.host),
+            duration(able),
+            moment(index, term.grant),
+        );
+        // A write that is missing may have been this one's.
+        if index.writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }
+    }
+}
+
+fn key(term: &Term<'_>) -> WriteKey {
+    (term.cand, term.session, term.czxid)
+}
+
+/// Writes that the fence refused while ZooKeeper named their leader as the owner.
+fn refused(index: &Index<'_>, finding: &mut Finding<Effect>) {
+    if index.info.fencing == Fencing::Unfenced {
+        return;
+    }
+    let (reigns, blind) = (reigns(index), blind(index));
+    let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
+    for reign in &reigns {
+        by_group.entry(reign.group).or_default().push(reign);
+    }
+    let terms: BTreeMap<WriteKey, Vec<&Term<'_>>> = index.terms.all.iter().fold(BTreeMap::new(), |mut terms, term| {
+        terms.entry(key(term)).or_insert_with(Vec::new).push(term);
+        terms
+    });
+    let mut worst: BTreeMap<WriteKey, (u64, &Work)> = BTreeMap::new();
+    for work in index.writing.all.iter().filter(|work| !accepted(index, work)) {
+        let at = (work.t, work.t);
+        let key = (work.cand, work.session, work.czxid);
+        let within = |term: &&&Term<'_>| term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
+        let Some(term) = terms.get(&key).into_iter().flatten().find(within) else { continue };
+        let reigns = by_group.get(&work.group).map_or(&[][..], Vec::as_slice);
+        let reign = reigns[..reigns.partition_point(|r| r.span.0 <= work.t)].last();
+        let owns = reign.is_some_and(|reign| work.t <= reign.span.1 && reign.is_of(term));
+        if owns && !touches(&blind, at) {
+            worst.entry(key).or_insert((0, work)).0 += 1;
+        }
+    }
+    for (count, first) in worst.values() {
+        finding.section.refused += count;
+        finding.section.refused_terms += 1;
+        finding.fail(format!(
+            "{}: {count} writes of candidate {} on {} were refused though it owned the lead, the first at {}",
+            index.group_name(first.group),
+            first.cand,
+            index.host_name(first.host),
+            moment(index, first.t),
+        ));
+    }
+}

@@ -1,0 +1,69 @@
+//! Leads without effect: nobody writes, or nobody may.
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, MEASURE, TEAR_DOWN, check, ms};
+
+fn writing_all_along() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    (MEASURE..TEAR_DOWN).step_by(100).for_each(|t| cell.write(0, 0, t));
+    cell
+}
+
+#[test]
+fn time_without_an_accepted_write_is_what_is_longer_than_the_interval() {
+    let summary = writing_all_along().summary();
+    assert_eq!((summary.effect.without_write, summary.effect.longest_ns), (0.0, ms(100)));
+    assert_eq!(check(&summary, "effect").verdict, Pass);
+    let mut cell = writing_all_along();
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if (ms(20_000)..ms(29_000)).contains(t)));
+    let summary = cell.summary();
+    assert_eq!(summary.effect.longest_ns, ms(9_100));
+    assert!((summary.effect.without_write - 9.0 / 90.0).abs() < 1e-9, "{}", summary.effect.without_write);
+    assert_eq!(summary.leaderless.share, 0.0, "somebody led all the time");
+}
+
+#[test]
+fn a_leader_that_never_writes_fails_unless_it_could_not() {
+    let mut cell = writing_all_along();
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { .. }));
+    assert_eq!(cell.summary().effect.mute_terms, 1);
+    let mut cell = writing_all_along();
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { .. }));
+    assert_eq!(cell.verdict("effect"), Fail);
+    let mut short = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    short.believe(0, 0, 20_000);
+    short.revoke(0, 0, 21_900, RevokeReason::Resigned);
+    short.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t > ms(20_000)));
+    assert_eq!(short.verdict("effect"), Pass, "it had no time to");
+}
+
+#[test]
+fn an_owner_whose_writes_are_refused_fails_and_a_zombie_is_fenced_off() {
+    let refused = |owner: bool| {
+        let mut cell = writing_all_along();
+        if !owner {
+            cell.own(0, 1, 19_000);
+        }
+        let (old_czxid, old_session) = (cell.czxid(0, 0), cell.session(0, 0));
+        let how = FencingMethod::Resource;
+        cell.coordinator.push(Event::Fence { t: ms(20_000), group: 0, by: 1, old_czxid, old_session, how, done: true });
+        cell.summary()
+    };
+    let summary = refused(true);
+    assert_eq!(check(&summary, "effect").verdict, Fail);
+    assert_eq!((summary.effect.refused, summary.effect.refused_terms), (799, 1));
+    assert_eq!(refused(false).effect.refused, 0);
+    let mut unfenced = writing_all_along();
+    unfenced.info.fencing = Fencing::Unfenced;
+    assert_eq!(unfenced.verdict("effect"), Pass);
+}
+
+#[test]
+fn a_cell_that_was_cut_short_is_not_judged() {
+    let mut record = writing_all_along().record();
+    record.cells[0].segments[0].events.retain(|e| !matches!(e, Event::Phase { phase: Phase::TearDown, .. }));
+    let summary = hustings_reports::analysis::summarise(&record).cells.remove(0);
+    assert_eq!(check(&summary, "effect").verdict, Inconclusive);
+}
