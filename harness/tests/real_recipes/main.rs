@@ -5,6 +5,7 @@ mod group;
 mod host;
 #[path = "../real_support/mod.rs"]
 mod real_support;
+mod sequence;
 mod succession;
 #[path = "../real_support/watches.rs"]
 mod watches;
@@ -23,10 +24,6 @@ use real_support::{Stage, on_one_thread};
 /// T is at least two of them and at most twenty.
 const TICK_MS: u64 = 500;
 const CHECK_AT_MOST: Duration = Duration::from_secs(60);
-
-fn sound() -> impl Iterator<Item = RecipeKind> {
-    RecipeKind::all().filter(|recipe| !recipe.is_broken())
-}
 
 /// What went wrong, as check, recipe and panic.
 #[derive(Default)]
@@ -52,9 +49,9 @@ impl Failures {
         check: impl Fn(&'a Stage, RecipeKind) -> F,
     ) {
         let started = Instant::now();
-        let outcomes = join_all(sound().map(|recipe| Self::bounded(check(stage, recipe)))).await;
+        let outcomes = join_all(RecipeKind::sound().map(|recipe| Self::bounded(check(stage, recipe)))).await;
         println!("{name}: {:.1} s", started.elapsed().as_secs_f64());
-        for (recipe, outcome) in sound().zip(outcomes) {
+        for (recipe, outcome) in RecipeKind::sound().zip(outcomes) {
             self.0.extend(outcome.err().map(|why| format!("{name}, {recipe}: {why}")));
         }
     }
@@ -104,12 +101,21 @@ fn recipes_hold_on_real_servers() {
         check!(failures, stage, ends::a_thousand_that_come_while_it_is_deleted_all_end);
         // Last, for it leaves two servers.
         let killed = async {
-            let groups = join_all(sound().map(|recipe| weather::with_links(&stage, recipe))).await;
+            let groups = join_all(RecipeKind::sound().map(|recipe| weather::with_links(&stage, recipe))).await;
             weather::the_leaders_server_is_killed(&stage, &groups).await;
         };
         failures.once("the_leaders_server_is_killed", killed).await;
         stage.tear_down().await;
         assert!(failures.0.is_empty(), "{} checks failed:\n{}", failures.0.len(), failures.0.join("\n"));
+    });
+}
+
+#[test]
+fn recipes_hold_at_the_end_of_the_sequence_numbers() {
+    on_one_thread(async {
+        let stage = <Stage>::set_up(TICK_MS).await;
+        sequence::numbers_that_repeat_let_nobody_past_who_came_first(&stage).await;
+        stage.tear_down().await;
     });
 }
 
@@ -145,7 +151,7 @@ async fn churn_leaves_no_watches_behind(stage: &Stage) {
         }
         count
     };
-    let groups = join_all(sound().map(|recipe| Group::of(stage, recipe, 3))).await;
+    let groups = join_all(RecipeKind::sound().map(|recipe| Group::of(stage, recipe, 3))).await;
     let before = settled().await;
     join_all(groups.iter().map(succession::two_hundred_rounds_of_resign_and_rejoin)).await;
     let after = settled().await;

@@ -264,6 +264,7 @@ fn info(size: &Size) -> CellInfo {
         work_interval_ms: 50,
         expect: Expect::default(),
         self_test: false,
+        must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
         init_limit: None,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::caught::Caught;
 use crate::expect::Expect;
 use crate::fault::FaultKind;
 use crate::names::names;
@@ -40,6 +41,9 @@ pub struct CellInfo {
     /// A cell of the self-test: its recipe is broken on purpose, and must be caught.
     #[serde(default, alias = "mutant", skip_serializing_if = "std::ops::Not::not")]
     pub self_test: bool,
+    /// What the recipe of a self-test must be caught with; empty: with anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_show: Vec<Caught>,
     /// How `lock-race` fences the old leader.
     pub fencing_method: FencingMethod,
     /// `poll-race` tries this often, in milliseconds.

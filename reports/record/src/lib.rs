@@ -3,6 +3,7 @@
 //! by anyone, offline.
 
 mod candidate;
+mod caught;
 mod cell;
 mod direction;
 mod ensemble;
@@ -23,6 +24,7 @@ mod warning;
 pub mod words;
 
 pub use candidate::{Departure, RevokeReason, Token};
+pub use caught::Caught;
 pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, SessionUse};
 pub use direction::Direction;
 pub use ensemble::EnsembleKind;

@@ -1,24 +1,44 @@
 //! Self-tests: cells with a recipe that is broken on purpose, among the others. What is wrong with it must be seen; where it is
 //! not, these faults and checkers would not have seen it in a sound recipe either, and nothing else in the record is a pass.
 
-use crate::summary::{CellSummary, CheckResult};
+use crate::check::Section as _;
+use crate::summary::{
+    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, SplitBrain, Writes,
+};
 use crate::verdict::Verdict;
+use hustings_record::Caught;
 
 /// Name of the line that it adds to a cell's checks.
 const NAME: &str = "self-test";
+
+/// The checkers that speak of this kind of finding.
+fn checkers(caught: Caught) -> &'static [&'static str] {
+    match caught {
+        Caught::Overlap => &[SplitBrain::NAME, Ownership::NAME],
+        Caught::StaleWrite => &[Writes::NAME],
+        Caught::Leaderless => &[Leaderless::NAME],
+        Caught::Orphan => &[Ownership::NAME, Leaks::NAME],
+        Caught::Watches => &[Leaks::NAME],
+        Caught::FanOut => &[FanOutSeen::NAME],
+        Caught::Unplanned => &[Handovers::NAME],
+    }
+}
 
 /// Turns the verdict of a broken recipe's cell around: a failure is what it is there for.
 pub(super) fn judge(cell: &mut CellSummary) {
     if !cell.info.self_test {
         return;
     }
-    let by: Vec<&str> =
-        cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str()).collect();
+    let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
+    let wanted: Vec<&str> = cell.info.must_show.iter().flat_map(|caught| checkers(*caught)).copied().collect();
+    // What fails for another reason says nothing about whether this bug would have been seen.
+    let by: Vec<&str> = failed.filter(|name| wanted.is_empty() || wanted.contains(name)).collect();
     let caught = !by.is_empty();
     let recipe = &cell.info.recipe;
     let headline = match caught {
         true => format!("{recipe} was caught, by {}", by.join(", ")),
-        false => format!("{recipe} was not caught under this fault"),
+        false if wanted.is_empty() => format!("{recipe} was not caught under this fault"),
+        false => format!("{recipe} was not caught under this fault by any of {}", wanted.join(", ")),
     };
     let about = "the lines below judge a recipe that is broken on purpose".to_owned();
     let verdict = if caught { Verdict::Pass } else { Verdict::Inconclusive };

@@ -417,6 +417,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         work_interval_ms: 100,
         expect: Expect { fan_out: promised(recipe), ..Expect::default() },
         self_test: false,
+        must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
         init_limit: None,

@@ -20,7 +20,7 @@ mod write_gaps;
 mod writes;
 
 use builder::Cell;
-use hustings_record::FaultKind;
+use hustings_record::{Caught, FaultKind};
 use hustings_reports::verdict::Verdict;
 
 #[test]
@@ -48,4 +48,19 @@ fn a_clean_resign_cell_passes_every_check() {
     // From the end of belief at +1 ms to the confirmed grant at +5.01 ms.
     assert_eq!(summary.failover.whole.unwrap().max, 4_010_000);
     assert_eq!(summary.verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_self_test_is_caught_only_by_what_its_bug_must_show() {
+    let judged = |must_show: Vec<Caught>| {
+        let mut cell = leads::false_failover();
+        (cell.info.self_test, cell.info.must_show) = (true, must_show);
+        let summary = cell.summary();
+        (summary.checks[0].name.clone(), summary.verdict, summary.checks[0].headline.clone())
+    };
+    assert_eq!(judged(vec![Caught::Unplanned]).1, Verdict::Pass);
+    assert_eq!(judged(vec![]).1, Verdict::Pass, "records of old do not say what must be seen");
+    let (name, verdict, headline) = judged(vec![Caught::FanOut, Caught::Watches]);
+    assert_eq!((name.as_str(), verdict), ("self-test", Verdict::Inconclusive));
+    assert!(headline.contains("by any of fan-out, leaks"), "{headline}");
 }

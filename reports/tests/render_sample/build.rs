@@ -152,6 +152,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         work_interval_ms: 20,
         expect: Expect::default(),
         self_test: false,
+        must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
         init_limit: None,

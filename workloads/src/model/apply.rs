@@ -76,9 +76,11 @@ impl Step<'_> {
         let parent = self.tree.find(above).expect("the leader saw the parent");
         let (zxid, time_ms) = (self.txn.zxid, self.txn.time_ms);
         let (path, data, acl) = (create.path.clone(), create.data.clone(), create.acl.clone());
+        let counted = self.tree.node(parent).creates;
         let place = self.tree.insert(parent, Made { path, data, acl, owner: create.owner, zxid, time_ms });
         let above = self.tree.node_mut(parent);
-        above.creates = create.parent_creates;
+        // It never goes back: at the end of its range it sticks.
+        above.creates = counted.max(create.parent_creates);
         above.pzxid = zxid;
         let above = above.path.clone();
         self.trigger(EventKind::Created, create.path.clone());

@@ -4,7 +4,7 @@ use super::ensemble::Ensemble;
 use hustings_record::ServerState;
 
 use super::interface::Server;
-use super::lead::Lead;
+use super::lead::{Lead, Wrapped};
 use super::op::Micros;
 use super::server::Follow;
 use super::sessions::Tracker;
@@ -212,7 +212,8 @@ impl Ensemble {
             tracker.track(now, session, timeout_ms, None);
         }
         let containers_due = now + self.options.container_check_ms * 1_000;
-        let lead = Lead { tracker, stalled: std::collections::VecDeque::new(), containers_due };
+        let lead =
+            Lead { tracker, stalled: std::collections::VecDeque::new(), containers_due, wrapped: Wrapped::default() };
         self.members[server].lead = Some(Box::new(lead));
         self.members[server].joining = None;
     }

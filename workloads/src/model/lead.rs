@@ -1,11 +1,15 @@
 //! What a server has while it leads: the clocks of all sessions, and what waits for a quorum.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::forwarded::Forwarded;
 use super::interface::{Server, Ticket};
-use super::op::{Micros, SessionId};
+use super::op::{Micros, SessionId, Zxid};
+use super::path;
 use super::sessions::Tracker;
+use super::tree::Tree;
+use super::txn::Change;
 
 #[derive(Debug)]
 pub(super) struct Lead {
@@ -13,6 +17,45 @@ pub(super) struct Lead {
     /// What cannot be decided while too few followers hear the leader.
     pub(super) stalled: VecDeque<Stalled>,
     pub(super) containers_due: Micros,
+    pub(super) wrapped: Wrapped,
+}
+
+/// Counters of creates that were counted beyond the end of their range. The leader goes on counting there while its creates
+/// are under way, and falls back to what the tree says once they have arrived.
+#[derive(Debug, Default)]
+pub(super) struct Wrapped {
+    /// By path: the counter, and the zxid of the last create.
+    counters: BTreeMap<Arc<str>, (i32, Zxid)>,
+}
+
+impl Wrapped {
+    /// Notes what a change has counted beyond the end, given what is in the tree.
+    pub(super) fn note(&mut self, tree: &Tree, change: &Change, zxid: Zxid) {
+        match change {
+            Change::Create(create) => {
+                let above = path::parent(&create.path).unwrap_or("/");
+                if tree.get(above).is_some_and(|node| create.parent_creates < node.creates) {
+                    self.counters.insert(above.into(), (create.parent_creates, zxid));
+                }
+            }
+            Change::Multi(changes) => changes.iter().for_each(|change| self.note(tree, change, zxid)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.counters.is_empty()
+    }
+
+    /// Forgets those whose creates have all arrived: up to this zxid.
+    pub(super) fn settle(&mut self, arrived: Zxid) {
+        self.counters.retain(|_, (_, zxid)| *zxid > arrived);
+    }
+
+    /// The counter of this path while its creates are under way.
+    pub(super) fn counter(&self, path: &str) -> Option<i32> {
+        self.counters.get(path).map(|(creates, _)| *creates)
+    }
 }
 
 #[derive(Debug)]

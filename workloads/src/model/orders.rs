@@ -129,8 +129,20 @@ impl Ensemble {
         }
     }
 
-    fn prepare(&self, leader: Server, session: SessionId, request: Request, proven: &Proven) -> Result<Change, Code> {
-        let mut prep = Prep::new(&self.members[leader].tree, session, proven);
+    fn prepare(
+        &mut self,
+        leader: Server,
+        session: SessionId,
+        request: Request,
+        proven: &Proven,
+    ) -> Result<Change, Code> {
+        if !self.lead_mut(leader).wrapped.is_empty() {
+            let arrived = self.applied_by_a_quorum();
+            self.lead_mut(leader).wrapped.settle(arrived);
+        }
+        let member = &self.members[leader];
+        let wrapped = &member.lead.as_ref().expect("only a leader decides").wrapped;
+        let mut prep = Prep::new(&member.tree, session, proven, wrapped);
         match request {
             Request::Create { path, data, acl, kind, with_stat } => prep.create(&path, &data, &acl, kind, with_stat),
             Request::Delete { path, version } => prep.delete(&path, version),
@@ -160,6 +172,10 @@ impl Ensemble {
     /// Gives the change its place, writes it down wherever the leader is heard, and applies it at the leader.
     pub(super) fn commit(&mut self, now: Micros, leader: Server, origin: Option<Origin>, change: Change) -> Zxid {
         let zxid = self.members[leader].last_zxid + 1;
+        let member = &mut self.members[leader];
+        if let Some(lead) = &mut member.lead {
+            lead.wrapped.note(&member.tree, &change, zxid);
+        }
         let time_ms = self.options.epoch_ms + (now / 1_000) as i64;
         self.log.push(Txn { zxid, time_ms, origin, change });
         let end = self.log.end();
@@ -179,6 +195,13 @@ impl Ensemble {
             log.trim(needed);
         }
         zxid
+    }
+
+    /// Up to where a quorum of the servers has applied the log.
+    fn applied_by_a_quorum(&self) -> Zxid {
+        let mut applied: Vec<Zxid> = self.members.iter().map(|member| member.last_zxid).collect();
+        applied.sort_unstable();
+        applied[applied.len() - self.quorum()]
     }
 
     /// Decides what waited for a quorum, if there is one.

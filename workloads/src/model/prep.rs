@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::acl::{self, Proven};
+use super::lead::Wrapped;
 use super::life;
 use super::op::{ANY_VERSION, Acl, Code, Kind, SessionId, Step};
 use super::path;
@@ -15,6 +16,7 @@ pub(super) struct Prep<'a> {
     tree: &'a Tree,
     session: SessionId,
     proven: &'a Proven,
+    wrapped: &'a Wrapped,
     /// What earlier steps of the same transaction have made of znodes; `None` where they deleted them.
     changed: BTreeMap<Arc<str>, Option<Seen>>,
     /// Whether there may be later steps.
@@ -40,8 +42,8 @@ impl From<&Node> for Seen {
 }
 
 impl<'a> Prep<'a> {
-    pub(super) fn new(tree: &'a Tree, session: SessionId, proven: &'a Proven) -> Self {
-        Self { tree, session, proven, changed: BTreeMap::new(), keeps: false }
+    pub(super) fn new(tree: &'a Tree, session: SessionId, proven: &'a Proven, wrapped: &'a Wrapped) -> Self {
+        Self { tree, session, proven, wrapped, changed: BTreeMap::new(), keeps: false }
     }
 
     /// All or nothing: each step is looked at as if the earlier ones had happened.
@@ -165,7 +167,11 @@ impl<'a> Prep<'a> {
     fn seen(&self, path: &str) -> Result<Seen, Code> {
         match self.changed.get(path) {
             Some(changed) => changed.clone().ok_or(Code::NoNode),
-            None => self.tree.get(path).map(Seen::from).ok_or(Code::NoNode),
+            None => {
+                let mut seen = self.tree.get(path).map(Seen::from).ok_or(Code::NoNode)?;
+                seen.creates = self.wrapped.counter(path).unwrap_or(seen.creates);
+                Ok(seen)
+            }
         }
     }
 
@@ -199,23 +205,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sequence_wraps_into_negative_numbers() {
+    fn the_sequence_sticks_at_its_end_and_goes_beyond_while_creates_are_under_way() {
         let mut tree = Tree::new();
         let root = tree.find("/").unwrap();
         tree.node_mut(root).creates = i32::MAX - 1;
         let kind = Kind { life: Life::Ephemeral, sequential: true };
         let mut triggers = Vec::new();
-        let mut made = |zxid| {
-            let change = Prep::new(&tree, 1, &Proven::new()).create("/n_", b"", &Acl::open(), kind, false).unwrap();
+        let mut wrapped = Wrapped::default();
+        let mut made = |prefix: &str, zxid, arrived| {
+            wrapped.settle(arrived);
+            let create = Prep::new(&tree, 1, &Proven::new(), &wrapped).create(prefix, b"", &Acl::open(), kind, false);
+            let change = create.unwrap();
             let path = match &change {
                 Change::Create(create) => create.path.to_string(),
                 other => panic!("{other:?}"),
             };
+            wrapped.note(&tree, &change, zxid);
             let txn = Txn { zxid, time_ms: 0, origin: None, change };
             apply(&mut tree, &txn, false, &mut triggers).unwrap();
             path
         };
-        let wanted = ["/n_2147483646", "/n_2147483647", "/n_-2147483648", "/n_-2147483647"];
-        assert_eq!([1, 2, 3, 4].map(&mut made), wanted);
+        assert_eq!(made("/a_", 1, 0), "/a_2147483646");
+        assert_eq!(made("/a_", 2, 1), "/a_2147483647");
+        assert_eq!(made("/b_", 3, 2), "/b_2147483647", "the one before has arrived");
+        assert_eq!(made("/c_", 4, 2), "/c_-2147483648", "it is under way");
+        assert_eq!(made("/d_", 5, 2), "/d_-2147483647");
+        assert_eq!(made("/e_", 6, 5), "/e_2147483647", "all have arrived");
     }
 }

@@ -3,7 +3,7 @@
 use hustings_record::StepDown;
 
 use super::kind::RecipeKind;
-use super::names;
+use super::{names, order};
 use crate::coordination::{Op, OpError, Refusal, Session};
 
 /// What a candidate stands for, and how.
@@ -48,7 +48,7 @@ pub async fn leader<S: Session>(session: &S, path: &str, recipe: RecipeKind) -> 
             Err(OpError::Refused(Refusal::NoNode)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        match names::queue_order(names).into_iter().next() {
+        match order::first_come_first(session, path, names).await?.into_iter().next() {
             Some(first) => first,
             None => return Ok(None),
         }

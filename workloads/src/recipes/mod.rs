@@ -14,6 +14,7 @@ mod lock_race;
 mod naive;
 pub mod names;
 mod office;
+mod order;
 mod own;
 mod poll_race;
 mod predecessor_watch;

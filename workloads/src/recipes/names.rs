@@ -34,7 +34,7 @@ pub(super) fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The sequence number of a candidate's znode: a signed 32-bit number, negative once the parent's counter has wrapped.
+/// The sequence number of a candidate's znode: a signed 32-bit number.
 /// `None` for names that are no candidate's.
 #[must_use]
 pub fn sequence(name: &str) -> Option<i32> {
@@ -42,18 +42,22 @@ pub fn sequence(name: &str) -> Option<i32> {
     number.parse().ok()
 }
 
-/// The candidates' names among `names`, first in the queue first. The counter wraps, so places are taken by the signed
-/// distance from one of them, which is right as long as fewer than 2³¹ znodes lie between the first and the last.
+/// The candidates' names among `names`, by number, ties by name: the order in which they came as long as
+/// [`numbers_tell`].
 #[must_use]
-pub fn queue_order(names: Vec<String>) -> Vec<String> {
+pub fn by_number(names: Vec<String>) -> Vec<String> {
     let mut numbered: Vec<(i32, String)> =
         names.into_iter().filter_map(|name| sequence(&name).map(|number| (number, name))).collect();
-    let Some(origin) = numbered.first().map(|first| first.0) else { return Vec::new() };
-    numbered.sort_by(|a, b| {
-        let distance = |number: i32| number.wrapping_sub(origin);
-        distance(a.0).cmp(&distance(b.0)).then_with(|| a.1.cmp(&b.1))
-    });
+    numbered.sort();
     numbered.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Whether these numbers are in the order in which their znodes came. At the end of its range the parent's counter sticks: the
+/// same number is given again and again, or, while creates are under way, negative ones, after which it falls back. From
+/// there on only the czxid tells who came first.
+#[must_use]
+pub fn numbers_tell(names: &[String]) -> bool {
+    names.iter().filter_map(|name| sequence(name)).all(|number| (0..i32::MAX).contains(&number))
 }
 
 #[cfg(test)]
@@ -69,30 +73,30 @@ mod tests {
     #[test]
     fn the_number_decides_and_not_the_guid() {
         let names = vec!["ff-n_0000000001".to_owned(), "00-n_0000000002".to_owned(), "aa-n_0000000000".to_owned()];
-        assert_eq!(queue_order(names), ["aa-n_0000000000", "ff-n_0000000001", "00-n_0000000002"]);
+        assert_eq!(by_number(names), ["aa-n_0000000000", "ff-n_0000000001", "00-n_0000000002"]);
     }
 
     #[test]
-    fn a_wrapped_number_comes_after_the_largest_one() {
-        let names = vec![name(i32::MIN), name(i32::MAX - 1), name(i32::MAX), name(i32::MIN + 1)];
-        let expected = vec![name(i32::MAX - 1), name(i32::MAX), name(i32::MIN), name(i32::MIN + 1)];
-        assert_eq!(queue_order(names), expected);
+    fn numbers_tell_nothing_once_the_counter_sticks() {
+        assert!(numbers_tell(&[name(0), name(i32::MAX - 1), "breadcrumb".to_owned()]));
+        assert!(!numbers_tell(&[name(7), name(i32::MAX)]));
+        assert!(!numbers_tell(&[name(7), name(i32::MIN)]));
     }
 
     #[test]
     fn names_that_are_no_candidates_are_left_out() {
         let names = ["breadcrumb", "lock", "n_1", "x-n_", "x-n_abc", "x-n_99999999999", "x-n_0000000007"];
-        assert_eq!(queue_order(names.map(str::to_owned).to_vec()), ["x-n_0000000007"]);
+        assert_eq!(by_number(names.map(str::to_owned).to_vec()), ["x-n_0000000007"]);
     }
 
     proptest! {
         #[test]
-        fn the_order_is_that_of_creation_from_any_start_and_any_listing(
-            start in any::<i32>(), steps in prop::collection::vec(1_i32..100_000, 1..40), turn in any::<usize>()
+        fn the_order_is_that_of_creation_in_any_listing(
+            start in 0..i32::MAX / 2, steps in prop::collection::vec(1_i32..100_000, 1..40), turn in any::<usize>()
         ) {
             let mut number = start;
             let created: Vec<String> = steps.iter().map(|step| {
-                number = number.wrapping_add(*step);
+                number += *step;
                 name(number)
             }).collect();
             let mut listed = created.clone();
@@ -100,7 +104,8 @@ mod tests {
             if turn % 2 == 0 {
                 listed.reverse();
             }
-            prop_assert_eq!(queue_order(listed), created);
+            prop_assert!(numbers_tell(&listed));
+            prop_assert_eq!(by_number(listed), created);
         }
     }
 }

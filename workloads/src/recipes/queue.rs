@@ -1,8 +1,8 @@
 //! The queue: an ephemeral-sequential znode each, and their order.
 
 use super::candidate::{Answer, Armed, Candidate, Flow};
-use super::names;
 use super::own::{Node, Own};
+use super::{names, order};
 use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
 use crate::host::Host;
 
@@ -70,7 +70,7 @@ pub(super) async fn recover<S: Session, H: Host>(
     };
     let (mut mine, mut foreign) = (Vec::new(), false);
     let guid = candidate.guid.clone();
-    for name in names::queue_order(names).into_iter().filter(|name| names::bears(name, &guid)) {
+    for name in names.into_iter().filter(|name| names::sequence(name).is_some() && names::bears(name, &guid)) {
         let node_path = format!("{path}/{name}");
         match candidate.ask(session.exists(&node_path)).await? {
             Answer::Ok(Some(stat)) if owns(session, stat) => {
@@ -87,6 +87,7 @@ pub(super) async fn recover<S: Session, H: Host>(
     if foreign {
         candidate.guid = names::guid(candidate.host.draw(), candidate.host.draw());
     }
+    mine.sort_by_key(|node: &Node| node.czxid);
     let mut mine = mine.into_iter();
     candidate.own = mine.next().map_or(Own::None, Own::Node);
     for extra in mine {
@@ -109,10 +110,23 @@ impl Queue {
     }
 }
 
+/// The candidates' names among `names`, first come first; `None` when the queue has to be looked at again.
+pub(super) async fn in_order<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    names: Vec<String>,
+) -> Flow<Option<Vec<String>>> {
+    let (session, election) = (candidate.session, candidate.election.path.as_str());
+    match candidate.ask(order::first_come_first(session, election, names)).await? {
+        Answer::Ok(names) => Ok(Some(names)),
+        Answer::Lost => Ok(None),
+        Answer::Refused(refusal) => Err(candidate.stuck("the queue could not be put in order", &refusal)),
+    }
+}
+
 /// Lists the queue; `None` when it has to be looked at again.
 pub(super) async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    in_order: impl Fn(Vec<String>) -> Vec<String>,
+    in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
     place: impl Fn(&[String], &str) -> Option<usize>,
 ) -> Flow<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
@@ -127,7 +141,7 @@ pub(super) async fn list<S: Session, H: Host>(
         Answer::Lost => return Ok(None),
     };
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
-    let names = in_order(names);
+    let Some(names) = in_order(candidate, names).await? else { return Ok(None) };
     if let Some(place) = place(&names, node.name()) {
         return Ok(Some(Queue { names, place }));
     }

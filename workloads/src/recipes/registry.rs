@@ -67,6 +67,8 @@ macro_rules! recipes {
             TimerFromSuspended: predecessor_watch::PredecessorWatch but timer_from_suspended,
                 "broken:timer-from-suspended", Queue, One,
                 "steps down a whole T after it saw the loss of its connection";
+            TrustsNumbers: predecessor_watch::PredecessorWatch but trusts_numbers,
+                "broken:trusts-numbers", Queue, One, "queues by number where the counter gives the same one again";
             TrustsWatches: predecessor_watch::PredecessorWatch but trusts_watches,
                 "broken:trusts-watches", Queue, One, "does not list again after a reconnect";
             WakesEverybody: predecessor_watch::PredecessorWatch but wakes_everybody,

@@ -9,7 +9,6 @@ use super::breadcrumb::{self, Written};
 use super::candidate::{Answer, Candidate, Flow, Wake};
 use super::leave::{self, Left};
 use super::lock::{self, Attempt};
-use super::names;
 use super::office::{self, Ended};
 use super::own::Node;
 use super::queue::{self, Queue};
@@ -59,9 +58,12 @@ pub(super) trait Steps: Sized {
         Box::pin(queue::list(candidate, Self::in_order, Self::place)).await
     }
 
-    /// The candidates' names among these, first in the queue first.
-    fn in_order(names: Vec<String>) -> Vec<String> {
-        names::queue_order(names)
+    /// The candidates' names among these, first in the queue first; `None` when the queue has to be looked at again.
+    async fn in_order<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> Flow<Option<Vec<String>>> {
+        queue::in_order(candidate, names).await
     }
 
     /// The place of the own name in the queue; `None`: it is not there.

@@ -1,10 +1,17 @@
 //! A cell in the words of the record.
 
-use hustings_record::{CellInfo, LinkUse};
+use hustings_record::{Caught, CellInfo, LinkUse};
 
 use super::cell::Cell;
+use crate::recipes::cases;
 
 impl Cell {
+    /// What a self-test must be caught with.
+    fn must_show(&self) -> Vec<Caught> {
+        let case = cases().iter().find(|case| self.self_test && case.recipe == self.recipe);
+        case.map_or_else(Vec::new, |case| case.caught.to_vec())
+    }
+
     /// Its resolved parameters as the record keeps them, for hosts that reach the servers like this. `own_servers`: the run
     /// started them.
     #[must_use]
@@ -29,6 +36,7 @@ impl Cell {
             work_interval_ms: self.work_interval_ms,
             expect: self.expect.clone(),
             self_test: self.self_test,
+            must_show: self.must_show(),
             fencing_method: self.fencing,
             poll_interval_ms: self.poll_interval_ms,
             init_limit: self.init_limit,

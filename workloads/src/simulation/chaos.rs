@@ -51,7 +51,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             Step { when, action: fault(cand, t_ms, rng) }
         }
         _ => {
-            // The counter of sequential znodes wraps while they join, or when they stand again.
+            // The counter of sequential znodes comes to its end while they join, or when they stand again.
             let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }

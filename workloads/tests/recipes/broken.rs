@@ -174,8 +174,13 @@ fn one_whose_session_ends_while_it_waits_leads_when_it_wakes() {
 }
 
 #[test]
-fn sorted_as_text_the_first_after_the_wrap_comes_before_all() {
+fn sorted_as_text_the_first_beyond_the_end_of_the_counter_comes_before_all() {
     two_lead_at_once("sorts-as-text");
+}
+
+#[test]
+fn by_number_one_beyond_the_end_of_the_counter_comes_before_all() {
+    two_lead_at_once("trusts-numbers");
 }
 
 #[test]
@@ -243,7 +248,7 @@ fn watches_on_what_has_vanished_pile_up() {
 }
 
 #[test]
-fn tokens_made_of_sequence_numbers_go_back_at_the_wrap() {
+fn tokens_made_of_sequence_numbers_go_back_at_the_end_of_the_counter() {
     let (broken, sound) = both("sequence-as-token");
     assert!(!broken.tokens.is_sorted_by_key(|term| term.1) && sound.tokens.is_sorted_by_key(|term| term.1));
     assert_eq!((broken.at_once, broken.leads.len()), (1, 1));

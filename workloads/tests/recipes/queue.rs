@@ -28,7 +28,7 @@ fn five_lead_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn they_lead_in_order_across_the_wrap_of_the_counter() {
+fn they_lead_in_order_across_the_end_of_the_counter() {
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::new();
@@ -223,4 +223,25 @@ fn a_late_notification_of_an_older_watch_does_no_harm() {
     assert_eq!(bench.believers(), [1]);
     assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Grant { .. }))), 1);
     assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Notified { .. }))), 1);
+}
+
+#[test]
+fn numbers_that_repeat_let_nobody_past_who_came_first() {
+    for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
+        let election = election(recipe, StepDown::OnDisconnect);
+        let mut bench = Bench::new();
+        bench.count_from(i32::MAX);
+        for i in 0..8 {
+            bench.enter(&election);
+            bench.run();
+            assert_eq!(bench.believers(), [0], "{recipe}: {i} joined");
+        }
+        let numbers: Vec<_> = (0..8).map(|i| own(&bench, i)[0].rsplit('_').next().unwrap().to_owned()).collect();
+        assert!(numbers.iter().all(|number| number == "2147483647"), "{numbers:?}");
+        for i in 0..8 {
+            assert_eq!(bench.believers(), [i], "{recipe}");
+            bench.expire(i);
+            bench.run();
+        }
+    }
 }

@@ -39,6 +39,7 @@ fn parameters() -> Event {
         work_interval_ms: 100,
         expect: Expect::default(),
         self_test: false,
+        must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
         init_limit: None,

@@ -5,6 +5,7 @@
 //! was seen: a session that is over is over for good, so that a bug of those who carry a znode's name from one session to the
 //! next is shown by a process that is killed and comes back.
 
+pub use hustings_record::Caught;
 use hustings_record::StepDown;
 
 use crate::model::Bugs;
@@ -36,25 +37,6 @@ pub struct Case {
     pub bugs: Bugs,
     /// How long it goes on after the schedule.
     pub run_ms: u64,
-}
-
-/// What a broken recipe can be caught with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Caught {
-    /// Two beliefs at once.
-    Overlap,
-    /// A stale write that the unfenced ledger accepted.
-    StaleWrite,
-    /// A group without a leader beyond its bound, or at the end.
-    Leaderless,
-    /// A znode that nobody stands behind, or a candidate without one.
-    Orphan,
-    /// Watches that nobody waits for pile up at the servers.
-    Watches,
-    /// A leader's loss wakes others than the recipe promises.
-    FanOut,
-    /// The lead changes hands, and nothing was done to anybody.
-    Unplanned,
 }
 
 impl Case {

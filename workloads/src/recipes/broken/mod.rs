@@ -26,6 +26,7 @@ pub(super) mod silent_watch_end;
 pub(super) mod slow_step_down;
 pub(super) mod sorts_as_text;
 pub(super) mod timer_from_suspended;
+pub(super) mod trusts_numbers;
 pub(super) mod trusts_watches;
 pub(super) mod wakes_everybody;
 pub(super) mod wall_clock_timer;

@@ -1,5 +1,5 @@
-//! The sequence number serves as fencing token. It wraps, and then the rightful leader's writes bear a lower one than those of
-//! the leader before it: an unfenced resource would call them stale, a fenced one refuses them.
+//! The sequence number serves as fencing token. Beyond its end the rightful leader's writes bear a lower one than those of
+//! the leader before it, or the same: an unfenced resource would call them stale, a fenced one refuses them.
 
 use super::case::{Case, Caught, at, sent};
 use crate::host::Token;
@@ -10,7 +10,7 @@ use crate::recipes::steps::Steps;
 use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
-    wrong: "tokens made of sequence numbers go back when the counter wraps",
+    wrong: "tokens made of sequence numbers go back beyond the end of the counter",
     seen_in: "fencing by the number in the znode's name",
     // The third candidate's is the lowest there is.
     schedule: &[

@@ -1,17 +1,24 @@
-//! The sequence numbers are sorted as text. That is their order as long as they have ten digits each; once the counter has
-//! wrapped they have a minus in front, which comes before every digit.
+//! The sequence numbers are sorted as text. That is their order as long as they have ten digits each; beyond the end of the
+//! counter they have a minus in front, which comes before every digit.
 
 use super::case::{Case, Caught, at, sent};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::steps::Steps;
 use crate::schedule::{Action, Request};
 
 pub(super) const CASE: Case = Case {
-    wrong: "the first one after the wrap of the counter takes itself for the first of all",
+    wrong: "the first one beyond the end of the counter takes itself for the first of all",
     seen_in: "names sorted as they are",
-    // Three have joined when the counter wraps.
-    schedule: &[sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)), at(1_000, Action::Resign(2))],
+    // Three have joined when the counter sticks; of two that join again at once the second goes beyond.
+    schedule: &[
+        sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
+        at(1_000, Action::Resign(1)),
+        at(1_000, Action::Resign(2)),
+    ],
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("sorts-as-text", RecipeKind::SortsAsText, RecipeKind::PredecessorWatch)
 };
@@ -19,10 +26,13 @@ pub(super) const CASE: Case = Case {
 pub(in crate::recipes) struct SortsAsText;
 
 impl Steps for SortsAsText {
-    fn in_order(mut names: Vec<String>) -> Vec<String> {
+    async fn in_order<S: Session, H: Host>(
+        _candidate: &mut Candidate<'_, S, H>,
+        mut names: Vec<String>,
+    ) -> Flow<Option<Vec<String>>> {
         names.retain(|name| names::sequence(name).is_some());
         names.sort_by(|a, b| number(a).cmp(number(b)));
-        names
+        Ok(Some(names))
     }
 }
 

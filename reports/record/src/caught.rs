@@ -1,0 +1,32 @@
+//! What a broken recipe can be caught with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::names;
+
+/// A kind of finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caught {
+    /// Two beliefs at once.
+    Overlap,
+    /// A stale write that the unfenced ledger accepted.
+    StaleWrite,
+    /// A group without a leader beyond its bound, or at the end.
+    Leaderless,
+    /// A znode that nobody stands behind, or a candidate without one.
+    Orphan,
+    /// Watches that nobody waits for pile up at the servers.
+    Watches,
+    /// A leader's loss wakes others than the recipe promises.
+    FanOut,
+    /// The lead changes hands, and nothing was done to anybody.
+    Unplanned,
+}
+
+names! {
+    Caught {
+        Overlap = "overlap", StaleWrite = "stale-write", Leaderless = "leaderless", Orphan = "orphan", Watches = "watches",
+        FanOut = "fan-out", Unplanned = "unplanned",
+    }
+}

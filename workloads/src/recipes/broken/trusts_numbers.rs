@@ -1,0 +1,35 @@
+//! The queue is in the order of the sequence numbers, ties in that of the guids. At the end of its range the counter gives the
+//! same number again and again, or a negative one: a newcomer takes itself for the first.
+
+use super::case::{Case, Caught, at, sent};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::names;
+use crate::recipes::steps::Steps;
+use crate::schedule::{Action, Request};
+
+pub(super) const CASE: Case = Case {
+    wrong: "newcomers lead beside the leader once the counter has come to its end",
+    seen_in: "queues in the order of their numbers, on servers whose counter sticks at its end",
+    // Of two that join again at once the second goes beyond the end.
+    schedule: &[
+        sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
+        at(1_000, Action::Resign(1)),
+        at(1_000, Action::Resign(2)),
+    ],
+    caught: &[Caught::Overlap, Caught::StaleWrite],
+    ..Case::of("trusts-numbers", RecipeKind::TrustsNumbers, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct TrustsNumbers;
+
+impl Steps for TrustsNumbers {
+    async fn in_order<S: Session, H: Host>(
+        _candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> Flow<Option<Vec<String>>> {
+        Ok(Some(names::by_number(names)))
+    }
+}
