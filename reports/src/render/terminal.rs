@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
-use super::format::LONGEST;
 use super::state::{Chip, State};
-use super::view::{Banner, Problem, Row, banner, remarks};
+use super::view::{Banner, Problem, Row, banner, remarks, rows};
 use crate::summary::Summary;
 
 /// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
@@ -18,11 +17,11 @@ const WIDTH_MIN: usize = 40;
 #[must_use]
 pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
-    let rows: Vec<Row> = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect();
+    let (rows, tail) = rows(summary);
     let banner = banner(summary);
     let mut text = String::new();
     if !rows.is_empty() {
-        text.push_str(&paint_table(&table(&rows, width), &rows, colour));
+        text.push_str(&paint_table(&table(&rows, tail, width), &rows, colour));
         text.push_str("\n\n");
     }
     let elections = elections(&rows, width);
@@ -53,7 +52,7 @@ fn elections(rows: &[Row], width: usize) -> String {
     watched.map(|row| marked("~", &format!("{}: {}", row.name, row.elections), width)).collect()
 }
 
-fn table(rows: &[Row], width: usize) -> String {
+fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -61,9 +60,6 @@ fn table(rows: &[Row], width: usize) -> String {
     let by_recipe = told_apart(rows);
     let first = if by_recipe { "recipe" } else { "cell" };
     let stacked = format!("{first}\npolicy");
-    // Where nothing has a 99th percentile the column is that of the longest, and no value needs to say so.
-    let longest = !rows.iter().any(|row| row.has_p99);
-    let (tail_name, tail_of) = if longest { ("longest", bare as fn(&Row) -> &str) } else { ("p99", named as _) };
     let stacked_tail = format!("p50\n{tail_name}");
     let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
     let (head, numbers) = if wide {
@@ -74,7 +70,7 @@ fn table(rows: &[Row], width: usize) -> String {
     table.set_header(head.into_iter().chain(tail));
     for row in rows {
         let first = if by_recipe { &row.recipe } else { &row.name };
-        table.add_row(if wide { wide_row(first, row, tail_of(row)) } else { narrow_row(first, row, tail_of(row)) });
+        table.add_row(if wide { wide_row(first, row) } else { narrow_row(first, row) });
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, if wide { 2 } else { 1 }));
@@ -93,26 +89,18 @@ fn told_apart(rows: &[Row]) -> bool {
     rows.iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
 }
 
-fn bare(row: &Row) -> &str {
-    row.tail.strip_suffix(LONGEST).unwrap_or(&row.tail)
-}
-
-fn named(row: &Row) -> &str {
-    &row.tail
-}
-
-fn wide_row(first: &str, row: &Row, tail: &str) -> Vec<String> {
-    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, tail, &row.woken];
+fn wide_row(first: &str, row: &Row) -> Vec<String> {
+    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
     let end = [row.overlaps_short.as_str(), &row.stale_short];
     cells.into_iter().chain(end).map(str::to_owned).chain([verdict_words(&row.state)]).collect()
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(first: &str, row: &Row, tail: &str) -> Vec<String> {
+fn narrow_row(first: &str, row: &Row) -> Vec<String> {
     vec![
         format!("{first}\n{}", row.step_down),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{tail}", row.p50),
+        format!("{}\n{}", row.p50, row.tail),
         row.woken.replacen(" (", "\n(", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),

@@ -12,5 +12,5 @@ mod row;
 mod run;
 
 pub(crate) use page::Page;
-pub(crate) use row::Row;
+pub(crate) use row::{Row, rows};
 pub(crate) use run::{Banner, Problem, banner, remarks};

@@ -18,6 +18,7 @@ pub(crate) struct Page {
     banner: Banner,
     run: Run,
     rows: Vec<Row>,
+    tail_name: &'static str,
     policies: Vec<Policies>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
@@ -33,7 +34,7 @@ impl Page {
                 charts.push(Panel { heading: chart.heading, about: chart.about, figures });
             }
         }
-        let rows = row::rows(summary);
+        let (rows, tail_name) = row::rows(summary);
         let cells = summary
             .cells
             .iter()
@@ -42,6 +43,6 @@ impl Page {
             .collect::<Result<_, _>>()?;
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells);
-        Ok(Self { title, banner: banner(summary), run: Run::new(summary), rows, policies, charts, cells })
+        Ok(Self { title, banner: banner(summary), run: Run::new(summary), rows, tail_name, policies, charts, cells })
     }
 }

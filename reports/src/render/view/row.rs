@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) p50: String,
     /// p99, or the longest where there is none.
     pub(crate) tail: String,
-    pub(crate) has_p99: bool,
+    has_p99: bool,
     /// How many handovers stand behind these.
     pub(crate) handovers: String,
     pub(crate) woken: String,
@@ -45,12 +45,21 @@ pub(crate) struct Row {
     pub(crate) state: Chip,
 }
 
-pub(super) fn rows(summary: &Summary) -> Vec<Row> {
-    summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect()
+/// All cells' rows, and the name of their column of tails: where nothing has a 99th percentile it is that of the longest, and
+/// no value needs to say so.
+pub(crate) fn rows(summary: &Summary) -> (Vec<Row>, &'static str) {
+    let mut rows: Vec<Row> = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect();
+    if rows.iter().any(|row| row.has_p99) {
+        return (rows, "p99");
+    }
+    for row in &mut rows {
+        row.tail = row.tail.trim_end_matches(format::LONGEST).to_owned();
+    }
+    (rows, "longest")
 }
 
 impl Row {
-    pub(crate) fn new(place: usize, cell: &CellSummary) -> Self {
+    fn new(place: usize, cell: &CellSummary) -> Self {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
