@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::{demanded, share_of_group_time};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Reign, Term, Work, WriteKey, blind, reigns};
-use crate::stats::spans::{Span, total, touches, without};
+use crate::index::{Index, Term, Work, WriteKey};
+use crate::stats::spans::{Span, total, union, without};
 use hustings_record::words::duration;
 use hustings_record::{Fencing, Nanos};
 
@@ -44,11 +45,7 @@ impl Section for Effect {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let Some(window) = index.window() else {
-            finding.inconclusive("the cell did not get to its tear-down: nothing was demanded of it".into());
-            finding.headline("not judged: the cell ended before its drain did".into());
-            return finding;
-        };
+        let Some(window) = demanded(index, &mut finding) else { return finding };
         gaps(index, window, &mut finding.section);
         mute(index, window, &mut finding);
         refused(index, &mut finding);
@@ -90,18 +87,14 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
             }
         }
     }
-    let all = (window.1.saturating_sub(window.0)) as f64 * index.info.groups.len() as f64;
-    effect.without_write = if all > 0.0 { sum as f64 / all } else { 0.0 };
+    effect.without_write = share_of_group_time(index, sum, window).unwrap_or(0.0);
 }
 
 /// Leaders that had the time to write, and did not even try.
 fn mute(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
     let enough = MUTE_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
-    let stalls: Vec<Span> = {
-        let of_any = index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to));
-        crate::stats::spans::union(of_any.collect())
-    };
+    let stalls = union(index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect());
     let mut silent = Vec::new();
     for term in &index.terms.all {
         let Some((from, to)) = term.definite() else { continue };
@@ -139,26 +132,13 @@ fn refused(index: &Index<'_>, finding: &mut Finding<Effect>) {
     if index.info.fencing == Fencing::Unfenced {
         return;
     }
-    let (reigns, blind) = (reigns(index), blind(index));
-    let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
-    for reign in &reigns {
-        by_group.entry(reign.group).or_default().push(reign);
-    }
-    let terms: BTreeMap<WriteKey, Vec<&Term<'_>>> = index.terms.all.iter().fold(BTreeMap::new(), |mut terms, term| {
-        terms.entry(key(term)).or_insert_with(Vec::new).push(term);
-        terms
-    });
     let mut worst: BTreeMap<WriteKey, (u64, &Work)> = BTreeMap::new();
     for work in index.writing.all.iter().filter(|work| !accepted(index, work)) {
-        let at = (work.t, work.t);
-        let key = (work.cand, work.session, work.czxid);
-        let within = |term: &&&Term<'_>| term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
-        let Some(term) = terms.get(&key).into_iter().flatten().find(within) else { continue };
-        let reigns = by_group.get(&work.group).map_or(&[][..], Vec::as_slice);
-        let reign = reigns[..reigns.partition_point(|r| r.span.0 <= work.t)].last();
-        let owns = reign.is_some_and(|reign| work.t <= reign.span.1 && reign.is_of(term));
-        if owns && !touches(&blind, at) {
-            worst.entry(key).or_insert((0, work)).0 += 1;
+        let Some(term) = index.terms.held_by(work.cand, work.t).map(|term| &index.terms.all[term]) else { continue };
+        let believed = term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
+        let owns = || index.reigns.at(work.group, work.t).is_some_and(|reign| reign.is_of(term));
+        if key(term) == (work.cand, work.session, work.czxid) && believed && owns() {
+            worst.entry(key(term)).or_insert((0, work)).0 += 1;
         }
     }
     for (count, first) in worst.values() {

@@ -1,6 +1,9 @@
 //! What stands behind a zero.
 
+use super::finding::Finding;
 use crate::index::Index;
+use crate::stats::spans::Span;
+use hustings_record::Nanos;
 
 /// What a zero in this cell stands on: proven faults, or the intention to have none.
 pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
@@ -11,4 +14,20 @@ pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
         return Ok(());
     }
     Err("no fault is proven to have taken effect: no receipt, no sample".into())
+}
+
+/// The measured window of a cell that got to its tear-down. Of any other nothing is demanded, and the finding says so.
+pub(super) fn demanded<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Option<Span> {
+    let window = index.window();
+    if window.is_none() {
+        finding.inconclusive("the cell did not get to its tear-down: nothing was demanded of it".into());
+        finding.headline("not judged: the cell ended before its drain did".into());
+    }
+    window
+}
+
+/// What a time, summed over all groups, is of the time that they had together; `None` where they had none.
+pub(super) fn share_of_group_time(index: &Index<'_>, sum: Nanos, window: Span) -> Option<f64> {
+    let all = window.1.saturating_sub(window.0) as f64 * index.info.groups.len() as f64;
+    (all > 0.0).then(|| sum as f64 / all)
 }

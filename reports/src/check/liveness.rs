@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::{demanded, share_of_group_time};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
@@ -34,11 +35,7 @@ impl Section for Leaderless {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let Some(window) = index.window() else {
-            finding.inconclusive("the cell did not get to its tear-down: nothing was demanded of it".into());
-            finding.headline("not judged: the cell ended before its drain did".into());
-            return finding;
-        };
+        let Some(window) = demanded(index, &mut finding) else { return finding };
         // A client gives its session up after 1.4 T; the ensemble rounds up to ticks.
         let bound = 7 * index.timeout_or_asked() / 5 + 2 * index.tick + MARGIN_NS;
         let (mut result, mut sum, mut late, mut unsure) = (Self::default(), 0, 0_u64, 0_u64);
@@ -80,10 +77,9 @@ impl Section for Leaderless {
                 "{unsure} groups: whether somebody led when the drain ended is within the brackets"
             ));
         }
-        let all = (window.1.saturating_sub(window.0)) as f64 * index.info.groups.len() as f64;
-        result.share = if all > 0.0 { sum as f64 / all } else { 0.0 };
-        if all == 0.0 {
-            finding.inconclusive("there was no group-time to measure".into());
+        match share_of_group_time(index, sum, window) {
+            Some(share) => result.share = share,
+            None => finding.inconclusive("there was no group-time to measure".into()),
         }
         finding.headline(format!(
             "{} groups without a leader at the end, {late} gaps beyond the bound of {}; leaderless {:.3} % of the time, \

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Index, Reign, Term, blind, reigns};
+use crate::index::{Index, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
 use hustings_record::{Nanos, Phase};
@@ -37,16 +37,9 @@ impl Section for Ownership {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let blind = blind(index);
-        let reigns = reigns(index);
-        evidence(index, &reigns, &blind, &mut finding);
-        // The observer only knows what it sees.
-        let seen: Vec<Reign> = reigns
-            .iter()
-            .flat_map(|reign| without(reign.span, &blind).into_iter().map(|span| Reign { span, ..*reign }))
-            .collect();
-        zombies(index, &seen, &mut finding);
-        dead_owners(index, &seen, &mut finding);
+        evidence(index, &mut finding);
+        zombies(index, &mut finding);
+        dead_owners(index, &mut finding);
         finding.headline(format!(
             "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}",
             duration(finding.section.zombie_max_ns),
@@ -59,14 +52,13 @@ impl Section for Ownership {
     }
 }
 
-fn evidence(index: &Index<'_>, reigns: &[Reign], blind: &[Span], finding: &mut Finding<Ownership>) {
-    let watched: std::collections::BTreeSet<u32> = reigns.iter().map(|r| r.group).collect();
-    let missing = index.info.groups.len().saturating_sub(watched.len());
+fn evidence(index: &Index<'_>, finding: &mut Finding<Ownership>) {
+    let missing = index.info.groups.len().saturating_sub(index.reigns.groups);
     if missing > 0 {
         finding.inconclusive(format!("{missing} groups were never observed"));
     }
     let window = index.window().unwrap_or(index.span);
-    let blind = within(blind, window);
+    let blind = within(&index.reigns.blind, window);
     finding.section.blind_ns = total(&blind);
     // Shorter than this it cannot hide anything that would fail.
     for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
@@ -87,14 +79,10 @@ fn server_fault(index: &Index<'_>, gap: Span) -> Option<String> {
     fits.then(|| under_way(Some(fault)))
 }
 
-fn zombies(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>) {
+fn zombies(index: &Index<'_>, finding: &mut Finding<Ownership>) {
     let limit = 3 * index.timeout_or_asked() / 2 + MARGIN_NS;
-    let mut by_group: BTreeMap<u32, Vec<&Reign>> = BTreeMap::new();
-    for reign in reigns {
-        by_group.entry(reign.group).or_default().push(reign);
-    }
     for (&group, places) in &index.terms.by_group {
-        let Some(reigns) = by_group.get(&group) else { continue };
+        let reigns = index.reigns.of_group(group);
         for term in places.iter().map(|&p| &index.terms.all[p]) {
             let Some(believed) = term.definite() else { continue };
             let first = reigns.partition_point(|r| r.span.1 <= believed.0);
@@ -132,14 +120,14 @@ fn cut_off(index: &Index<'_>, term: &Term<'_>, span: Span) -> bool {
     index.faults.of_cand(term.cand).any(|f| f.kind.facts().deafens && f.active.0 <= span.1 && span.0 <= f.active.1)
 }
 
-fn dead_owners(index: &Index<'_>, reigns: &[Reign], finding: &mut Finding<Ownership>) {
+fn dead_owners(index: &Index<'_>, finding: &mut Finding<Ownership>) {
     let limit = 2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS;
     let demanded = demanded(index);
     let mut beliefs: BTreeMap<(u32, i64), Vec<&Term<'_>>> = BTreeMap::new();
     for term in &index.terms.all {
         beliefs.entry((term.group, term.session)).or_default().push(term);
     }
-    for reign in reigns {
+    for reign in &index.reigns.seen {
         let Some(session) = reign.session else { continue };
         let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
         let believed = union(terms.iter().filter(|t| reign.is_of(t)).map(|t| t.possible()).collect());

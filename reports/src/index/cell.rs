@@ -8,6 +8,7 @@ use super::lives::Lives;
 use super::losses::{Loss, Losses};
 use super::notices::{Notice, Notices};
 use super::probes::Probes;
+use super::reigns::Reigns;
 use super::servers::Servers;
 use super::terms::Terms;
 use super::time::last_time;
@@ -20,6 +21,10 @@ const MS_MAX: u64 = 10 * 366 * 86_400_000;
 
 fn ms(ms: u64) -> Nanos {
     ms.min(MS_MAX) * 1_000_000
+}
+
+fn observed_until(phases: &BTreeMap<Phase, Nanos>, span: Span) -> Nanos {
+    phases.get(&Phase::TearDown).copied().unwrap_or(span.1)
 }
 
 /// A cell put in order.
@@ -44,6 +49,7 @@ pub struct Index<'a> {
     pub notices: Notices<'a>,
     pub writing: Writing,
     pub losses: Losses,
+    pub reigns: Reigns,
     pub servers: Servers<'a>,
     /// None: no probe wrote.
     pub probes: Option<Probes>,
@@ -80,6 +86,7 @@ impl<'a> Index<'a> {
         let lives = Lives::new(cell, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, &candidates, &lives, span.1);
+        let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
         let losses = Losses::new(&candidates, &faults, &terms, &phases, span.1);
         Self {
             cell,
@@ -97,6 +104,7 @@ impl<'a> Index<'a> {
             faults,
             terms,
             losses,
+            reigns,
             servers: Servers::new(cell, info),
             probes: Probes::new(cell),
             implausible,
@@ -118,7 +126,7 @@ impl<'a> Index<'a> {
     /// The beginning of *tear-down*, or the end of a cell that did not get there.
     #[must_use]
     pub fn observed_until(&self) -> Nanos {
-        self.phases.get(&Phase::TearDown).copied().unwrap_or(self.span.1)
+        observed_until(&self.phases, self.span)
     }
 
     #[must_use]

@@ -28,7 +28,7 @@ pub use losses::{Loss, Losses, Outcome, Unplanned};
 pub use notices::{Notice, Notices};
 pub(crate) use overlaps::Cut;
 pub use probes::{Probes, WriteGap};
-pub use reigns::{Reign, blind, reigns};
+pub use reigns::{Reign, Reigns};
 pub use server::{Absence, LOG_SLACK_NS, Server, Spell};
 pub use servers::{Restart, Servers, Snapshot};
 pub use terms::{Ending, Term, Terms};

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::Index;
 use super::terms::Term;
-use crate::stats::spans::{Span, union};
-use hustings_record::{Event, Nanos};
+use crate::stats::spans::{Span, union, without};
+use hustings_record::{CellRecord, Event, Nanos};
 
 /// From when to when, for certain, ZooKeeper named this owner.
 #[derive(Clone, Copy, Debug)]
@@ -17,53 +16,75 @@ pub struct Reign {
     pub czxid: Option<i64>,
 }
 
-/// When the observer had no connection.
-#[must_use]
-pub fn blind(index: &Index<'_>) -> Vec<Span> {
-    let mut states: Vec<(Nanos, bool)> = Vec::new();
-    for (_, event) in index.cell.events() {
-        if let Event::ObserverState { t, connected } = event {
-            states.push((*t, *connected));
-        }
-    }
-    states.sort_unstable();
-    let ends = states.iter().skip(1).map(|s| s.0).chain([index.span.1]);
-    union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
+#[derive(Default)]
+pub struct Reigns {
+    /// What the observer saw, in order of group and time.
+    pub seen: Vec<Reign>,
+    /// When it had no connection.
+    pub blind: Vec<Span>,
+    /// Of how many groups it ever said anything.
+    pub groups: usize,
 }
 
 /// When an owner was named, its session and its znode's czxid.
 type Named = (Span, Option<i64>, Option<i64>);
 
-/// In order of group and time.
-#[must_use]
-pub fn reigns(index: &Index<'_>) -> Vec<Reign> {
-    let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
-    for (_, event) in index.cell.events() {
-        if let Event::Owner { from, to, group, session, czxid, .. } = event {
-            owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
+impl Reigns {
+    /// Owners until `until`, in a cell that ended at `end`.
+    pub(super) fn new(cell: &CellRecord, until: Nanos, end: Nanos) -> Self {
+        let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
+        let mut states: Vec<(Nanos, bool)> = Vec::new();
+        for (_, event) in cell.events() {
+            match event {
+                Event::Owner { from, to, group, session, czxid, .. } => {
+                    owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
+                }
+                Event::ObserverState { t, connected } => states.push((*t, *connected)),
+                _ => {}
+            }
         }
+        let watching = states.iter().find(|(_, connected)| *connected).map(|(t, _)| *t);
+        let mut reigns = Self { groups: owners.len(), blind: blind(states, end), ..Self::default() };
+        for (group, mut named) in owners {
+            // Of two at one instant the later one holds.
+            named.sort_by_key(|named| named.0);
+            // Nobody owned the lead while the observer looked and saw no owner yet.
+            let first = named.first().map(|named| named.0.0);
+            if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
+                reigns.push(Reign { group, span: (since, first), session: None, czxid: None });
+            }
+            let ends = named.iter().skip(1).map(|named| named.0.0).chain([until]);
+            for (&((_, since), session, czxid), end) in named.iter().zip(ends) {
+                reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });
+            }
+        }
+        reigns
     }
-    let mut reigns = Vec::new();
-    let until = index.observed_until();
-    let watching = index.cell.events().find_map(|(_, event)| match event {
-        Event::ObserverState { t, connected: true } => Some(*t),
-        _ => None,
-    });
-    for (group, mut seen) in owners {
-        // Of two at one instant the later one holds.
-        seen.sort_by_key(|named| named.0);
-        // Nobody owned the lead while the observer looked and saw no owner yet.
-        if let (Some(since), Some(first)) =
-            (watching, seen.first().map(|named| named.0.0).filter(|&t| Some(t) > watching))
-        {
-            reigns.push(Reign { group, span: (since, first), session: None, czxid: None });
-        }
-        let ends = seen.iter().skip(1).map(|s| s.0.0).chain([until]);
-        for (&((_, since), session, czxid), end) in seen.iter().zip(ends) {
-            reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });
-        }
+
+    fn push(&mut self, reign: Reign) {
+        self.seen.extend(without(reign.span, &self.blind).into_iter().map(|span| Reign { span, ..reign }));
     }
-    reigns
+
+    /// In order of time.
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[Reign] {
+        let first = self.seen.partition_point(|reign| reign.group < group);
+        let last = self.seen.partition_point(|reign| reign.group <= group);
+        &self.seen[first..last]
+    }
+
+    /// Who owned the lead of this group at `t`, as far as that was seen.
+    #[must_use]
+    pub fn at(&self, group: u32, t: Nanos) -> Option<&Reign> {
+        let reigns = self.of_group(group);
+        reigns[..reigns.partition_point(|reign| reign.span.0 <= t)].last().filter(|reign| t <= reign.span.1)
+    }
+}
+
+fn blind(mut states: Vec<(Nanos, bool)>, end: Nanos) -> Vec<Span> {
+    states.sort_unstable();
+    let ends = states.iter().skip(1).map(|s| s.0).chain([end]);
+    union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
 }
 
 impl Reign {

@@ -29,16 +29,14 @@ pub fn tail(d: &Distribution) -> String {
     }
 }
 
-/// Marks the longest where others in its column are percentiles.
-pub(crate) const LONGEST: &str = " max";
-
-/// The same for a column of them: `21 ms`, `21 ms max`, `> 21 ms max`.
+/// The same for a column of them: `21 ms`, `> 21 ms`; `21 ms max` where others in it are percentiles (`mixed`).
 #[must_use]
-pub(crate) fn tail_short(d: &Distribution) -> String {
+pub(crate) fn tail_short(d: &Distribution, mixed: bool) -> String {
+    let mark = if mixed { " max" } else { "" };
     match d.tail() {
         Tail::P99(p99) => duration_or_hidden(p99),
-        Tail::Longest { of_ended, all_ended: true } => format!("{}{LONGEST}", duration(of_ended)),
-        Tail::Longest { of_ended, all_ended: false } => format!("> {}{LONGEST}", duration(of_ended)),
+        Tail::Longest { of_ended, all_ended: true } => format!("{}{mark}", duration(of_ended)),
+        Tail::Longest { of_ended, all_ended: false } => format!("> {}{mark}", duration(of_ended)),
     }
 }
 

@@ -126,18 +126,7 @@ impl FromStr for RecipeKind {
     }
 }
 
-impl serde::Serialize for RecipeKind {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for RecipeKind {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+hustings_record::serde_as_text!(RecipeKind);
 
 #[cfg(test)]
 mod tests {

@@ -14,9 +14,10 @@ use hustings_record::Nanos;
 pub(super) const CHART: Chart = Chart {
     heading: "Where the time goes",
     about: "The phases of a failover, each at its median: release (of a resignation: belief ended → deletion sent), detect \
-            (lead lost or released → first watcher notified), decide (→ grant), act (→ first accepted write). Spread (first → last watcher notified) runs at the same time as decide and is \
-            hatched within it. Medians of phases do not add up to the median of the whole; the black mark is the median \
-            failover. A phase too short to be seen is drawn one pixel wide.",
+            (lead lost or released → first watcher notified), decide (→ grant), act (→ first accepted write). \
+            Spread (first → last watcher notified) runs at the same time as decide and is hatched within it. Medians of \
+            phases do not add up to the median of the whole; the black mark is the median failover. A phase too short to \
+            be seen is drawn one pixel wide.",
     draw: Draw::Run(draw),
 };
 

@@ -7,7 +7,7 @@ use super::row::woken;
 use crate::render::{clean, format};
 use crate::stats::{Tail, rate};
 use crate::summary::{CellSummary, Distribution, Excess};
-use hustings_record::FaultKind;
+use hustings_record::{FaultKind, Nanos};
 
 /// What hosts are planned by, in KiB: a process, and each candidate with its session.
 const HOST_KB: f64 = 15.0 * 1024.0;
@@ -226,16 +226,15 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
 
 fn ownership(cell: &CellSummary) -> Vec<Fact> {
     let (l, o, n) = (&cell.leaderless, &cell.ownership, cell.split_brain.active.n);
-    let group = l.longest_group.as_ref().map(|group| format!(" (group {})", clean::short(group, 60)));
     vec![
         Fact::new("Share of group-time without an accepted write", format::share(cell.effect.without_write)),
-        Fact::new("Longest without an accepted write", longest_without_write(cell)),
+        Fact::new(
+            "Longest without an accepted write",
+            longest(cell.effect.longest_ns, cell.effect.longest_group.as_ref()),
+        ),
         Fact::new("Leaders that never wrote", format::count_of(cell.effect.mute_terms, cell.effect.terms)),
         Fact::new("Leaderless share of group-time", format::share(l.share)),
-        Fact::new(
-            "Longest without a leader",
-            format!("{}{}", format::duration(l.longest_ns), group.unwrap_or_default()),
-        ),
+        Fact::new("Longest without a leader", longest(l.longest_ns, l.longest_group.as_ref())),
         Fact::new(
             "Groups without a leader at the end",
             format::count_of(l.groups_at_end, cell.info.groups.len() as u64),
@@ -248,9 +247,9 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
     ]
 }
 
-fn longest_without_write(cell: &CellSummary) -> String {
-    let group = cell.effect.longest_group.as_ref().map(|group| format!(" (group {})", clean::short(group, 60)));
-    format!("{}{}", format::duration(cell.effect.longest_ns), group.unwrap_or_default())
+fn longest(ns: Nanos, group: Option<&String>) -> String {
+    let group = group.map(|group| format!(" (group {})", clean::short(group, 60)));
+    format!("{}{}", format::duration(ns), group.unwrap_or_default())
 }
 
 fn enrolment(cell: &CellSummary) -> Vec<Fact> {

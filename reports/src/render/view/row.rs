@@ -26,7 +26,6 @@ pub(crate) struct Row {
     pub(crate) p50: String,
     /// p99, or the longest where there is none.
     pub(crate) tail: String,
-    has_p99: bool,
     /// How many handovers stand behind these.
     pub(crate) handovers: String,
     pub(crate) woken: String,
@@ -48,18 +47,15 @@ pub(crate) struct Row {
 /// All cells' rows, and the name of their column of tails: where nothing has a 99th percentile it is that of the longest, and
 /// no value needs to say so.
 pub(crate) fn rows(summary: &Summary) -> (Vec<Row>, &'static str) {
-    let mut rows: Vec<Row> = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell)).collect();
-    if rows.iter().any(|row| row.has_p99) {
-        return (rows, "p99");
-    }
-    for row in &mut rows {
-        row.tail = row.tail.trim_end_matches(format::LONGEST).to_owned();
-    }
-    (rows, "longest")
+    let mut failovers = summary.cells.iter().filter_map(|cell| cell.failover.whole.as_ref());
+    let has_p99 = failovers.any(|d| matches!(d.tail(), Tail::P99(_)));
+    let rows = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell, has_p99)).collect();
+    (rows, if has_p99 { "p99" } else { "longest" })
 }
 
 impl Row {
-    fn new(place: usize, cell: &CellSummary) -> Self {
+    /// `has_p99`: some cell's tail is a 99th percentile.
+    fn new(place: usize, cell: &CellSummary, has_p99: bool) -> Self {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
@@ -77,8 +73,11 @@ impl Row {
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
-            has_p99: cell.failover.whole.as_ref().is_some_and(|d| matches!(d.tail(), Tail::P99(_))),
-            tail: cell.failover.whole.as_ref().map_or_else(|| format::NOTHING.into(), format::tail_short),
+            tail: cell
+                .failover
+                .whole
+                .as_ref()
+                .map_or_else(|| format::NOTHING.into(), |d| format::tail_short(d, has_p99)),
             handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(&cell.fan_out),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),
