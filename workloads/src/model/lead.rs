@@ -39,7 +39,14 @@ impl Wrapped {
                 }
             }
             Change::Multi(changes) => changes.iter().for_each(|change| self.note(tree, change, zxid)),
-            _ => {}
+            Change::Delete { .. }
+            | Change::SetData { .. }
+            | Change::SetAcl { .. }
+            | Change::Check
+            | Change::MultiFailed(_)
+            | Change::CreateSession { .. }
+            | Change::CloseSession { .. }
+            | Change::Error(_) => {}
         }
     }
 

@@ -11,7 +11,8 @@ pub use self::target::{Hit, LeaderView, resolve};
 
 use crate::faults::Fault;
 use crate::recipes::RecipeKind;
-use crate::scenario::{Cell, FaultSpec, Target};
+use crate::scenario::cell::Cell;
+use crate::scenario::fault::{FaultSpec, Target};
 use crate::seed;
 
 /// From the start of measuring to the first fault, at least, in milliseconds.

@@ -8,7 +8,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::PlannedFault;
 use crate::leaders::Leaders;
-use crate::scenario::{Cell, Target};
+use crate::scenario::cell::Cell;
+use crate::scenario::fault::Target;
 use crate::seed;
 
 /// Who leads, who lives where, and which hosts are there, when a fault strikes.

@@ -19,14 +19,14 @@
 //! ```
 
 mod axis;
-mod cell;
+pub(crate) mod cell;
 mod draft;
 mod error;
 mod expand;
 mod expect;
 mod expected;
 mod explain;
-mod fault;
+pub(crate) mod fault;
 mod info;
 mod load;
 mod placement;
