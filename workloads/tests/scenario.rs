@@ -72,7 +72,15 @@ fn herd_covers_three_recipes_at_three_sizes() {
     let seen: BTreeSet<(RecipeKind, u32)> = cells.iter().map(|cell| (cell.recipe, cell.candidates_per_group)).collect();
     assert_eq!(seen.len(), 9);
     assert!(cells.iter().all(|cell| cell.fault.repeat * cell.fault.groups.unwrap() >= 10));
-    assert!(cells.iter().all(|cell| cell.expect.fan_out.unwrap().name() == cell.recipe.promised_fan_out().name()));
+    assert!(cells.iter().all(|cell| cell.expect.fan_out == Some(cell.recipe.declares().leader_wakes)));
+}
+
+#[test]
+fn reconnect_runs_with_every_recipe_and_expects_what_it_declares() {
+    for recipe in RecipeKind::sound() {
+        let cells = Shipped::find("reconnect").unwrap().parse(&[format!("election.recipe={recipe}")]).unwrap().cells();
+        assert!(cells.iter().all(|cell| cell.expect.fan_out == Some(recipe.declares().leader_wakes)), "{recipe}");
+    }
 }
 
 #[test]
@@ -116,6 +124,10 @@ fn refusals_say_what_where_and_what_would_be_right() {
         ),
         ("too few names", (SMALL, &["election.host_names=[\"a\"]"])),
         ("an empty axis", (SMALL, &["matrix.recipe=[]"])),
+        (
+            "another fan-out than declared",
+            ("name = \"x\"\n[[expect]]\nfan_out = \"one\"\n", &["election.recipe=lock-race"]),
+        ),
     ]);
     let mut text = String::new();
     for (name, (scenario, sets)) in cases {

@@ -248,6 +248,7 @@ fn info(size: &Size) -> CellInfo {
         index: 0,
         name: "cell".into(),
         recipe: "predecessor-watch".into(),
+        declared: None,
         step_down: StepDown::OnDisconnect,
         fault: "resign".into(),
         fault_kind: FaultKind::Resign,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::caught::Caught;
-use crate::expect::Expect;
+use crate::declaration::Declaration;
+use crate::expect::{Expect, FanOut};
 use crate::fault::FaultKind;
 use crate::names::names;
 use crate::step_down::StepDown;
@@ -16,6 +17,9 @@ pub struct CellInfo {
     /// Short unique name within the run, safe as a file name.
     pub name: String,
     pub recipe: String,
+    /// What the recipe declares. None: not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Declaration>,
     pub step_down: StepDown,
     /// Name of the scenario's fault entry.
     pub fault: String,
@@ -60,6 +64,12 @@ impl CellInfo {
     #[must_use]
     pub fn has_candidates(&self) -> bool {
         !self.groups.is_empty() && self.candidates_per_group > 0
+    }
+
+    /// Which others the loss of a leader is to wake; None: nothing is promised.
+    #[must_use]
+    pub fn leader_wakes(&self) -> Option<FanOut> {
+        self.declared.map(|declared| declared.leader_wakes).or(self.expect.fan_out)
     }
 }
 

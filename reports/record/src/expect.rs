@@ -28,7 +28,7 @@ pub struct Expect {
     pub stale_writes: Expectation,
     /// Handovers that no injected fault explains.
     pub unplanned: Expectation,
-    /// Other candidates woken per leader loss; `None`: nothing is promised.
+    /// Other candidates woken per leader loss, as the recipe declares; `None`: nothing is promised.
     pub fan_out: Option<FanOut>,
     /// Id of the server that must lead the ensemble after each of its elections; `None`: whichever the votes elect.
     #[serde(default)]
@@ -39,11 +39,11 @@ pub struct Expect {
 
 names! { Expectation { None = "none", Some = "some", Any = "any" } }
 
-/// How many other candidates are to be woken when a leader is lost.
+/// How many other candidates are to be woken when one is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FanOut {
-    /// Exactly one: the next in the queue.
+    /// Exactly one: the next in the queue, if there is one.
     One,
     /// All others of the group.
     AllOthers,

@@ -5,6 +5,7 @@
 mod candidate;
 mod caught;
 mod cell;
+mod declaration;
 mod direction;
 mod ensemble;
 mod event;
@@ -26,6 +27,7 @@ pub mod words;
 pub use candidate::{Departure, RevokeReason, Token};
 pub use caught::Caught;
 pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, SessionUse};
+pub use declaration::Declaration;
 pub use direction::Direction;
 pub use ensemble::EnsembleKind;
 pub use event::Event;

@@ -149,7 +149,7 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
         phases.release.take(loss.effect, loss.released, true);
     }
     act(index, next, end, phases);
-    if index.info.expect.fan_out == Some(FanOut::None) {
+    if index.info.leader_wakes() == Some(FanOut::None) {
         return;
     }
     // Who is told later was not told in time to do anything about it.
@@ -157,7 +157,7 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
     let detected = woken.first().copied();
     phases.detect.take(loss.released, detected.unwrap_or(end), detected.is_some());
     phases.decide.take(detected.unwrap_or(end), end, happened && detected.is_some());
-    if index.info.expect.fan_out != Some(FanOut::One) {
+    if index.info.leader_wakes() != Some(FanOut::One) {
         let last = woken.last().copied();
         phases.spread.take(detected.unwrap_or(end), last.unwrap_or(end), last.is_some());
     }

@@ -401,6 +401,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         index: 0,
         name: "cell".into(),
         recipe: recipe.into(),
+        declared: None,
         step_down: StepDown::OnDisconnect,
         fault: fault_kind.name().into(),
         fault_kind,

@@ -136,6 +136,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         index,
         name: format!("{index:02}-{recipe}-{step_down}-{fault}"),
         recipe: recipe.into(),
+        declared: None,
         step_down: step_down.parse().unwrap_or_default(),
         fault: fault.name().into(),
         fault_kind: fault,

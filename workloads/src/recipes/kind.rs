@@ -1,11 +1,12 @@
-//! The kinds of recipes: their names, what they promise, and which of them are broken on purpose.
+//! The kinds of recipes: their names, what they declare, and which of them are broken on purpose.
 
 use std::fmt;
 use std::str::FromStr;
 
-use hustings_record::FanOut;
+use hustings_record::Declaration;
 
 use super::registry::recipes;
+use super::steps::Recipe;
 
 /// What candidates compete for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,14 +21,14 @@ struct Entry {
     kind: RecipeKind,
     name: &'static str,
     form: Form,
-    fan_out: FanOut,
+    declares: Declaration,
     about: &'static str,
 }
 
 /// Makes the kinds of recipes and their table.
 macro_rules! kinds {
     ($(
-        $kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $name:literal, $form:ident, $fan_out:ident, $about:literal;
+        $kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $name:literal, $form:ident, $about:literal;
     )+) => {
         /// An election algorithm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +41,7 @@ macro_rules! kinds {
                 kind: RecipeKind::$kind,
                 name: $name,
                 form: Form::$form,
-                fan_out: FanOut::$fan_out,
+                declares: <super::$file::$recipe as Recipe>::DECLARES,
                 about: $about,
             },)+
         ];
@@ -65,10 +66,10 @@ impl RecipeKind {
         self.entry().name
     }
 
-    /// Other candidates woken per leader loss, as the recipe promises.
+    /// What the recipe declares. A broken one declares what the sound one declares that it pretends to be.
     #[must_use]
-    pub fn promised_fan_out(self) -> FanOut {
-        self.entry().fan_out
+    pub fn declares(self) -> Declaration {
+        self.entry().declares
     }
 
     /// One line about what it does.

@@ -4,6 +4,8 @@
 
 use std::convert::Infallible;
 
+use hustings_record::{Declaration, FanOut};
+
 use super::breadcrumb::{self, Read, Written};
 use super::candidate::{Answer, Armed, Candidate, Flow, Wake};
 use super::lock::Attempt;
@@ -25,6 +27,13 @@ const TRY_AGAIN_MS: u64 = 1_000;
 pub(super) struct LockRace;
 
 impl Recipe for LockRace {
+    const DECLARES: Declaration = Declaration {
+        leader_wakes: FanOut::AllOthers,
+        follower_wakes: FanOut::None,
+        // Whoever loses the race tries and watches again; whoever wins it reads the breadcrumb, writes it, and checks its lock.
+        requests_per_wake_max: 4,
+    };
+
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;

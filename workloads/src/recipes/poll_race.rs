@@ -3,6 +3,8 @@
 
 use std::convert::Infallible;
 
+use hustings_record::{Declaration, FanOut};
+
 use super::candidate::{Candidate, Flow};
 use super::lock::Attempt;
 use super::steps::{Recipe, Steps};
@@ -15,6 +17,13 @@ const INTERVAL_MIN_MS: u64 = 1;
 pub(super) struct PollRace;
 
 impl Recipe for PollRace {
+    const DECLARES: Declaration = Declaration {
+        leader_wakes: FanOut::None,
+        follower_wakes: FanOut::None,
+        // Nobody is woken.
+        requests_per_wake_max: 0,
+    };
+
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.

@@ -2,79 +2,79 @@
 
 /// Hands all recipes to the macro `$then`. A new recipe is a file and an entry here: its kind; the sound recipe that it is, or
 /// that it is *but* for the steps of its file in `broken/`, where they bear its kind's name; its name, what is competed for,
-/// whom a leader's loss wakes, and one line about it.
+/// and one line about it.
 macro_rules! recipes {
     ($then:ident) => {
         $then! {
             PredecessorWatch: predecessor_watch::PredecessorWatch,
-                "predecessor-watch", Queue, One, "ephemeral-sequential, watch only the next lower znode";
+                "predecessor-watch", Queue, "ephemeral-sequential, watch only the next lower znode";
             Naive: naive::Naive,
-                "naive", Queue, AllOthers, "ephemeral-sequential, everyone watches the lowest znode";
+                "naive", Queue, "ephemeral-sequential, everyone watches the lowest znode";
             LockRace: lock_race::LockRace,
-                "lock-race", Lock, AllOthers, "one lock znode, everyone watches it and races to create it";
+                "lock-race", Lock, "one lock znode, everyone watches it and races to create it";
             PollRace: poll_race::PollRace,
-                "poll-race", Lock, None, "one lock znode, everyone tries to create it at every interval";
+                "poll-race", Lock, "one lock znode, everyone tries to create it at every interval";
             AbandonsContender: predecessor_watch::PredecessorWatch but abandons_contender,
-                "broken:abandons-contender", Queue, One, "gives a try up after T, and cleans up after it once";
+                "broken:abandons-contender", Queue, "gives a try up after T, and cleans up after it once";
             AdoptsClosingSession: predecessor_watch::PredecessorWatch but adopts_closing_session,
-                "broken:adopts-closing-session", Queue, One, "takes what bears its guid for its own, whoever owns it";
+                "broken:adopts-closing-session", Queue, "takes what bears its guid for its own, whoever owns it";
             BreadcrumbRetry: lock_race::LockRace but breadcrumb_retry,
-                "broken:breadcrumb-retry", Lock, AllOthers, "repeats a write of the breadcrumb whose answer was lost";
+                "broken:breadcrumb-retry", Lock, "repeats a write of the breadcrumb whose answer was lost";
             CancelBeforeFlag: predecessor_watch::PredecessorWatch but cancel_before_flag,
-                "broken:cancel-before-flag", Queue, One,
+                "broken:cancel-before-flag", Queue,
                 "does not hear what happens between the owner check and the grant";
             ExistsOnVanished: predecessor_watch::PredecessorWatch but exists_on_vanished,
-                "broken:exists-on-vanished", Queue, One,
+                "broken:exists-on-vanished", Queue,
                 "watches its predecessor with an exists, which leaves watches behind";
             ForgetsSessionEnd: predecessor_watch::PredecessorWatch but forgets_session_end,
-                "broken:forgets-session-end", Queue, One,
+                "broken:forgets-session-end", Queue,
                 "takes the end of its session during a create for a lost connection";
             IgnoresSessionLoss: predecessor_watch::PredecessorWatch but ignores_session_loss,
-                "broken:ignores-session-loss", Queue, One, "goes on believing whatever becomes of its session";
+                "broken:ignores-session-loss", Queue, "goes on believing whatever becomes of its session";
             InterleavedReconnects: predecessor_watch::PredecessorWatch but interleaved_reconnects,
-                "broken:interleaved-reconnects", Queue, One,
+                "broken:interleaved-reconnects", Queue,
                 "decides on one reconnect and begins anew on the next, at the same time";
             LeaseNotRenewed: predecessor_watch::PredecessorWatch but lease_not_renewed,
-                "broken:lease-not-renewed", Queue, One, "gives the lead up when a lease of its own is over";
+                "broken:lease-not-renewed", Queue, "gives the lead up when a lease of its own is over";
             LeavesBeforeItStops: predecessor_watch::PredecessorWatch but leaves_before_it_stops,
-                "broken:leaves-before-it-stops", Queue, One, "gives its znode back before it stops believing";
+                "broken:leaves-before-it-stops", Queue, "gives its znode back before it stops believing";
             LeavesOnFailedRelease: predecessor_watch::PredecessorWatch but leaves_on_failed_release,
-                "broken:leaves-on-failed-release", Queue, One, "takes its znode for gone when its deletion failed";
+                "broken:leaves-on-failed-release", Queue, "takes its znode for gone when its deletion failed";
             LockByName: lock_race::LockRace but lock_by_name,
-                "broken:lock-by-name", Lock, AllOthers, "takes a lock that bears its name for its own, whoever owns it";
+                "broken:lock-by-name", Lock, "takes a lock that bears its name for its own, whoever owns it";
             NoGuid: predecessor_watch::PredecessorWatch but no_guid,
-                "broken:no-guid", Queue, One, "creates again when the answer to a create was lost";
+                "broken:no-guid", Queue, "creates again when the answer to a create was lost";
             NoOwnCheck: predecessor_watch::PredecessorWatch but no_own_check,
-                "broken:no-own-check", Queue, One, "never looks whether its own znode is there";
+                "broken:no-own-check", Queue, "never looks whether its own znode is there";
             NoRecheckAfterWait: predecessor_watch::PredecessorWatch but no_recheck_after_wait,
-                "broken:no-recheck-after-wait", Queue, One, "leads when the end of its own session wakes it";
+                "broken:no-recheck-after-wait", Queue, "leads when the end of its own session wakes it";
             NoRelist: predecessor_watch::PredecessorWatch but no_relist,
-                "broken:no-relist", Queue, One, "leads when its predecessor goes, without listing again";
+                "broken:no-relist", Queue, "leads when its predecessor goes, without listing again";
             RecreatesAfterClose: predecessor_watch::PredecessorWatch but recreates_after_close,
-                "broken:recreates-after-close", Queue, One,
+                "broken:recreates-after-close", Queue,
                 "makes its znode anew when it is told to go at the wrong moment";
             ResetsInsteadOfRelisting: predecessor_watch::PredecessorWatch but resets_instead_of_relisting,
-                "broken:resets-instead-of-relisting", Queue, One,
+                "broken:resets-instead-of-relisting", Queue,
                 "gives its place up when its predecessor is gone before it is watched";
             SequenceAsToken: predecessor_watch::PredecessorWatch but sequence_as_token,
-                "broken:sequence-as-token", Queue, One, "takes the sequence number for a fencing token";
+                "broken:sequence-as-token", Queue, "takes the sequence number for a fencing token";
             SilentWatchEnd: predecessor_watch::PredecessorWatch but silent_watch_end,
-                "broken:silent-watch-end", Queue, One, "hears of its end by the watch on its own znode alone";
+                "broken:silent-watch-end", Queue, "hears of its end by the watch on its own znode alone";
             SlowStepDown: predecessor_watch::PredecessorWatch but slow_step_down,
-                "broken:slow-step-down", Queue, One, "needs longer than T to step down";
+                "broken:slow-step-down", Queue, "needs longer than T to step down";
             SortsAsText: predecessor_watch::PredecessorWatch but sorts_as_text,
-                "broken:sorts-as-text", Queue, One, "sorts the sequence numbers as text";
+                "broken:sorts-as-text", Queue, "sorts the sequence numbers as text";
             TimerFromSuspended: predecessor_watch::PredecessorWatch but timer_from_suspended,
-                "broken:timer-from-suspended", Queue, One,
+                "broken:timer-from-suspended", Queue,
                 "steps down a whole T after it saw the loss of its connection";
             TrustsNumbers: predecessor_watch::PredecessorWatch but trusts_numbers,
-                "broken:trusts-numbers", Queue, One, "queues by number where the counter gives the same one again";
+                "broken:trusts-numbers", Queue, "queues by number where the counter gives the same one again";
             TrustsWatches: predecessor_watch::PredecessorWatch but trusts_watches,
-                "broken:trusts-watches", Queue, One, "does not list again after a reconnect";
+                "broken:trusts-watches", Queue, "does not list again after a reconnect";
             WakesEverybody: predecessor_watch::PredecessorWatch but wakes_everybody,
-                "broken:wakes-everybody", Queue, One, "watches the lowest znode, and promises to wake one";
+                "broken:wakes-everybody", Queue, "watches the lowest znode, and promises to wake one";
             WallClockTimer: predecessor_watch::PredecessorWatch but wall_clock_timer,
-                "broken:wall-clock-timer", Queue, One, "takes the time of its step-down policy by the wall clock";
+                "broken:wall-clock-timer", Queue, "takes the time of its step-down policy by the wall clock";
         }
     };
 }

@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use hustings_record::StepDown;
+use hustings_record::{Declaration, StepDown};
 
 use super::breadcrumb::{self, Written};
 use super::candidate::{Answer, Candidate, Flow, Wake};
@@ -17,6 +17,9 @@ use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
 
 /// An algorithm: stands until the incarnation ends by itself, taking its steps as `T` takes them.
 pub(super) trait Recipe {
+    /// What it promises, whoever takes its steps.
+    const DECLARES: Declaration;
+
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible>;
 }
 

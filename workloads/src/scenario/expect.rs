@@ -24,7 +24,7 @@ pub struct ExpectSpec {
     /// Handovers that no injected fault explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unplanned: Option<Expectation>,
-    /// Other candidates woken per leader loss; what the recipe promises unless told.
+    /// Other candidates woken per leader loss. It is what the recipe declares; a scenario that says otherwise is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<FanOut>,
     /// Id of the server that must lead the ensemble after each of its elections; whichever the votes elect unless told.

@@ -22,16 +22,16 @@ impl Coordinates {
     }
 }
 
-/// Merges all entries that are about this cell, later ones first.
+/// Merges all entries that are about this cell, later ones first. Whom a loss wakes is what the recipe declares: entries that
+/// say otherwise are refused.
 pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
-    let promised = (!cell.recipe.is_broken()).then(|| cell.recipe.promised_fan_out());
-    let mut expect = Expect { fan_out: promised, ..Expect::default() };
+    let declared = cell.recipe.declares().leader_wakes;
+    let mut expect = Expect { fan_out: Some(declared), ..Expect::default() };
     for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
         expect.overlap = entry.overlap.unwrap_or(expect.overlap);
         expect.overlap_of_t_max = entry.overlap_of_t_max.or(expect.overlap_of_t_max);
         expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
         expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
-        expect.fan_out = entry.fan_out.or(expect.fan_out);
         expect.server_leader = entry.server_leader.or(expect.server_leader);
         if let Some(because) = &entry.because {
             expect.because.clone_from(because);

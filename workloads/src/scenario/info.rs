@@ -20,6 +20,7 @@ impl Cell {
             index: self.index,
             name: self.name.clone(),
             recipe: self.recipe.to_string(),
+            declared: Some(self.recipe.declares()),
             step_down: self.step_down,
             fault: self.fault_name.clone(),
             fault_kind: self.fault.kind(),

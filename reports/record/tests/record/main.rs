@@ -23,6 +23,7 @@ fn parameters() -> Event {
         index: 0,
         name: "c0".into(),
         recipe: "naive".into(),
+        declared: None,
         step_down: StepDown::OnDisconnect,
         fault: "none".into(),
         fault_kind: FaultKind::None,

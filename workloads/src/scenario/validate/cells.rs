@@ -50,6 +50,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
             "use 2 hosts at least, or fencing = \"resource\"",
         );
     }
+    fan_out(scenario, cell, found);
     minority::check(cell, found);
     let measure = plan::plan(cell, 0).measure_ms;
     if measure > 24 * HOUR_MS {
@@ -59,6 +60,20 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
             format!("the faults take {} h", measure / HOUR_MS),
             "24 h at most: repeat less",
         );
+    }
+}
+
+/// Whom a loss wakes is the recipe's to declare: a scenario can say it too, but nothing else.
+fn fan_out(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
+    let declared = cell.recipe.declares().leader_wakes;
+    for (place, entry) in scenario.expect.iter().enumerate().filter(|(_, entry)| entry.when.covers(cell)) {
+        if let Some(expected) = entry.fan_out.filter(|expected| *expected != declared) {
+            let key = format!("expect[{}].fan_out", place + 1);
+            let what = format!("`{expected}` contradicts `{}`, which declares `{declared}`", cell.recipe);
+            let remedy = "leave it out, since what the recipe declares is expected anyway, or say with \
+                          when = { recipe = … } which recipes it is about";
+            add(found, &key, what, remedy);
+        }
     }
 }
 
