@@ -1,5 +1,7 @@
 //! Which leads were lost to proven faults and what became of them; and which changed hands with no fault to explain it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
@@ -7,6 +9,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
 use crate::index::{Ending, Index, Outcome};
+use hustings_record::words::plural;
 use hustings_record::{Nanos, RevokeReason};
 
 /// A session that is not served for long enough is given up, whoever is to blame: a stall of our own within this many T before
@@ -19,6 +22,9 @@ pub struct Handovers {
     /// Leader losses that a verified fault explains.
     pub planned: u64,
     pub completed: u64,
+    /// How many moments were planned for that cost them: what one moment brought is not independent of each other.
+    #[serde(default)]
+    pub strikes: u64,
     /// Completed ones in which the candidate that lost the lead took it back.
     #[serde(default)]
     pub retaken: u64,
@@ -51,6 +57,9 @@ impl Section for Handovers {
             }
         }
         counts.planned = counts.completed + counts.censored;
+        let lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+        let moments = lost.map(|loss| index.faults.all[loss.fault].intended);
+        counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
         let certain = counts.unplanned - doubtful;
         finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
         if doubtful > 0 {
@@ -74,8 +83,10 @@ impl Section for Handovers {
             finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
         }
         finding.headline(format!(
-            "{} planned: {} completed ({} retaken by who had lost it), {} not before the end; {} survived; {} unplanned; {} proven faults",
+            "{} planned by {}: {} completed ({} retaken by who had lost it), {} not before the end; {} survived; {} unplanned; {} \
+             proven faults",
             counts.planned,
+            plural(counts.strikes, "strike", "strikes"),
             counts.completed,
             counts.retaken,
             counts.censored,

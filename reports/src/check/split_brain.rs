@@ -8,17 +8,18 @@ use serde::{Deserialize, Serialize};
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
-use super::words::{bound, moment};
-use crate::index::{Cut, Fault, Index, Term};
+use super::words::{bound, handovers, moment};
+use crate::index::{Cut, Fault, Handover, Index, Strike, Term};
 use crate::stats::spans::{Span, total, touches, union, within, without};
-use crate::stats::{Distribution, Overlap, Rate, Samples, rate};
+use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
 use hustings_record::{Expectation, FaultKind, Nanos};
 
 /// Overlaps of beliefs, by what stands behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SplitBrain {
-    /// Definite overlaps while both processes ran, against handovers.
+    /// Definite overlaps while both processes ran, against handovers and the strikes behind them. Those in which a process
+    /// stalled are left out of all of it.
     pub active: Rate,
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
@@ -80,7 +81,7 @@ impl Section for SplitBrain {
         let mut lengths = Samples::default();
         active.values().for_each(|p| lengths.push(p.length));
         let result = Self {
-            active: rate(active.len() as u64, index.handovers()),
+            active: rate(index, &active, &doubtful),
             active_total_ns: active.values().map(|p| p.length).sum(),
             active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
             excused: excused(index, &active),
@@ -92,9 +93,9 @@ impl Section for SplitBrain {
         judge(index, &mut finding, &result, doubtful.len());
         describe(index, &mut finding, &active);
         finding.headline(format!(
-            "{} overlaps while both ran in {} handovers ({}), longest {}; {} latent, {} possible; {} proven faults",
+            "{} overlaps while both ran in {} ({}), longest {}; {} latent, {} possible; {} proven faults",
             result.active.seen,
-            result.active.n,
+            handovers(&result.active),
             bound(result.active.upper_95),
             duration(result.active_max_ns),
             latent,
@@ -116,12 +117,37 @@ struct Pair {
 
 type Pairs = BTreeMap<(usize, usize), Pair>;
 
+/// Overlaps against the handovers in which they could have been; each belongs to the strike of the handover that it was in.
+fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
+    let handovers = index.handovers();
+    // Of two that overlap one may have come of a change that is none, or of none at all.
+    let came_of = |pair: &(usize, usize)| {
+        let of = |term: usize| handovers.iter().find(move |h| h.successor == term);
+        let grants = [pair.0, pair.1].map(|term| (index.terms.all[term].grant, term));
+        of(grants[0].max(grants[1]).1).or_else(|| of(grants[0].min(grants[1]).1))
+    };
+    let told = |handover: &Handover, pairs: &BTreeSet<usize>| pairs.contains(&handover.successor);
+    let successors = |pairs: &Pairs| pairs.keys().filter_map(came_of).map(|h| h.successor).collect::<BTreeSet<_>>();
+    let (seen, unsure) = (successors(active), successors(doubtful));
+    let mut tally: Tally<Strike> = Tally::default();
+    for handover in &handovers {
+        let void = told(handover, &unsure) || index.stalled_in(handover);
+        if told(handover, &seen) || !void {
+            tally.opportunity(handover.strike);
+        }
+    }
+    active.keys().for_each(|pair| tally.saw(1, came_of(pair).map(|h| h.strike)));
+    tally.rate()
+}
+
 fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBrain, doubtful: usize) {
     let expect = &index.info.expect;
     let evidence = if result.possible > 0 {
         Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
     } else if doubtful > 0 {
         Err("the harness stalled in those there were".into())
+    } else if result.active.n == 0 && (expect.overlap == Expectation::Some || index.must_lose_leaders()) {
+        Err("no handover stands behind it".into())
     } else {
         evidence(index)
     };

@@ -2,28 +2,31 @@
 //! if an earlier accepted one bore a higher token, or the same token from another incarnation. Both ledgers are computed
 //! again from the writes and held against what the coordinator noted.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
-use super::words::{bound, moment};
-use crate::index::{Ending, Index, Judged, Work};
-use crate::stats::{Rate, rate};
-use hustings_record::{Fencing, ProcessFate, RevokeReason};
+use super::words::{bound, handovers, moment};
+use crate::index::{Blamed, Ending, Handover, Index, Judged, Strike, Work, WriteKey};
+use crate::stats::{Rate, Tally};
+use hustings_record::{Expectation, Fencing, ProcessFate, RevokeReason};
 
 /// Writes at the resource, and which of them it should not have taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Writes {
     pub total: u64,
-    /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered.
+    /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered. Against handovers
+    /// with a rival, whose loser lived on and could still write, and the strikes behind them.
     pub unfenced: Rate,
     /// How many of these nobody can promise not to be: all, once a fault was tried that outwits every recipe.
     #[serde(default)]
     pub excused: u64,
     /// Writes that the fence rejected (not violations).
     pub fenced_off: u64,
-    /// Stale writes that got past the fence.
+    /// Stale writes that got past the fence, against the same.
     pub past_fence: Rate,
     /// Writes tried by a candidate between the waking of its process and its stepping down.
     pub on_waking: u64,
@@ -44,19 +47,26 @@ impl Section for Writes {
         let outwitted = index.faults.all.iter().any(|fault| fault.kind.facts().outwits_recipes);
         let writes = Self {
             total,
-            unfenced: rate(counts.stale, total),
+            unfenced: rate(index, |judged| judged.stale),
             excused: if outwitted { counts.stale } else { 0 },
             fenced_off: counts.rejected,
-            past_fence: rate(counts.past, total),
+            past_fence: rate(index, |judged| judged.past),
             on_waking,
         };
         let (counted, ledger) = match index.info.fencing {
             Fencing::Fenced => (writes.past_fence, "past the fence"),
             Fencing::Unfenced => (writes.unfenced, "accepted by the unfenced ledger"),
         };
-        let evidence = if total == 0 { Err("nothing was ever written".into()) } else { evidence(index) };
+        let expected = index.info.expect.stale_writes;
+        let evidence = if total == 0 {
+            Err("nothing was ever written".into())
+        } else if counted.n == 0 && (expected == Expectation::Some || index.must_leave_rivals()) {
+            Err("nobody who had lost a lead could still write".into())
+        } else {
+            evidence(index)
+        };
         let what = format!("stale writes {ledger}");
-        finding.unsafe_as_expected = finding.judge(index.info.expect.stale_writes, counted.seen, &what, evidence);
+        finding.unsafe_as_expected = finding.judge(expected, counted.seen, &what, evidence);
         harness(index, &mut finding, &counts);
         for work in &counts.shown {
             finding.note(format!(
@@ -70,14 +80,14 @@ impl Section for Writes {
             ));
         }
         finding.headline(format!(
-            "{} of {total} writes stale {ledger} ({}); unfenced {}, fenced off {}, past the fence {}; {on_waking} on waking; \
-             {} handovers, {} proven faults",
+            "{} of {total} writes stale {ledger}, in {} whose loser could still write ({}); unfenced {}, fenced off {}, past \
+             the fence {}; {on_waking} on waking; {} proven faults",
             counted.seen,
+            handovers(&counted),
             bound(counted.upper_95),
             counts.stale,
             counts.rejected,
             counts.past,
-            index.handovers(),
             index.verified_faults(),
         ));
         finding.section = writes;
@@ -94,6 +104,34 @@ struct Counts {
     first_differing: Option<Work>,
     /// The first few stale ones of the ledger that counts.
     shown: Vec<Work>,
+}
+
+/// Stale writes of one ledger against the handovers in which there could have been some; those in which a process stalled and
+/// none was seen are left out.
+fn rate(index: &Index<'_>, stale: impl Fn(&Judged) -> bool) -> Rate {
+    let handovers = index.handovers();
+    let blamed = Blamed::new(index, &handovers);
+    let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
+    // Of writers that no handover is to blame for: each is a case of its own.
+    let mut strays: BTreeMap<WriteKey, u64> = BTreeMap::new();
+    for work in index.writing.all.iter().filter(|work| stale(&work.found)) {
+        let writer = (work.cand, work.session, work.czxid);
+        match blamed.by_write(writer, work.group, work.t) {
+            Some(handover) => *seen.entry(handover).or_default() += 1,
+            None => *strays.entry(writer).or_default() += 1,
+        }
+    }
+    let mut tally: Tally<Strike> = Tally::default();
+    let possible = |handover: &Handover| index.left_a_rival(handover) && !index.stalled_in(handover);
+    for (place, handover) in handovers.iter().enumerate() {
+        let times = seen.get(&place).copied();
+        if times.is_some() || possible(handover) {
+            tally.opportunity(handover.strike);
+        }
+        times.into_iter().for_each(|times| tally.saw(times, Some(handover.strike)));
+    }
+    strays.into_values().for_each(|times| tally.saw(times, None));
+    tally.rate()
 }
 
 /// What shows that the ledger itself cannot be trusted.

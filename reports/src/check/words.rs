@@ -1,6 +1,8 @@
 //! Words that several checkers use.
 
 use crate::index::{Fault, Index};
+use crate::stats::Rate;
+use hustings_record::words::plural;
 use hustings_record::{Nanos, words};
 
 /// A moment: since the cell began.
@@ -10,6 +12,17 @@ pub(super) fn moment(index: &Index<'_>, t: Nanos) -> String {
 
 pub(super) fn bound(upper: Option<f64>) -> String {
     upper.map_or_else(|| "no bound".into(), |p| format!("95 % bound {:.2} %", p * 100.0))
+}
+
+/// The opportunities behind a rate, and the strikes behind these.
+pub(super) fn handovers(rate: &Rate) -> String {
+    format!("{}, {}", plural(rate.n, "handover", "handovers"), strikes(rate))
+}
+
+/// `3 strikes`; `2 of 3 strikes` where it was seen.
+pub(super) fn strikes(rate: &Rate) -> String {
+    let all = plural(rate.strikes, "strike", "strikes");
+    if rate.bad_strikes == 0 { all } else { format!("{} of {all}", rate.bad_strikes) }
 }
 
 /// That this fault on servers was under way, to be added to what happened meanwhile; nothing where there was none.

@@ -14,7 +14,7 @@ use super::terms::Terms;
 use super::time::last_time;
 use super::writes::Writing;
 use crate::stats::spans::Span;
-use hustings_record::{CellInfo, CellRecord, Event, FaultKind, LeadLoss, Nanos, Phase};
+use hustings_record::{CellInfo, CellRecord, Event, FaultKind, LeadLoss, Nanos, Phase, ProcessFate};
 
 /// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
 const MS_MAX: u64 = 10 * 366 * 86_400_000;
@@ -151,26 +151,28 @@ impl<'a> Index<'a> {
         self.faults.all.iter().filter(|f| f.verified()).count() as u64
     }
 
-    /// Changes of leader between incarnations, planned or not: what a zero of overlaps stands on. A lead that the same
-    /// incarnation took back had no rival.
-    #[must_use]
-    pub fn handovers(&self) -> u64 {
-        let of = |term: usize| self.terms.all[term].incarnation();
-        let planned = self.losses.completed().filter(|(loss, successor)| of(loss.term) != of(*successor));
-        planned.count() as u64 + self.losses.unplanned.len() as u64
-    }
-
     /// Whether this cell's faults cannot but cost leaders their lead: without such a loss nothing was shown.
     #[must_use]
     pub fn must_lose_leaders(&self) -> bool {
-        let sure = |f: &Fault<'_>| match f.kind.facts().leads {
+        self.faults.all.iter().any(|f| self.must_cost_leads(f))
+    }
+
+    /// The same of faults whose victims live on: whoever loses a lead to them could still write.
+    #[must_use]
+    pub fn must_leave_rivals(&self) -> bool {
+        let survived = |f: &Fault<'_>| f.kind.facts().process != ProcessFate::Ended;
+        self.faults.all.iter().any(|f| self.must_cost_leads(f) && survived(f))
+    }
+
+    fn must_cost_leads(&self, fault: &Fault<'_>) -> bool {
+        let sure = match fault.kind.facts().leads {
             LeadLoss::Always => true,
             LeadLoss::IfLongerThanTimeout => {
-                f.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
+                fault.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
             }
             LeadLoss::NotSure => false,
         };
-        self.faults.all.iter().any(|f| !f.groups.is_empty() && sure(f))
+        sure && !fault.groups.is_empty()
     }
 
     /// The other candidates that were told that the lost lead's znode is gone: each its first notice, in order of time.

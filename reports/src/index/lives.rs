@@ -92,6 +92,13 @@ impl Lives {
         self.deaths.get(&(host, generation)).copied()
     }
 
+    /// Stalls of these hosts, or of a process that is no host, that share a moment with `span`.
+    pub fn stalls_in(&self, hosts: [u16; 2], span: Span) -> impl Iterator<Item = &Stall> {
+        let begun = self.stalls.partition_point(|s| s.from <= span.1);
+        let theirs = move |stall: &&Stall| stall.host.is_none_or(|host| hosts.contains(&host));
+        self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
+    }
+
     /// Stalls longer than `limit`.
     pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
         self.stalls.iter().filter(move |s| s.own > limit)

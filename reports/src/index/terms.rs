@@ -21,6 +21,8 @@ pub struct Term<'a> {
     pub group: u32,
     pub cand: u32,
     pub host: u16,
+    /// Place of its process among the lives.
+    pub life: usize,
     pub session: i64,
     pub czxid: i64,
     /// Name of the znode that the term rests on.
@@ -91,6 +93,7 @@ impl<'a> Terms<'a> {
                     group: candidate.group,
                     cand: *cand,
                     host,
+                    life: place,
                     session: *session,
                     czxid: *czxid,
                     node,

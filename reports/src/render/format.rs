@@ -1,5 +1,5 @@
 //! How figures are written: shares to few digits, counts with what stands behind them. A zero never stands alone: it comes
-//! with its n and its bound. Durations and plain counts are written as everywhere in the house.
+//! with its n, its strikes and their bound. Durations and plain counts are written as everywhere in the house.
 
 pub use hustings_record::words::{count, duration, plural, setting_ms};
 
@@ -84,43 +84,68 @@ fn percent_text(percent: f64, round: fn(f64) -> f64) -> String {
     format!("{text} %")
 }
 
-/// `0 of 120, 95 % bound 2.5 %`; `7 of 120 (5.8 %), 95 % bound 12 %`. Percentages do not break, so that a narrow
-/// column breaks before them.
+/// `0 of 552, 1 strike: 95 % bound 95 %`; `7 of 120 (5.8 %), 3 of 40 strikes: 95 % bound 19 %`. Percentages do not break, so
+/// that a narrow column breaks before them.
 #[must_use]
 pub fn rate(rate: &Rate) -> String {
     if rate.n == 0 {
         return format!("{} of 0: nothing stands behind it", count(rate.seen));
     }
-    let mut text = format!("{} of {}", count(rate.seen), count(rate.n));
-    if rate.seen > 0 {
-        let share = share(rate.seen as f64 / rate.n as f64);
-        text.push_str(&format!(" ({})", share.replace(' ', NO_BREAK)));
-    }
-    if let Some(upper) = rate.upper_95 {
-        text.push_str(", ");
-        text.push_str(&format!("95 % bound {}", bound(upper)).replace(' ', NO_BREAK));
-    }
-    text
+    format!("{}, {}", share_of(rate.seen, rate.n), strikes(rate))
 }
 
-/// The same for a narrow column: `0/120 ≤2.5 %`.
+/// The same of what may come several times in one handover: `212 in 40, 3 of 3 strikes: 95 % bound 100 %`.
+#[must_use]
+pub fn rate_within(rate: &Rate) -> String {
+    if rate.n == 0 {
+        return format!("{} in 0: nothing stands behind it", count(rate.seen));
+    }
+    format!("{} in {}, {}", count(rate.seen), plural(rate.n, "handover", "handovers"), strikes(rate))
+}
+
+fn strikes(rate: &Rate) -> String {
+    let all = plural(rate.strikes, "strike", "strikes");
+    let bad = if rate.bad_strikes > 0 { format!("{} of ", count(rate.bad_strikes)) } else { String::new() };
+    let bound = rate.upper_95.map(|upper| format!(": 95 % bound {}", bound(upper)).replace(' ', NO_BREAK));
+    let bound = bound.map_or_else(String::new, |bound| bound.replacen(&format!(":{NO_BREAK}"), ": ", 1));
+    format!("{bad}{all}{bound}")
+}
+
+/// The same for a narrow column: `0/552·1 ≤95 %`, seen of handovers and the strikes behind them.
 #[must_use]
 pub fn rate_short(rate: &Rate) -> String {
     match rate.upper_95 {
         _ if rate.n == 0 => format!("{}/0", rate.seen),
-        Some(upper) if rate.seen == 0 => format!("0/{} ≤{}", count(rate.n), bound(upper)),
-        _ => format!("{}/{}", count(rate.seen), count(rate.n)),
+        Some(upper) if rate.seen == 0 => format!("0/{}·{} ≤{}", count(rate.n), count(rate.strikes), bound(upper)),
+        _ => format!("{}/{}·{}", count(rate.seen), count(rate.n), count(rate.strikes)),
     }
 }
 
-/// A plain count with the opportunities behind it; at zero with its bound.
+/// A plain count with what it is a count of.
 #[must_use]
 pub fn count_of(seen: u64, n: u64) -> String {
-    let upper_95 = if seen == 0 { stats::upper_95(seen, n) } else { None };
-    if seen > n {
-        return format!("{} ({} behind it)", count(seen), count(n));
+    match (seen, n) {
+        (seen, n) if seen > n => format!("{} ({} behind it)", count(seen), count(n)),
+        (0, 0) => "0 of 0: nothing stands behind it".into(),
+        _ => share_of(seen, n),
     }
-    rate(&Rate { seen, n, upper_95 })
+}
+
+/// A plain count with the handovers and strikes behind it; at zero with the bound of these.
+#[must_use]
+pub fn count_by(seen: u64, n: u64, strikes: u64) -> String {
+    if seen > 0 || n == 0 {
+        return count_of(seen, n);
+    }
+    rate(&Rate { seen, n, strikes, bad_strikes: 0, upper_95: stats::upper_95(0, strikes) })
+}
+
+fn share_of(seen: u64, n: u64) -> String {
+    if seen == 0 {
+        return format!("0 of {}", count(n));
+    }
+    let share = share(seen as f64 / n as f64);
+    format!("{} of {} ({})", count(seen), count(n), share.replace(' ', NO_BREAK))
 }
 
 /// Kibibytes as B, KB, MB or GB (powers of 1,024), three digits.
@@ -150,15 +175,18 @@ mod tests {
 
     #[test]
     fn a_zero_comes_with_its_n_and_its_bound() {
-        let rate_of = |seen, n, upper_95| Rate { seen, n, upper_95 };
+        let rate_of = |seen, n, strikes, bad_strikes, upper_95| Rate { seen, n, strikes, bad_strikes, upper_95 };
         let plain = |text: String| text.replace(NO_BREAK, " ");
-        assert_eq!(plain(rate(&rate_of(0, 120, Some(0.024_66)))), "0 of 120, 95 % bound 2.5 %");
-        assert_eq!(plain(rate(&rate_of(7, 120, Some(0.116_5)))), "7 of 120 (5.8 %), 95 % bound 12 %");
-        assert_eq!(rate(&rate_of(0, 0, None)), "0 of 0: nothing stands behind it");
-        assert_eq!(rate_short(&rate_of(0, 1200, Some(0.002_5))), "0/1,200 ≤0.25 %");
-        assert_eq!(rate_short(&rate_of(0, 0, None)), "0/0");
-        assert_eq!(plain(count_of(0, 120)), "0 of 120, 95 % bound 2.5 %");
-        assert_eq!(plain(count_of(3, 120)), "3 of 120 (2.5 %)");
+        assert_eq!(plain(rate(&rate_of(0, 552, 1, 0, Some(0.95)))), "0 of 552, 1 strike: 95 % bound 95 %");
+        let seen = rate_of(7, 120, 40, 3, Some(0.182_8));
+        assert_eq!(plain(rate(&seen)), "7 of 120 (5.8 %), 3 of 40 strikes: 95 % bound 19 %");
+        assert_eq!(plain(rate_within(&seen)), "7 in 120 handovers, 3 of 40 strikes: 95 % bound 19 %");
+        assert_eq!(rate(&Rate::default()), "0 of 0: nothing stands behind it");
+        assert_eq!(rate_short(&rate_of(0, 1200, 1200, 0, Some(0.002_5))), "0/1,200·1,200 ≤0.25 %");
+        assert_eq!(rate_short(&Rate::default()), "0/0");
+        assert_eq!(plain(count_by(0, 120, 1)), "0 of 120, 1 strike: 95 % bound 95 %");
+        assert_eq!(plain(count_by(3, 120, 1)), "3 of 120 (2.5 %)");
+        assert_eq!(count_of(0, 120), "0 of 120");
         assert_eq!(count_of(3, 2), "3 (2 behind it)");
     }
 

@@ -22,7 +22,9 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let mut text = String::new();
     if !rows.is_empty() {
         text.push_str(&paint_table(&table(&rows, tail, width), &rows, colour));
-        text.push_str("\n\n");
+        text.push('\n');
+        text.push_str(&legend(&rows, width));
+        text.push('\n');
     }
     let elections = elections(&rows, width);
     if !elections.is_empty() {
@@ -44,6 +46,16 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     }
     text.push_str(&verdict_line(&banner, width, colour));
     text
+}
+
+/// What the figures with a bound say.
+fn legend(rows: &[Row], width: usize) -> String {
+    if rows.iter().all(|row| !row.overlaps_short.contains('·')) {
+        return String::new();
+    }
+    let words = "a/b·c ≤p: a seen at b handovers that came of c strikes; all that was planned for one moment is one strike, and p \
+                 is the 95 % bound of the share of strikes";
+    wrapped(words, width).into_iter().map(|line| line + "\n").collect()
 }
 
 /// A line for each cell whose servers were watched.

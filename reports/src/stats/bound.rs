@@ -1,29 +1,73 @@
-//! How high a rate may be, given how often something was seen: a zero is worth what stands behind it.
+//! How high a rate may be, given how often something was seen: a zero is worth the strikes that stand behind it.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 
-/// A count of events that were looked for, with what stands behind it.
+/// A count of what was looked for, with what stands behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     pub seen: u64,
-    /// Opportunities (handovers, or writes) behind it.
+    /// Opportunities (handovers) behind it.
     pub n: u64,
-    /// 95 % upper bound of the rate (Clopper–Pearson; about 3/n at zero); None where n is 0.
+    /// Strikes behind these: all that was planned for one moment is one, and what nobody planned is its own. Only strikes are
+    /// independent of each other.
+    #[serde(default)]
+    pub strikes: u64,
+    /// Strikes in which it was seen at least once.
+    #[serde(default)]
+    pub bad_strikes: u64,
+    /// 95 % upper bound of the share of strikes that show it (Clopper–Pearson; about 3/strikes at zero); None without a strike.
     pub upper_95: Option<f64>,
+}
+
+/// Opportunities, and what was seen of them, by the strike that each belongs to.
+#[derive(Clone, Debug)]
+pub struct Tally<S> {
+    seen: u64,
+    n: u64,
+    /// Seen though no strike can be named: each is one of its own.
+    strays: u64,
+    /// Whether it was seen.
+    strikes: BTreeMap<S, bool>,
+}
+
+impl<S> Default for Tally<S> {
+    fn default() -> Self {
+        Self { seen: 0, n: 0, strays: 0, strikes: BTreeMap::new() }
+    }
+}
+
+impl<S: Ord> Tally<S> {
+    /// It could have been seen once more.
+    pub fn opportunity(&mut self, strike: S) {
+        self.n += 1;
+        self.strikes.entry(strike).or_insert(false);
+    }
+
+    /// It was seen so often. Without a strike that is an opportunity and a strike of its own.
+    pub fn saw(&mut self, times: u64, strike: Option<S>) {
+        self.seen += times;
+        match strike {
+            Some(strike) => _ = self.strikes.insert(strike, true),
+            None => self.strays += 1,
+        }
+    }
+
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        let strikes = self.strikes.len() as u64 + self.strays;
+        let bad_strikes = self.strikes.values().filter(|bad| **bad).count() as u64 + self.strays;
+        let upper_95 = upper_95(bad_strikes, strikes);
+        Rate { seen: self.seen, n: self.n + self.strays, strikes, bad_strikes, upper_95 }
+    }
 }
 
 /// The chance that is left to rates above the bound.
 const LEFT: f64 = 0.05;
 /// Halvings of the bracket: beyond the precision of f64.
 const HALVINGS: u32 = 200;
-
-/// `seen` out of `n` with its bound. More seen than opportunities raises `n`: a rate above 1 says nothing.
-#[must_use]
-pub fn rate(seen: u64, n: u64) -> Rate {
-    let n = n.max(seen);
-    Rate { seen, n, upper_95: upper_95(seen, n) }
-}
 
 /// One-sided 95 % upper bound of a rate (Clopper and Pearson 1934): the p at which seeing at most `seen` out of `n`
 /// has a chance of 5 %. `1 − 0.05^(1/n)` at zero, about 3/n. None where `n` is 0.
@@ -91,6 +135,21 @@ mod tests {
         assert!((upper_95(0, 1000).unwrap() - 0.002_991_2).abs() < 1e-6);
         assert_eq!(upper_95(0, 0), None);
         assert_eq!(upper_95(3, 3), Some(1.0));
+    }
+
+    #[test]
+    fn what_one_strike_brought_counts_once() {
+        let mut tally = Tally::default();
+        (0..552).for_each(|_| tally.opportunity(1));
+        let zero = tally.rate();
+        assert_eq!((zero.seen, zero.n, zero.strikes, zero.bad_strikes), (0, 552, 1, 0));
+        assert!((zero.upper_95.unwrap() - 0.95).abs() < 1e-9);
+        tally.opportunity(2);
+        tally.saw(40, Some(1));
+        tally.saw(3, None);
+        let rate = tally.rate();
+        assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (43, 554, 3, 2));
+        assert_eq!(rate.upper_95, upper_95(2, 3));
     }
 
     #[test]

@@ -6,6 +6,6 @@ mod distribution;
 pub mod spans;
 mod sweep;
 
-pub use bound::{Rate, rate, upper_95};
+pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
 pub use sweep::{Overlap, Piece, sweep};

@@ -16,6 +16,7 @@ mod oracle;
 mod registry;
 mod schema_2;
 mod sessions;
+mod strikes;
 mod write_gaps;
 mod writes;
 

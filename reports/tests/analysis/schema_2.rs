@@ -8,8 +8,8 @@ use hustings_reports::summary::Summary;
 use serde_json::Value;
 
 /// Where the main figures of a cell stood, and where they stand. What means something else by now is left out: a resignation
-/// counts from the end of belief, every loss is a sample of every phase, and below 100 samples there is no p99.
-const FIGURES: [(&str, &str); 25] = [
+/// counts from the end of belief, every loss is a sample of every phase, below 100 samples there is no p99, and bounds count strikes.
+const FIGURES: [(&str, &str); 26] = [
     ("/verdict", "/verdict"),
     ("/unsafe_as_expected", "/unsafe_as_expected"),
     ("/timeout_ms", "/timeout_ms"),
@@ -25,11 +25,12 @@ const FIGURES: [(&str, &str); 25] = [
     ("/fan_out/promised", "/fan_out/promised"),
     ("/fan_out/clients_saw", "/deletion_watches/clients_saw"),
     ("/fan_out/servers_say", "/deletion_watches/servers_say"),
-    ("/split_brain/active", "/split_brain/active"),
+    ("/split_brain/active/seen", "/split_brain/active/seen"),
+    ("/split_brain/active/n", "/split_brain/active/n"),
     ("/writes/total", "/writes/total"),
-    ("/writes/unfenced", "/writes/unfenced"),
+    ("/writes/unfenced/seen", "/writes/unfenced/seen"),
     ("/writes/fenced_off", "/writes/fenced_off"),
-    ("/writes/past_fence", "/writes/past_fence"),
+    ("/writes/past_fence/seen", "/writes/past_fence/seen"),
     ("/writes/on_waking", "/writes/on_waking"),
     ("/leaderless", "/leaderless"),
     ("/ownership", "/ownership"),

@@ -1,6 +1,7 @@
 //! The parts that the summaries are made of, with figures of the size that real runs show.
 
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
+use hustings_reports::stats::upper_95;
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
     FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection,
@@ -47,11 +48,10 @@ pub(crate) fn excess(n: u64, add: Nanos) -> Excess {
     }
 }
 
-/// With an upper bound near enough to the real one for a picture.
+/// With ten handovers a strike.
 pub(crate) fn rate(seen: u64, n: u64) -> Rate {
-    let share = seen as f64 / n as f64;
-    let upper = share + (3.0 + 2.0 * (seen as f64).sqrt()) / n as f64;
-    Rate { seen, n, upper_95: Some(upper.min(1.0)) }
+    let (strikes, bad_strikes) = (n.div_ceil(10), seen.min(n).div_ceil(10));
+    Rate { seen, n, strikes, bad_strikes, upper_95: upper_95(bad_strikes, strikes) }
 }
 
 pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates: u32) -> CellSummary {
@@ -67,7 +67,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         unsafe_as_expected: false,
         timeout_ms: Some(6_000),
         checks: checks(woken),
-        handovers: Handovers { planned: 40, completed: 40, ..Default::default() },
+        handovers: Handovers { planned: 40, completed: 40, strikes: 4, ..Default::default() },
         failover: Failover {
             whole: Some(distribution(40, 0, pace * 1_100 * US, pace * 1_900 * US)),
             detect: Some(distribution(40, 0, pace * 450 * US, 700 * US)),
@@ -91,7 +91,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             servers_say: Some(woken * 40),
         },
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
-        writes: Writes { total: 8_300, unfenced: rate(0, 8_300), past_fence: rate(0, 8_300), ..Default::default() },
+        writes: Writes { total: 8_300, unfenced: rate(0, 40), past_fence: rate(0, 40), ..Default::default() },
         leaks: Default::default(),
         effect: Effect {
             without_write: 0.012_4,

@@ -187,7 +187,7 @@ fn unsafe_partition(mut cell: CellSummary) -> CellSummary {
     cell.split_brain.active = rate(37, 40);
     (cell.split_brain.active_total_ns, cell.split_brain.active_max_ns) = (61_000 * MS, 2_310 * MS);
     cell.split_brain.lengths = Some(distribution(37, 0, 900 * MS, 700 * MS));
-    cell.writes.unfenced = rate(212, 8_300);
+    cell.writes.unfenced = rate(212, 40);
     cell.writes.fenced_off = 212;
     let details = ["election-0003: host-0 #30 and host-2 #32 both led for 2.31 s", "element of 37 in all"];
     let mut seen =
@@ -202,7 +202,7 @@ fn unsafe_pause(mut cell: CellSummary) -> CellSummary {
     cell.info.expect.stale_writes = Expectation::Any;
     cell.split_brain.latent = 40;
     cell.split_brain.latent_max_ns = 3_900 * MS;
-    cell.writes.unfenced = rate(44, 8_300);
+    cell.writes.unfenced = rate(44, 40);
     cell.writes.fenced_off = 44;
     cell.writes.on_waking = 44;
     let headline = "44 stale writes tried on waking, all 44 rejected by the fence";

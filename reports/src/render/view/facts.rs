@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::parts::Fact;
 use super::row::woken;
 use crate::render::{clean, format};
-use crate::stats::{Tail, rate};
+use crate::stats::{Rate, Tail};
 use crate::summary::{CellSummary, Distribution, Excess};
 use hustings_record::{FaultKind, Nanos};
 
@@ -112,23 +112,27 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
     let h = &cell.handovers;
     let mut facts = vec![
         Fact::new("Planned (a verified fault explains them)", format::count(h.planned)),
+        Fact::new("Strikes (all that was planned for one moment is one)", format::count(h.strikes)),
         Fact::new("Completed", format::count(h.completed)),
-        Fact::new("Retaken by the candidate that had lost it", format::count_of(h.retaken, h.completed)),
-        Fact::new("Not ended when the run did (censored)", format::count_of(h.censored, h.planned)),
-        Fact::new("Unplanned (false failovers), against planned ones", format::count_of(h.unplanned, h.planned)),
+        Fact::new("Retaken by the candidate that had lost it", format::count_by(h.retaken, h.completed, h.strikes)),
+        Fact::new("Not ended when the run did (censored)", format::count_by(h.censored, h.planned, h.strikes)),
+        Fact::new(
+            "Unplanned (false failovers), against planned ones",
+            format::count_by(h.unplanned, h.planned, h.strikes),
+        ),
         Fact::new(
             "Faults that the leader survived",
-            format::count_of(h.survived, h.planned.saturating_add(h.survived)),
+            format::count_by(h.survived, h.planned.saturating_add(h.survived), h.strikes),
         ),
     ];
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
     if let Some(excess) = &cell.failover.excess {
         let n = excess.over_floor.n;
         let window = format::duration(excess.window_ns);
-        facts.push(Fact::new("Detected before the floor", format::count_of(excess.early, n)));
+        facts.push(Fact::new("Detected before the floor", format::count_by(excess.early, n, h.strikes)));
         facts.push(Fact::new(
             "Detected beyond the window",
-            format!("{} (window {window})", format::count_of(excess.beyond_window, n)),
+            format!("{} (window {window})", format::count_by(excess.beyond_window, n, h.strikes)),
         ));
         facts.extend(restarted(excess).map(|text| Fact::new("Clocks restarted by a new ensemble leader", text)));
     }
@@ -179,25 +183,28 @@ fn split_brain(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Definite overlaps, both processes running", format::rate(&s.active)),
         Fact::new("Longest of them", format!("{}{}", format::duration(s.active_max_ns), of_t.unwrap_or_default())),
         Fact::new("All of them together", format::duration(s.active_total_ns)),
-        Fact::new("Latent overlaps (a process was stopped)", counted(s.latent, s.active.n)),
+        Fact::new("Latent overlaps (a process was stopped)", counted(s.latent, &s.active)),
         Fact::new("Longest latent overlap", format::duration(s.latent_max_ns)),
-        Fact::new("Possible, not proven", counted(s.possible, s.active.n)),
+        Fact::new("Possible, not proven", counted(s.possible, &s.active)),
     ]
 }
 
-/// With the bound that stands behind it.
-fn counted(seen: u64, n: u64) -> String {
-    format::rate(&rate(seen, n))
+/// Against the handovers and strikes behind this rate.
+fn counted(seen: u64, behind: &Rate) -> String {
+    format::count_by(seen, behind.n, behind.strikes)
 }
 
 fn writes(cell: &CellSummary) -> Vec<Fact> {
     let w = &cell.writes;
     vec![
         Fact::new("Writes tried", format::count(w.total)),
-        Fact::new("Stale, accepted without a fence", format::rate(&w.unfenced)),
-        Fact::new("Rejected by the fence (no violation)", counted(w.fenced_off, w.total)),
-        Fact::new("Stale, past the fence", format::rate(&w.past_fence)),
-        Fact::new("Tried between waking and stepping down", counted(w.on_waking, w.total)),
+        Fact::new(
+            "Stale, accepted without a fence, at handovers whose loser could still write",
+            format::rate_within(&w.unfenced),
+        ),
+        Fact::new("Rejected by the fence (no violation)", format::count_of(w.fenced_off, w.total)),
+        Fact::new("The same past the fence", format::rate_within(&w.past_fence)),
+        Fact::new("Tried between waking and stepping down", format::count_of(w.on_waking, w.total)),
     ]
 }
 
@@ -225,7 +232,7 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
 }
 
 fn ownership(cell: &CellSummary) -> Vec<Fact> {
-    let (l, o, n) = (&cell.leaderless, &cell.ownership, cell.split_brain.active.n);
+    let (l, o, behind) = (&cell.leaderless, &cell.ownership, &cell.split_brain.active);
     vec![
         Fact::new("Share of group-time without an accepted write", format::share(cell.effect.without_write)),
         Fact::new(
@@ -239,9 +246,9 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
             "Groups without a leader at the end",
             format::count_of(l.groups_at_end, cell.info.groups.len() as u64),
         ),
-        Fact::new("Zombies (believe, do not own), against handovers", format::count_of(o.zombies, n)),
+        Fact::new("Zombies (believe, do not own), against handovers", counted(o.zombies, behind)),
         Fact::new("Longest zombie", format::duration(o.zombie_max_ns)),
-        Fact::new("Dead owners (own, nobody believes), against handovers", format::count_of(o.dead_owners, n)),
+        Fact::new("Dead owners (own, nobody believes), against handovers", counted(o.dead_owners, behind)),
         Fact::new("Longest dead owner", format::duration(o.dead_owner_max_ns)),
         Fact::new("Time in which the observer was blind", format::duration(o.blind_ns)),
     ]

@@ -84,7 +84,7 @@ impl Row {
             overlaps_short: of_candidates(format::rate_short(&cell.split_brain.active)),
             overlapped: cell.split_brain.active.seen > 0,
             overlap_longest: if longest > 0 { format!("longest {}", format::duration(longest)) } else { String::new() },
-            stale: of_candidates(format::rate(stale)),
+            stale: of_candidates(format::rate_within(stale)),
             stale_short: of_candidates(format::rate_short(stale)),
             stale_seen: stale.seen > 0,
             stale_note: match info.fencing {
