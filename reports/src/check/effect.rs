@@ -11,6 +11,7 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::{Index, Term, Work, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
+use crate::stats::{Tallied, Tallying};
 use hustings_record::words::duration;
 use hustings_record::{Fencing, Nanos};
 
@@ -27,6 +28,9 @@ pub struct Effect {
     /// The longest time from one accepted write of a group to its next, or to an end of the measured window.
     pub longest_ns: Nanos,
     pub longest_group: Option<String>,
+    /// From one accepted write of a group to its next, in the measured window.
+    #[serde(default)]
+    pub between: Option<Tallied>,
     /// Writes that were refused although their leader owned the lead, and in how many terms.
     pub refused: u64,
     pub refused_terms: u64,
@@ -71,10 +75,13 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
         written.entry(work.group).or_default().push(work.t);
     }
     let interval = index.info.work_interval_ms * 1_000_000;
-    let mut sum = 0_u64;
+    let (mut sum, mut between) = (0_u64, Tallying::default());
     for group in 0..index.info.groups.len() as u32 {
         let times = written.entry(group).or_default();
         times.sort_unstable();
+        let first = times.partition_point(|&t| t < window.0);
+        let last = times.partition_point(|&t| t <= window.1).max(first);
+        times[first..last].windows(2).for_each(|pair| between.push(pair[1] - pair[0]));
         let inside = times.iter().copied().filter(|&t| window.0 <= t && t <= window.1);
         let mut before = window.0;
         for t in inside.chain([window.1]) {
@@ -87,6 +94,7 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
             }
         }
     }
+    effect.between = between.tallied();
     effect.without_write = share_of_group_time(index, sum, window).unwrap_or(0.0);
 }
 

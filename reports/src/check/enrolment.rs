@@ -7,7 +7,7 @@ use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::{duration, setting_ms};
-use hustings_record::{Event, Nanos};
+use hustings_record::{Event, Nanos, Phase};
 
 /// What it took until every group was led.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,11 @@ pub struct Enrolment {
     pub sessions: u64,
     /// First connect → every group led.
     pub all_led_ns: Option<Nanos>,
+    /// Sessions that were established until every group was led: before the warm-up began.
     pub connect: Option<Distribution>,
+    /// Sessions that were established later: after an expiry, or by a host that came back.
+    #[serde(default)]
+    pub connect_anew: Option<Distribution>,
     /// Resident memory of all hosts together, and the candidates they carried, when every group was led.
     pub rss_kb: Option<u64>,
     pub hosts: u64,
@@ -31,14 +35,21 @@ impl Section for Enrolment {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let (mut connect, mut sessions, mut first) = (Samples::default(), 0, None::<Nanos>);
+        let (mut connect, mut anew) = (Samples::default(), Samples::default());
+        let (mut sessions, mut first) = (0, None::<Nanos>);
+        let enrolled = index.phases.get(&Phase::WarmUp).or_else(|| index.phases.get(&Phase::Measure)).copied();
         // The last word of each life of a host.
         let mut memory = std::collections::BTreeMap::new();
         for (_, event) in index.cell.events() {
             match event {
                 Event::Session { t, connect_ns, .. } => {
                     sessions += 1;
-                    connect.push(*connect_ns);
+                    let later = enrolled.is_some_and(|enrolled| *t >= enrolled);
+                    if later {
+                        anew.push(*connect_ns)
+                    } else {
+                        connect.push(*connect_ns)
+                    }
                     let began = t.saturating_sub(*connect_ns);
                     first = Some(first.map_or(began, |f| f.min(began)));
                 }
@@ -57,6 +68,7 @@ impl Section for Enrolment {
             sessions,
             all_led_ns: all_led.zip(first).map(|(led, first)| led.saturating_sub(first)),
             connect: connect.distribution(),
+            connect_anew: anew.distribution(),
             rss_kb: (!memory.is_empty()).then(|| memory.values().sum()),
             hosts: index.info.hosts.len() as u64,
         };

@@ -8,8 +8,8 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Ending, Index, Outcome};
-use hustings_record::words::plural;
+use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
+use hustings_record::words::{duration, plural};
 use hustings_record::{Nanos, RevokeReason};
 
 /// A session that is not served for long enough is given up, whoever is to blame: a stall of our own within this many T before
@@ -29,8 +29,18 @@ pub struct Handovers {
     #[serde(default)]
     pub retaken: u64,
     pub censored: u64,
-    /// False failovers: no injected fault explains them.
+    /// False failovers: no injected fault explains them, or none by then: a fault explains lost leads until its victims'
+    /// sessions can have expired.
     pub unplanned: u64,
+    /// Changes of leader that a proven fault on the loser explains without having met it as the leader.
+    #[serde(default)]
+    pub explained: u64,
+    /// Changes of leader that only a fault without proof could explain: neither planned nor unplanned.
+    #[serde(default)]
+    pub unproven: u64,
+    /// Planned ones that were completed only after the sessions can have expired, though somebody could have led.
+    #[serde(default)]
+    pub late: u64,
     /// Faults aimed at a leader that kept the lead in the same incarnation.
     pub survived: u64,
 }
@@ -44,12 +54,19 @@ impl Section for Handovers {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let doubtful = index.losses.unplanned.iter().filter(|change| stalled_before(index, change.at)).count() as u64;
-        let mut counts = Self { unplanned: index.losses.unplanned.len() as u64, ..Self::default() };
+        let unplanned = &index.losses.unplanned;
+        let doubtful = unplanned.iter().filter(|change| stalled_before(index, change).is_some()).count() as u64;
+        let mut counts = Self {
+            unplanned: unplanned.len() as u64,
+            explained: index.losses.explained.len() as u64,
+            unproven: index.losses.unproven.len() as u64,
+            ..Self::default()
+        };
         for loss in &index.losses.all {
             match loss.outcome {
                 Outcome::Completed { successor } => {
                     counts.completed += 1;
+                    counts.late += u64::from(is_late(index, loss, successor));
                     counts.retaken += u64::from(index.terms.all[loss.term].cand == index.terms.all[successor].cand);
                 }
                 Outcome::Censored { .. } => counts.censored += 1,
@@ -63,22 +80,14 @@ impl Section for Handovers {
         let certain = counts.unplanned - doubtful;
         finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
         if doubtful > 0 {
-            finding.inconclusive(format!("{doubtful} unplanned handovers came while a process of the harness stalled"));
+            finding.inconclusive(format!("{doubtful} unplanned handovers may have come of a process that stalled"));
         }
-        for change in index.losses.unplanned.iter().take(10) {
-            let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
-            finding.note(format!(
-                "{}: from candidate {} on {} to candidate {} on {} at {}, and no fault explains it ({}){}",
-                index.group_name(change.group),
-                lost.cand,
-                index.host_name(lost.host),
-                next.cand,
-                index.host_name(next.host),
-                moment(index, change.at),
-                ending(lost.ending),
-                under_way(index.faults.on_servers_at(change.at)),
-            ));
+        for change in unplanned.iter().take(10) {
+            let stalled = stalled_before(index, change).map_or_else(String::new, |stall| did_not_run(index, stall));
+            let fault = under_way(index.faults.on_servers_at(change.at));
+            finding.note(format!("{}, and no fault explains it{fault}{stalled}", told(index, change)));
         }
+        doubts(index, &counts, &mut finding);
         if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {
             finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
         }
@@ -111,7 +120,63 @@ fn ending(ending: Ending) -> &'static str {
     }
 }
 
-fn stalled_before(index: &Index<'_>, at: Nanos) -> bool {
+/// Handovers that are neither planned nor unplanned, and planned ones that came too late to be put down to their fault alone.
+fn doubts(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
+    if counts.unproven > 0 {
+        finding.inconclusive(format!(
+            "{} handovers could only come of a fault that is not proven: neither planned nor unplanned",
+            counts.unproven
+        ));
+        for change in index.losses.unproven.iter().take(5) {
+            finding.note(format!("{}, and only an unproven fault could explain it", told(index, change)));
+        }
+    }
+    if counts.late > 0 {
+        finding.inconclusive(format!(
+            "{} planned handovers came later than their fault's sessions can have expired, though somebody could have led",
+            counts.late
+        ));
+    }
+}
+
+fn told(index: &Index<'_>, change: &Change) -> String {
+    let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+    format!(
+        "{}: from candidate {} on {} to candidate {} on {} at {} ({})",
+        index.group_name(change.group),
+        lost.cand,
+        index.host_name(lost.host),
+        next.cand,
+        index.host_name(next.host),
+        moment(index, change.at),
+        ending(lost.ending),
+    )
+}
+
+/// Whether this loss was made good only after all that its fault can have cost was over, though another candidate stood all
+/// the while that no fault kept from leading.
+fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
+    let fault = &index.faults.all[loss.fault];
+    let due = fault.explains_until;
+    let lost = index.terms.all[loss.term].cand;
+    let hit = |cand: u32| index.faults.of_cand(cand).any(|f| f.active.0 <= due && due <= f.active.1);
+    let others = || index.candidates.of_group(loss.group).iter().copied().filter(|&cand| cand != lost);
+    fault.kind.facts().lets_sessions_expire
+        && index.terms.all[successor].granted.is_some_and(|granted| granted > due)
+        && others().any(|cand| index.candidates.standing(cand, due).is_some() && !hit(cand))
+}
+
+/// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as
+/// that of its links.
+fn stalled_before<'i>(index: &'i Index<'_>, change: &Change) -> Option<&'i Stall> {
     let timeout = index.timeout_or_asked();
-    index.lives.long_stalls(timeout / 10).any(|stall| stall.from <= at && stall.to + BLAMED_T * timeout >= at)
+    let host = index.terms.all[change.term].host;
+    let before = (change.at.saturating_sub(BLAMED_T * timeout), change.at);
+    let stalls = index.lives.stalls_in([host, host], before);
+    stalls.filter(|stall| stall.own > timeout / 10).max_by_key(|stall| stall.own)
+}
+
+fn did_not_run(index: &Index<'_>, stall: &Stall) -> String {
+    let who = &index.lives.all[stall.life].writer;
+    format!("; {who} did not run for {} from {}", duration(stall.own), moment(index, stall.from))
 }

@@ -80,9 +80,16 @@ impl<'a> Index<'a> {
         span.0 = span.0.min(span.1);
         let timeout = timeouts_ms.iter().max_by_key(|(_, n)| **n).map(|(timeout, _)| ms(*timeout));
         let tick = ms(info.tick_ms);
-        let horizon = Horizon { end: span.1, grace: 2 * timeout.unwrap_or(ms(info.timeout_asked_ms)) + 2 * tick };
+        let servers = Servers::new(cell, info);
+        let horizon = Horizon {
+            end: span.1,
+            timeout: timeout.unwrap_or(ms(info.timeout_asked_ms)),
+            tick,
+            poll: ms(info.poll_interval_ms),
+            outages: &servers.outages,
+        };
         let candidates = Candidates::new(cell, span.1);
-        let faults = Faults::new(cell, &candidates, horizon);
+        let faults = Faults::new(cell, &candidates, &horizon);
         let lives = Lives::new(cell, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, &candidates, &lives, span.1);
@@ -105,7 +112,7 @@ impl<'a> Index<'a> {
             terms,
             losses,
             reigns,
-            servers: Servers::new(cell, info),
+            servers,
             probes: Probes::new(cell),
             implausible,
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, FaultKind, LeadLoss, Nanos, ProcessFate, ReceiptStage, Touch};
+use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate, ReceiptStage, Touch};
 
 /// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
 #[derive(Clone, Debug)]
@@ -35,14 +35,40 @@ pub struct Fault<'a> {
     pub healed: Option<Proof>,
     /// From the order until it acts no longer, or the end of the cell where that is not known.
     pub active: Span,
-    /// Losses until here are this fault's doing.
+    /// Losses until here are this fault's doing: its victims' sessions can have expired by then.
     pub explains_until: Nanos,
 }
 
-pub(super) struct Horizon {
+/// For how long after its end a fault still explains what happens.
+pub(super) struct Horizon<'i> {
+    /// The end of the cell.
     pub(super) end: Nanos,
-    /// 2 T + 2 ticks: how long after its end a fault still explains what happens.
-    pub(super) grace: Nanos,
+    /// T: its victims' sessions expire so long after their last touch.
+    pub(super) timeout: Nanos,
+    /// Expiry is rounded up to a tick, and touches are handed on every half tick.
+    pub(super) tick: Nanos,
+    /// Candidates that are told nothing look again after so long.
+    pub(super) poll: Nanos,
+    /// When no quorum was served: sorted and disjoint. A new leader of the ensemble gives every session a full T.
+    pub(super) outages: &'i [Span],
+}
+
+/// What a busy machine may add.
+const ALLOWANCE_NS: Nanos = 1_000_000_000;
+
+impl Horizon<'_> {
+    /// Until when a fault explains lost leads, if it acts no longer after `over`.
+    fn explains_until(&self, hits: Hits, over: Nanos) -> Nanos {
+        let expiry = ALLOWANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
+        match hits {
+            // The lead is given back, or taken, there and then; a client that hears nothing looks for a server after 2/5 of T.
+            Hits::Nobody | Hits::Candidates => over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2),
+            Hits::Servers => over.saturating_add(expiry),
+            Hits::Hosts => self.outages.iter().fold(over.saturating_add(expiry), |until, outage| {
+                if outage.0 <= until { until.max(outage.1.saturating_add(expiry)) } else { until }
+            }),
+        }
+    }
 }
 
 impl Fault<'_> {
@@ -78,7 +104,7 @@ pub struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: Horizon) -> Self {
+    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: &Horizon<'_>) -> Self {
         let mut proofs = collect_proofs(cell);
         let mut faults = Self::default();
         for (_, event) in cell.events() {
@@ -104,11 +130,11 @@ impl<'a> Faults<'a> {
                 active: (*t, *t),
                 explains_until: 0,
             };
-            faults.all.push(timed(fault, &horizon));
+            faults.all.push(timed(fault, horizon));
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
-        faults.collect_stops(&horizon);
+        faults.collect_stops(horizon);
         faults
     }
 
@@ -125,7 +151,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    fn collect_stops(&mut self, horizon: &Horizon) {
+    fn collect_stops(&mut self, horizon: &Horizon<'_>) {
         for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
             let Some(injected) = &fault.injected else { continue };
             let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
@@ -184,7 +210,7 @@ fn hit(cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
     hit
 }
 
-fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon) -> Fault<'a> {
+fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon<'_>) -> Fault<'a> {
     let injected = fault.injected.as_ref().map_or(fault.t, |p| p.to);
     let over = match (&fault.healed, fault.kind.facts().until_healed) {
         (Some(healed), true) => healed.to,
@@ -192,10 +218,7 @@ fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon) -> Fault<'a> {
         (_, false) => injected,
     };
     fault.active = (fault.t, over.max(fault.t));
-    let facts = fault.kind.facts();
-    // Whose host is dead may lose the lead whenever its session expires.
-    let stays = facts.leads == LeadLoss::Always && facts.lets_sessions_expire;
-    fault.explains_until = if stays { horizon.end } else { over.saturating_add(horizon.grace) };
+    fault.explains_until = horizon.explains_until(fault.kind.facts().hits, over);
     fault
 }
 

@@ -41,7 +41,12 @@ impl Index<'_> {
         let unplanned = self.losses.unplanned.iter().map(|change| {
             (change.group, change.term, change.successor, change.at, Strike::Unplanned(change.successor))
         });
-        let all = planned.filter(|h| of(h.1) != of(h.2)).chain(unplanned);
+        let explained = self
+            .losses
+            .explained
+            .iter()
+            .map(|(change, fault)| (change.group, change.term, change.successor, change.at, planned_for(*fault)));
+        let all = planned.filter(|h| of(h.1) != of(h.2)).chain(explained).chain(unplanned);
         let mut handovers: Vec<Handover> = all
             .map(|(group, lost, successor, from, strike)| {
                 let granted = self.terms.all[successor].granted.unwrap_or(from);

@@ -35,9 +35,9 @@ pub struct Loss {
     pub outcome: Outcome,
 }
 
-/// A change of leader without a fault that explains it: a false failover.
+/// A change of leader that is no loss to a proven fault.
 #[derive(Clone, Copy, Debug)]
-pub struct Unplanned {
+pub struct Change {
     pub group: u32,
     pub term: usize,
     pub successor: usize,
@@ -48,7 +48,12 @@ pub struct Unplanned {
 pub struct Losses {
     /// In order of group and time.
     pub all: Vec<Loss>,
-    pub unplanned: Vec<Unplanned>,
+    /// No fault explains them: false failovers.
+    pub unplanned: Vec<Change>,
+    /// A proven fault on the loser, which did not meet it as the leader, explains them. With its place.
+    pub explained: Vec<(Change, usize)>,
+    /// Only a fault that is not proven could explain them: neither planned nor unplanned.
+    pub unproven: Vec<Change>,
 }
 
 struct Finder<'i, 'a> {
@@ -79,9 +84,9 @@ impl Losses {
             confirmed.insert(group, places);
         }
         let finder = Finder { candidates, faults, terms, confirmed, drain, until };
-        let all = finder.losses();
-        let unplanned = finder.unplanned(&all);
-        Self { all, unplanned }
+        let mut losses = Self { all: finder.losses(), ..Self::default() };
+        finder.other_changes(&mut losses);
+        losses
     }
 
     pub fn completed(&self) -> impl Iterator<Item = (&Loss, usize)> {
@@ -192,12 +197,8 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn unplanned(&self, losses: &[Loss]) -> Vec<Unplanned> {
-        let planned: BTreeSet<usize> = losses
-            .iter()
-            .filter_map(|l| if let Outcome::Completed { successor } = l.outcome { Some(successor) } else { None })
-            .collect();
-        let mut unplanned = Vec::new();
+    fn other_changes(&self, losses: &mut Losses) {
+        let planned: BTreeSet<usize> = losses.completed().map(|(_, successor)| successor).collect();
         for (&group, places) in &self.confirmed {
             for pair in places.windows(2) {
                 let (term, next) = (&self.terms.all[pair[0]], &self.terms.all[pair[1]]);
@@ -205,12 +206,26 @@ impl Finder<'_, '_> {
                 let stopped = at >= self.until
                     || at >= self.drain && term.ending == Ending::Revoked(RevokeReason::Resigned)
                     || term.ending == Ending::Revoked(RevokeReason::ElectionDeleted);
-                let explained = || self.faults.of_cand(term.cand).any(|f| f.t <= at && at <= f.explains_until);
-                if term.incarnation() != next.incarnation() && !planned.contains(&pair[1]) && !stopped && !explained() {
-                    unplanned.push(Unplanned { group, term: pair[0], successor: pair[1], at });
+                if term.incarnation() == next.incarnation() || planned.contains(&pair[1]) || stopped {
+                    continue;
+                }
+                let change = Change { group, term: pair[0], successor: pair[1], at };
+                match self.cause(term.cand, at) {
+                    None => losses.unplanned.push(change),
+                    Some(fault) if self.faults.all[fault].verified() => losses.explained.push((change, fault)),
+                    Some(_) => losses.unproven.push(change),
                 }
             }
         }
-        unplanned
+    }
+
+    /// The fault that could have cost this candidate its lead at `at`; a proven one where there is one.
+    fn cause(&self, cand: u32, at: Nanos) -> Option<usize> {
+        let places = self.faults.by_cand.get(&cand).into_iter().flatten().copied();
+        let under_way = |place: &usize| {
+            let fault = &self.faults.all[*place];
+            fault.t <= at && at <= fault.explains_until
+        };
+        places.filter(under_way).max_by_key(|&place| (self.faults.all[place].verified(), place))
     }
 }

@@ -26,7 +26,7 @@ pub use faults::{Fault, Faults, Proof};
 pub use handovers::{Blamed, Handover, Strike};
 pub use ledger::Judged;
 pub use lives::{Life, Lives, Stall};
-pub use losses::{Loss, Losses, Outcome, Unplanned};
+pub use losses::{Change, Loss, Losses, Outcome};
 pub use notices::{Notice, Notices};
 pub(crate) use overlaps::Cut;
 pub use probes::{Probes, WriteGap};

@@ -5,7 +5,9 @@ mod bound;
 mod distribution;
 pub mod spans;
 mod sweep;
+mod tallied;
 
 pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
 pub use sweep::{Overlap, Piece, sweep};
+pub use tallied::{Tallied, Tallying};

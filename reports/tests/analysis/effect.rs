@@ -15,6 +15,8 @@ fn writing_all_along() -> Cell {
 fn time_without_an_accepted_write_is_what_is_longer_than_the_interval() {
     let summary = writing_all_along().summary();
     assert_eq!((summary.effect.without_write, summary.effect.longest_ns), (0.0, ms(100)));
+    let between = summary.effect.between.expect("it wrote");
+    assert_eq!((between.n, between.p50, between.max, between.p999), (899, ms(100), ms(100), None));
     assert_eq!(check(&summary, "effect").verdict, Pass);
     let mut cell = writing_all_along();
     cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if (ms(20_000)..ms(29_000)).contains(t)));

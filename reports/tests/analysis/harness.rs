@@ -47,6 +47,17 @@ fn enrolment_runs_from_the_first_connect_to_the_last_first_grant() {
 }
 
 #[test]
+fn connects_of_the_enrolment_and_later_ones_are_two_figures() {
+    let mut cell = Cell::new("naive", 2, 3, FaultKind::None);
+    let session = |t, connect_ns| Event::Session { t: ms(t), session: 99, timeout_ms: T, asked_ms: T, connect_ns };
+    // The warm-up begins at 5 s.
+    cell.host(1).extend([session(4_999, ms(7)), session(40_000, ms(900))]);
+    let enrolment = cell.summary().enrolment;
+    let (connect, anew) = (enrolment.connect.unwrap(), enrolment.connect_anew.unwrap());
+    assert_eq!((connect.n, connect.max, anew.n, anew.max), (7, ms(7), 1, ms(900)));
+}
+
+#[test]
 fn the_negotiated_timeout_is_used_and_a_clamped_one_told() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
     cell.info.timeout_asked_ms = 1_000;

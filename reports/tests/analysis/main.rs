@@ -10,6 +10,7 @@ mod ensemble;
 mod events;
 mod failovers;
 mod harness;
+mod horizons;
 mod leads;
 mod leaks;
 mod oracle;

@@ -8,7 +8,8 @@ use hustings_reports::summary::Summary;
 use serde_json::Value;
 
 /// Where the main figures of a cell stood, and where they stand. What means something else by now is left out: a resignation
-/// counts from the end of belief, every loss is a sample of every phase, below 100 samples there is no p99, and bounds count strikes.
+/// counts from the end of belief, every loss is a sample of every phase, below 100 samples there is no p99, quantiles are
+/// samples, and bounds count strikes.
 const FIGURES: [(&str, &str); 26] = [
     ("/verdict", "/verdict"),
     ("/unsafe_as_expected", "/unsafe_as_expected"),
@@ -18,8 +19,8 @@ const FIGURES: [(&str, &str); 26] = [
     ("/handovers/unplanned", "/handovers/unplanned"),
     ("/failover/n", "/failover/whole/n"),
     ("/act/max", "/failover/act/max"),
-    ("/floor/p50", "/failover/floor/p50"),
-    ("/excess/over_floor/p50", "/failover/excess/over_floor/p50"),
+    ("/floor/max", "/failover/floor/max"),
+    ("/excess/over_floor/max", "/failover/excess/over_floor/max"),
     ("/fan_out/losses", "/fan_out/losses"),
     ("/fan_out/woken", "/fan_out/woken"),
     ("/fan_out/promised", "/fan_out/promised"),

@@ -1,7 +1,7 @@
 //! The parts that the summaries are made of, with figures of the size that real runs show.
 
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
-use hustings_reports::stats::upper_95;
+use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
     FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection,
@@ -97,6 +97,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             without_write: 0.012_4,
             longest_ns: 6_400 * MS,
             longest_group: Some("election-0004".into()),
+            between: Some(Tallied { n: 8_280, p50: 20 * MS, p99: 31 * MS, p999: Some(880 * MS), max: 6_400 * MS }),
             refused: 0,
             refused_terms: 0,
             mute_terms: 0,
@@ -114,6 +115,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             sessions: u64::from(candidates) * 20,
             all_led_ns: Some(1_240 * MS),
             connect: Some(distribution(200, 0, 2 * MS, 5 * MS)),
+            connect_anew: (fault == FaultKind::Expire).then(|| distribution(40, 0, 3 * MS, 6 * MS)),
             rss_kb: Some(81_000),
             hosts: 5,
         },

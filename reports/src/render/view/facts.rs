@@ -47,6 +47,7 @@ pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>
         ("overlap", "length of definite active overlaps", cell.split_brain.lengths.as_ref(), true),
         ("reconnect", "connection lost → found again", cell.sessions.reconnect.as_ref(), false),
         ("connect", "connecting a session, when enrolling", cell.enrolment.connect.as_ref(), true),
+        ("connect anew", "connecting a session later on", cell.enrolment.connect_anew.as_ref(), false),
     ];
     let mut lines = Vec::new();
     let mut missing = Vec::new();
@@ -120,6 +121,9 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
             "Unplanned (false failovers), against planned ones",
             format::count_by(h.unplanned, h.planned, h.strikes),
         ),
+        Fact::new("Explained by a fault on a loser that it did not meet as the leader", format::count(h.explained)),
+        Fact::new("Explained by an unproven fault alone: not counted", format::count(h.unproven)),
+        Fact::new("Completed later than sessions can have expired", format::count_by(h.late, h.completed, h.strikes)),
         Fact::new(
             "Faults that the leader survived",
             format::count_by(h.survived, h.planned.saturating_add(h.survived), h.strikes),
@@ -239,6 +243,7 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
             "Longest without an accepted write",
             longest(cell.effect.longest_ns, cell.effect.longest_group.as_ref()),
         ),
+        Fact::new("From one accepted write to the next", between(cell)),
         Fact::new("Leaders that never wrote", format::count_of(cell.effect.mute_terms, cell.effect.terms)),
         Fact::new("Leaderless share of group-time", format::share(l.share)),
         Fact::new("Longest without a leader", longest(l.longest_ns, l.longest_group.as_ref())),
@@ -252,6 +257,13 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Longest dead owner", format::duration(o.dead_owner_max_ns)),
         Fact::new("Time in which the observer was blind", format::duration(o.blind_ns)),
     ]
+}
+
+fn between(cell: &CellSummary) -> String {
+    let Some(t) = &cell.effect.between else { return format::NOTHING.into() };
+    let p999 = t.p999.map_or_else(String::new, |p999| format!(", p99.9 {}", format::duration(p999)));
+    let (p50, p99, longest) = (format::duration(t.p50), format::duration(t.p99), format::duration(t.max));
+    format!("p50 {p50}, p99 {p99}{p999}, longest {longest} (n {})", format::count(t.n))
 }
 
 fn longest(ns: Nanos, group: Option<&String>) -> String {
