@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Fault, Index, Loss, Outcome, Term};
+use crate::stats::spans::Span;
 use crate::stats::{Distribution, Samples, Tail};
 use hustings_record::words::duration;
 use hustings_record::{Event, FanOut, FaultKind, Nanos};
 
+/// A sample is void where processes that had a part in it did not run for more than this part of it.
+const VOID_PART: u64 = 4;
 /// What a busy machine may add to what expiry buckets and batched touches do.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 
@@ -20,6 +23,10 @@ const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 pub struct Failover {
     /// From the lead's loss to the next grant.
     pub whole: Option<Distribution>,
+    /// Of these, how many are void: for more than a quarter of it the loser's host, the winner's, or a process that is no host
+    /// did not run. Each phase is judged by its own part.
+    #[serde(default)]
+    pub void: u64,
     /// The same from the moment that the fault was intended for: what a harness that is late would hide.
     #[serde(default)]
     pub from_intended: Option<Distribution>,
@@ -75,7 +82,9 @@ impl Section for Failover {
             measure(index, loss, window_ns, &mut phases);
         }
         let over_restarted_floor = phases.over_restarted.distribution();
+        let void = phases.void;
         let found = Self {
+            void,
             whole: phases.failover.distribution(),
             from_intended: phases.from_intended.distribution(),
             release: phases.release.distribution(),
@@ -102,11 +111,18 @@ impl Section for Failover {
         }
         match &found.whole {
             Some(failover) => finding.headline(format!("failover {}", shape(failover))),
+            None if void > 0 => finding.headline(format!("{void} failovers, all void by a stall")),
             None if index.must_lose_leaders() => {
                 finding.inconclusive("no failover was measured, and this fault cannot but cause one".into());
                 finding.headline("no failover was measured".into());
             }
             None => finding.headline("no leader was lost to a proven fault: nothing to measure".into()),
+        }
+        // Of what is left nobody knows whether it is like the rest.
+        if void > found.whole.as_ref().map_or(0, |whole| whole.n + whole.censored) {
+            finding.inconclusive(format!(
+                "{void} failovers are void by stalls, more than are left: their latency is not known"
+            ));
         }
         describe(index, &found, &mut finding);
         finding.section = found;
@@ -129,6 +145,34 @@ struct Phases {
     over_naive: Samples,
     early: u64,
     beyond: u64,
+    /// Whole failovers that are void.
+    void: u64,
+}
+
+/// Takes samples of one handover, and voids those that stalls cover too much of.
+struct Taker<'i, 'a> {
+    index: &'i Index<'a>,
+    /// Of the loser and the winner.
+    hosts: [u16; 2],
+}
+
+impl Taker<'_, '_> {
+    /// Whether it was taken.
+    fn take(&self, samples: &mut Samples, from: Nanos, to: Nanos, happened: bool) -> bool {
+        // What never ended was not made longer by a stall.
+        let void = happened && self.is_void((from, to));
+        if void {
+            samples.void()
+        } else {
+            samples.take(from, to, happened)
+        }
+        !void
+    }
+
+    fn is_void(&self, span: Span) -> bool {
+        let long = span.1.saturating_sub(span.0);
+        VOID_PART * self.index.lives.stalled_for(&self.index.faults, self.hosts, span) > long
+    }
 }
 
 fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases) {
@@ -143,38 +187,40 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
         }
     };
     let happened = next.is_some();
-    phases.failover.take(loss.effect, end, happened);
-    phases.from_intended.take(fault.intended.min(loss.effect), end, happened);
+    let loser = index.terms.all[loss.term].host;
+    let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)] };
+    phases.void += u64::from(!taker.take(&mut phases.failover, loss.effect, end, happened));
+    taker.take(&mut phases.from_intended, fault.intended.min(loss.effect), end, happened);
     if fault.kind == FaultKind::Resign {
-        phases.release.take(loss.effect, loss.released, true);
+        taker.take(&mut phases.release, loss.effect, loss.released, true);
     }
-    act(index, next, end, phases);
+    act(&taker, next, end, phases);
     if index.info.leader_wakes() == Some(FanOut::None) {
         return;
     }
     // Who is told later was not told in time to do anything about it.
     let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).filter(|&t| t <= end).collect();
     let detected = woken.first().copied();
-    phases.detect.take(loss.released, detected.unwrap_or(end), detected.is_some());
-    phases.decide.take(detected.unwrap_or(end), end, happened && detected.is_some());
+    taker.take(&mut phases.detect, loss.released, detected.unwrap_or(end), detected.is_some());
+    taker.take(&mut phases.decide, detected.unwrap_or(end), end, happened && detected.is_some());
     if index.info.leader_wakes() != Some(FanOut::One) {
         let last = woken.last().copied();
-        phases.spread.take(detected.unwrap_or(end), last.unwrap_or(end), last.is_some());
+        taker.take(&mut phases.spread, detected.unwrap_or(end), last.unwrap_or(end), last.is_some());
     }
-    over_the_floor(index, loss, fault, (detected, end), window_ns, phases);
+    over_the_floor(&taker, loss, fault, (detected, end), window_ns, phases);
 }
 
 /// From the grant to the first write that was accepted; how long the term was without one if there was none.
-fn act(index: &Index<'_>, next: Option<&Term<'_>>, granted: Nanos, phases: &mut Phases) {
+fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, granted: Nanos, phases: &mut Phases) {
     let Some(next) = next else { return phases.act.take(granted, granted, false) };
-    let first = index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
+    let first = taker.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
     let first = first.filter(|&t| t <= next.ended.1);
-    phases.act.take(granted, first.unwrap_or(next.ended.0), first.is_some());
+    taker.take(&mut phases.act, granted, first.unwrap_or(next.ended.0), first.is_some());
 }
 
 /// How far detection was above the floor of expiry; without any, how far above it the failover ended.
 fn over_the_floor(
-    index: &Index<'_>,
+    taker: &Taker<'_, '_>,
     loss: &Loss,
     fault: &Fault<'_>,
     (detected, end): (Option<Nanos>, Nanos),
@@ -182,15 +228,15 @@ fn over_the_floor(
     phases: &mut Phases,
 ) {
     let (told, at) = (detected.is_some(), detected.unwrap_or(end));
-    let Some(Floor { naive, restarted, earliest }) = expiry_floor(index, loss, fault, at) else { return };
+    let Some(Floor { naive, restarted, earliest }) = expiry_floor(taker.index, loss, fault, at) else { return };
     let floor = restarted.unwrap_or(naive);
     if restarted.is_some() {
-        phases.over_naive.take(naive, at, told);
-        phases.over_restarted.take(floor, at, told);
+        taker.take(&mut phases.over_naive, naive, at, told);
+        taker.take(&mut phases.over_restarted, floor, at, told);
     }
     phases.early += u64::from(told && at < earliest);
-    phases.beyond += u64::from(at > floor + window_ns);
-    phases.over_floor.take(floor, at, told);
+    let taken = taker.take(&mut phases.over_floor, floor, at, told);
+    phases.beyond += u64::from(taken && at > floor + window_ns);
 }
 
 /// When the lost leader's session could expire.
@@ -272,10 +318,13 @@ fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>
 
 fn shape(d: &Distribution) -> String {
     let quantile = |q: Option<Nanos>| q.map_or_else(|| "beyond the run".into(), duration);
-    let censored = if d.censored > 0 { format!(", {} not ended", d.censored) } else { String::new() };
+    let mut left = if d.censored > 0 { format!(", {} not ended", d.censored) } else { String::new() };
+    if d.void > 0 {
+        left.push_str(&format!(", {} void by a stall", d.void));
+    }
     let p99 = match d.tail() {
         Tail::P99(p99) => format!(", p99 {}", quantile(p99)),
         Tail::Longest { .. } => String::new(),
     };
-    format!("p50 {}{p99}, longest {} (n = {}{censored})", quantile(d.p50), duration(d.max), d.n)
+    format!("p50 {}{p99}, longest {} (n = {}{left})", quantile(d.p50), duration(d.max), d.n)
 }

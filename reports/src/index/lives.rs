@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::faults::{Faults, Proof};
 use super::time::last_time;
-use crate::stats::spans::{Span, total, without};
+use crate::stats::spans::{Span, total, union, without};
 use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
 
 /// One process that wrote a segment.
@@ -97,6 +97,16 @@ impl Lives {
         let begun = self.stalls.partition_point(|s| s.from <= span.1);
         let theirs = move |stall: &&Stall| stall.host.is_none_or(|host| hosts.contains(&host));
         self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
+    }
+
+    /// For how long of `span` some process of these hosts, or one that is no host, did not run of its own accord.
+    #[must_use]
+    pub fn stalled_for(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
+        let own = |stall: &Stall| {
+            let stops = stall.host.map_or(&[][..], |host| faults.stops_of(host));
+            without((stall.from.max(span.0), stall.to.min(span.1)), stops)
+        };
+        total(&union(self.stalls_in(hosts, span).flat_map(own).collect()))
     }
 
     /// Stalls longer than `limit`.

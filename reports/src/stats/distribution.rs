@@ -15,6 +15,9 @@ pub struct Distribution {
     pub n: u64,
     /// Samples that had not ended when the run did; they count as longer than anything measured.
     pub censored: u64,
+    /// Samples that a stall covers too much of to be believed: they stand behind no figure here.
+    #[serde(default)]
+    pub void: u64,
     pub min: Nanos,
     /// Quantiles: the shortest sample that at least this share of all is no longer than (the inverse of the empirical
     /// distribution function, type 1 of Hyndman and Fan 1996). Where samples are censored it is the inverse of Kaplan and
@@ -55,6 +58,7 @@ impl Distribution {
 pub struct Samples {
     completed: Vec<Nanos>,
     censored: Vec<Nanos>,
+    void: u64,
 }
 
 impl Samples {
@@ -65,6 +69,11 @@ impl Samples {
     /// It had lasted this long when the run ended.
     pub fn censor(&mut self, value: Nanos) {
         self.censored.push(value);
+    }
+
+    /// There was one, and it cannot be believed.
+    pub fn void(&mut self) {
+        self.void += 1;
     }
 
     /// From `from` to `to`, where it ended (`happened`) or had not ended yet. What ends before it begins takes no time.
@@ -78,7 +87,7 @@ impl Samples {
         self.completed.is_empty() && self.censored.is_empty()
     }
 
-    /// The distribution; None without any sample. Its quantiles are samples, never the edges of a histogram: of the product-limit
+    /// The distribution; None without any sample that is not void. Its quantiles are samples, never the edges of a histogram: of the product-limit
     /// estimate of Kaplan and Meier (1958), which without censored samples is the empirical distribution function. `min`, `max`
     /// and `mean` are those of the completed samples, 0 where there is none.
     #[must_use]
@@ -96,7 +105,7 @@ impl Samples {
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| quantile(&steps, q));
         let (n, censored) = (values.len() as u64, self.censored.len() as u64);
         let p99 = p99.filter(|_| n + censored >= P99_SAMPLES_MIN);
-        Some(Distribution { n, censored, min, p50, p90, p99, max, mean, curve: thin(steps) })
+        Some(Distribution { n, censored, void: self.void, min, p50, p90, p99, max, mean, curve: thin(steps) })
     }
 }
 
@@ -142,7 +151,7 @@ mod tests {
     use super::*;
 
     fn of(completed: &[Nanos], censored: &[Nanos]) -> Distribution {
-        Samples { completed: completed.to_vec(), censored: censored.to_vec() }.distribution().unwrap()
+        Samples { completed: completed.to_vec(), censored: censored.to_vec(), void: 0 }.distribution().unwrap()
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn a_handover_later_than_sessions_can_have_expired_is_told_and_stays_in_the_stat
 }
 
 /// Adds a process of this name that stalled from 28 s on for so long.
-fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
+pub(crate) fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
     let mut record = cell.record();
     let mut proxy = record.cells[0].segments[1].clone();
     (proxy.writer, proxy.file) = (writer.to_owned(), format!("events/{writer}"));

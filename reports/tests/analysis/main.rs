@@ -17,6 +17,7 @@ mod oracle;
 mod registry;
 mod schema_2;
 mod sessions;
+mod stalls;
 mod strikes;
 mod write_gaps;
 mod writes;

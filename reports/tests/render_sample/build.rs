@@ -26,6 +26,7 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
     Distribution {
         n,
         censored,
+        void: 0,
         min: sample(0),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -77,6 +78,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             from_intended: Some(distribution(40, 0, pace * 1_300 * US, pace * 1_900 * US)),
             release: (fault == FaultKind::Resign).then(|| distribution(40, 0, 150 * US, 300 * US)),
             excess: None,
+            void: 0,
             floor: Some(distribution(200, 0, 900 * US, 600 * US)),
         },
         fan_out: FanOutSeen {

@@ -176,6 +176,10 @@ fn expiring(mut cell: CellSummary) -> CellSummary {
 fn censored(mut cell: CellSummary) -> CellSummary {
     cell.failover.whole = Some(distribution(34, 6, 5_201 * MS, 2_900 * MS));
     (cell.handovers.completed, cell.handovers.censored) = (34, 6);
+    cell.failover.void = 3;
+    if let Some(whole) = &mut cell.failover.whole {
+        whole.void = 3;
+    }
     cell
 }
 

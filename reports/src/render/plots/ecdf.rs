@@ -115,6 +115,9 @@ impl Curve<'_> {
         if d.censored > 0 {
             text.push_str(&format!(" and {} not ended", format::count(d.censored)));
         }
+        if d.void > 0 {
+            text.push_str(&format!(", {} void by a stall", format::count(d.void)));
+        }
         let room = chars_in(WIDTH - LEFT - 44).saturating_sub(text.chars().count());
         canvas.text((LEFT + 44, at), &format!("{}{text}", clean::short(&self.label, room)), Align::Left, false)
     }

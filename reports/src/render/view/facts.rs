@@ -26,6 +26,7 @@ pub(super) struct Line {
     about: &'static str,
     n: String,
     censored: String,
+    void: String,
     /// min, p50, p90, p99, max, mean.
     values: Vec<String>,
 }
@@ -70,7 +71,14 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
         Tail::Longest { .. } => format::NOTHING.into(),
     };
     let values = vec![measured(d.min), quantile(d.p50), quantile(d.p90), p99, measured(d.max), measured(d.mean)];
-    Line { name, about, n: format::count(d.n), censored: format::count(d.censored), values }
+    Line {
+        name,
+        about,
+        n: format::count(d.n),
+        censored: format::count(d.censored),
+        void: format::count(d.void),
+        values,
+    }
 }
 
 pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
@@ -129,6 +137,11 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
             format::count_by(h.survived, h.planned.saturating_add(h.survived), h.strikes),
         ),
     ];
+    let sampled = cell.failover.void + cell.failover.whole.as_ref().map_or(0, |whole| whole.n + whole.censored);
+    facts.push(Fact::new(
+        "Failovers void by a stall: in no figure",
+        format::count_by(cell.failover.void, sampled, h.strikes),
+    ));
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
     if let Some(excess) = &cell.failover.excess {
         let n = excess.over_floor.n;

@@ -119,12 +119,17 @@ pub(super) fn negotiated(cell: &CellSummary) -> String {
 }
 
 fn handovers(cell: &CellSummary) -> String {
+    let void = match cell.failover.void {
+        0 => String::new(),
+        void => format!(", {} void by a stall", format::count(void)),
+    };
     match cell.failover.whole.as_ref() {
         Some(d) if d.censored > 0 => {
-            format!("n {}, {} not ended", format::count(d.n), format::count(d.censored))
+            format!("n {}, {} not ended{void}", format::count(d.n), format::count(d.censored))
         }
-        Some(d) => format!("n {}", format::count(d.n)),
-        None => "no handover".into(),
+        Some(d) => format!("n {}{void}", format::count(d.n)),
+        None if void.is_empty() => "no handover".into(),
+        None => format!("n 0{void}"),
     }
 }
 

@@ -1,0 +1,81 @@
+//! Samples that a process slept through.
+
+use hustings_record::*;
+use hustings_reports::summary::CellSummary;
+use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+use crate::horizons::with_stalled;
+use crate::leads::{partition, pause};
+
+/// One resignation of 4 ms at 20 s in each of three groups, a second apart.
+fn resignations() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 3, 4, FaultKind::Resign);
+    (0..3).for_each(|group| cell.resign(group, 20_000 + u64::from(group) * 1_000));
+    cell
+}
+
+/// Samples and void ones, of the whole.
+fn whole(summary: &CellSummary) -> (u64, u64) {
+    (summary.failover.whole.as_ref().map_or(0, |whole| whole.n), summary.failover.void)
+}
+
+#[test]
+fn a_failover_that_a_stall_covers_too_much_of_is_void() {
+    let stalled = |host: u16, from: u64, to: u64| {
+        let mut cell = resignations();
+        cell.host(host).push(Event::Stall { from: ms(from), to: ms(to) });
+        cell.summary()
+    };
+    // It begins a millisecond after 20 s and takes four.
+    assert_eq!(whole(&stalled(1, 19_990, 20_003)), (2, 1), "of the winner");
+    assert_eq!(whole(&stalled(0, 20_003, 20_020)), (2, 1), "of the loser");
+    assert_eq!(whole(&stalled(1, 19_990, 20_002)), (3, 0), "a quarter and no more");
+    assert_eq!(whole(&stalled(3, 19_990, 20_020)), (3, 0), "of a host that had no part in it");
+    assert_eq!(check(&stalled(1, 19_990, 20_003), "failover").verdict, Pass);
+    let shown = stalled(1, 19_990, 20_003);
+    assert!(check(&shown, "failover").headline.contains("n = 2, 1 void by a stall"));
+}
+
+#[test]
+fn phases_are_void_by_their_own_parts() {
+    let mut cell = partition(22_000);
+    // From the first watcher told, at 24.2 s, to the grant a millisecond later.
+    cell.host(1).push(Event::Stall { from: ms(24_190), to: ms(24_201) });
+    let failover = cell.summary().failover;
+    assert_eq!((failover.void, failover.whole.map(|whole| whole.n), failover.decide), (0, Some(1), None));
+    assert_eq!(failover.detect.map(|detect| (detect.n, detect.void)), Some((1, 0)));
+}
+
+#[test]
+fn stalls_of_whoever_is_no_host_count_whatever_its_name() {
+    for writer in ["coordinator-2", "observer-2", "proxy-1", "server-3"] {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+        cell.resign(0, 28_000);
+        let summary = with_stalled(cell, writer, 12);
+        assert_eq!(whole(&summary), (0, 1), "{writer}");
+        assert_eq!(check(&summary, "failover").verdict, Inconclusive, "{writer}: nothing is left");
+    }
+}
+
+#[test]
+fn where_more_are_void_than_are_left_the_latency_is_not_known() {
+    let void = |groups: u64| {
+        let mut cell = resignations();
+        for group in 0..groups {
+            let from = 20_000 + group * 1_000;
+            cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 12) });
+        }
+        let summary = cell.summary();
+        (whole(&summary), check(&summary, "failover").verdict)
+    };
+    assert_eq!(void(1), ((2, 1), Pass));
+    assert_eq!(void(2), ((1, 2), Inconclusive));
+    assert_eq!(void(3), ((0, 3), Inconclusive));
+}
+
+#[test]
+fn a_stop_that_was_ordered_is_no_stall() {
+    let summary = pause(30_005, &[]).summary();
+    assert_eq!(whole(&summary), (1, 0));
+}
