@@ -1,0 +1,248 @@
+"""A cell put in order: its window, candidates, terms, faults, writes and owners."""
+
+from collections import defaultdict
+
+from . import losses, ownership, servers, spans, strikes
+from .kinds import HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
+
+MS = 1_000_000
+
+
+class Term:
+    """One belief. `sure` is from after the grant to before the revoke, `at_most` from before the grant to after the revoke."""
+
+    def __init__(self, event, segment, group):
+        self.cand, self.session, self.number = event["cand"], event["session"], event["term"]
+        self.czxid, self.node, self.group = event["czxid"], event["node"], group
+        self.host, self.life = segment.host, segment.life
+        self.asked, self.begun = event["t"], None
+        self.leaving = self.left = None
+        self.reason, self.killed = None, False
+
+    @property
+    def life_id(self):
+        return (self.cand, self.session)
+
+    @property
+    def key(self):
+        return (self.group, self.cand, self.session, self.czxid)
+
+    @property
+    def sure(self):
+        return (self.begun, self.leaving)
+
+    @property
+    def at_most(self):
+        return (self.asked, self.left)
+
+
+class Fault:
+    """A fault with its proofs; `injected` and `healed` are receipts."""
+
+    def __init__(self, event):
+        self.id, self.kind, self.event = event["id"], event["kind"], event
+        self.cands = set(event["cands"])
+        self.injected = self.healed = None
+
+    @property
+    def proven(self):
+        return bool(self.injected and self.injected["verified"])
+
+    @property
+    def verified(self):
+        """Proven to have taken effect, and to have ended where it lasts."""
+        lasts = self.kind in LASTS_UNTIL_HEALED and self.event["for_ms"] is not None
+        return self.proven and bool(not lasts or (self.healed and self.healed["verified"]))
+
+    @property
+    def took_effect(self):
+        return self.injected["from"]
+
+
+class Cell:
+    def __init__(self, segments):
+        self.segments = segments
+        self.by_kind = defaultdict(list)
+        for segment in segments:
+            for event in segment.events:
+                self.by_kind[event["e"]].append((segment, event))
+        self.info = self.events("cell")[0]["info"]
+        self.last = max(moment(event) for segment in segments for event in segment.events)
+        self.groups = self.info["groups"]
+        self.phases = {event["phase"]: event["t"] for event in self.events("phase")}
+        self.group_of = {event["cand"]: event["group"] for event in self.events("candidate")}
+        self.members = defaultdict(list)
+        for cand, group in self.group_of.items():
+            self.members[group].append(cand)
+        self.host_of = {event["cand"]: segment.host for segment, event in self.by_kind["candidate"]}
+        self.t_ns = max((event["timeout_ms"] for event in self.events("session")), default=0) * MS
+        self.tick_ns = self.info["tick_ms"] * MS
+        self.window = self._window()
+        self.was_measured = "measure" in self.phases and "tear-down" in self.phases
+        self.faults = self._faults()
+        self.kills = self._process_ends()
+        self.terms = self._terms()
+        self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
+        self.resource_order = [e for e in self._coordinator() if e["e"] in ("write", "fence")]
+        self.clock_fuzz = max(segment.clock_ns for segment in segments)
+        self.by_group = defaultdict(list)
+        for term in self.terms:
+            self.by_group[term.group].append(term)
+        self.notices = defaultdict(list)
+        for notice in self.events("notified"):
+            if notice["kind"] == "deleted":
+                self.notices[self.group_of[notice["cand"]], notice["node"]].append(notice)
+        self.writes_of = defaultdict(list)
+        for write in self.writes:
+            self.writes_of[write["group"], write["cand"], write["session"], write["czxid"]].append(write)
+        self.deletions = self._deletions()
+        self.stopped = defaultdict(list, {host: self._stopped(host) for host in range(len(self.info["hosts"]))})
+        self.long_stalls, self.own_stalls = self._long_stalls(), self._own_stalls()
+        self.by_token = {term.key: term for term in self.terms}
+        self.settled = defaultdict(list)
+        for event in self.events("settled"):
+            self.settled[event["cand"], event["session"]].append(event)
+        self.joined, self.left = defaultdict(list), defaultdict(list)
+        for event in self.events("joined"):
+            self.joined[event["cand"]].append(event)
+        for event in self.events("left"):
+            self.left[event["cand"]].append(event)
+        self.owners = ownership.owners(self)
+        self.terms_by_cand, self.granted = defaultdict(list), defaultdict(list)
+        for term in self.terms:
+            self.terms_by_cand[term.cand].append(term)
+        for term in sorted((term for term in self.terms if term.begun), key=lambda term: term.begun):
+            self.granted[term.group].append(term)
+        outages = servers.without_quorum(self)
+        for fault in self.faults:
+            self._reach(fault, outages)
+        self.losses = losses.find(self)
+        self.handovers = strikes.find(self)
+
+    def events(self, kind):
+        return [event for _, event in self.by_kind[kind]]
+
+    def _window(self):
+        """The measured window: from the phase *measure* to the end of the drain; all of a cell that never got there."""
+        first = min(segment.events[0]["t"] for segment in self.segments)
+        return self.phases.get("measure", first), self.phases.get("tear-down", self.last)
+
+    def _faults(self):
+        faults = {event["id"]: Fault(event) for event in self.events("fault")}
+        for receipt in self.events("receipt"):
+            setattr(faults[receipt["id"]], receipt["stage"], receipt)
+        return sorted(faults.values(), key=lambda fault: fault.id)
+
+    def _terms(self):
+        terms = {}
+        for segment in self.segments:
+            mine = {}
+            for event in segment.events:
+                key = (event.get("cand"), event.get("session"), event.get("term"))
+                if event["e"] == "grant":
+                    mine[key] = terms[key] = Term(event, segment, self.group_of[event["cand"]])
+                elif event["e"] == "granted":
+                    mine[key].begun = event["t"]
+                elif event["e"] == "revoke":
+                    term = mine[key]
+                    term.leaving, term.left, term.reason = event["from"], event["to"], event["reason"]
+            self._end_open(segment, [term for term in mine.values() if term.left is None])
+        return sorted(terms.values(), key=lambda term: (term.asked, term.cand))
+
+    def _end_open(self, segment, terms):
+        """Beliefs that nobody revoked end with the process: surely there until the kill was sent, at most until it was proven."""
+        last = max(moment(event) for event in segment.events)
+        kill = self.kills.get((segment.host, segment.life)) if segment.cut else None
+        for term in terms:
+            term.killed = kill is not None
+            term.leaving, term.left = kill or (last, last)
+
+    def _process_ends(self):
+        """By host and life of the processes that were killed: between which times that was."""
+        kills = {}
+        for ended in self.events("host_ended"):
+            host, at = ended["host"], ended["t"]
+            if ended["killed"]:
+                proofs = [f.injected for f in self.faults if f.kind == "crash" and f.injected and host in f.event["hosts"]]
+                near = [proof for proof in proofs if proof["from"] <= at]
+                kills[host, ended["life"]] = (near[-1]["from"], near[-1]["to"]) if near else (at, at)
+        return kills
+
+    def _reach(self, fault, outages):
+        """Until when a fault acts, and until when it explains lost leads: its victims' sessions can have expired by then."""
+        over = fault.injected["to"] if fault.injected else fault.event["t"]
+        if fault.kind in LASTS_UNTIL_HEALED:
+            over = fault.healed["to"] if fault.healed else self.last
+        allowance = self.info["poll_interval_ms"] * MS + 1000 * MS
+        if fault.kind in HITS_CANDIDATES:
+            fault.explains_until = over + self.t_ns // 2 + allowance
+        else:
+            expiry = self.t_ns + self.tick_ns * 3 // 2 + allowance
+            fault.explains_until = over + expiry
+            for begin, end in outages:
+                if begin <= fault.explains_until and not is_on_servers(fault.kind):
+                    fault.explains_until = max(fault.explains_until, end + expiry)
+        fault.acts_until = max(over, fault.event["t"]) if fault.kind in LASTS_UNTIL_HEALED else fault.explains_until
+
+    def _coordinator(self):
+        return next(s.events for s in self.segments if s.writer == "coordinator")
+
+    def _stopped(self, host):
+        """When a host's process was surely stopped: from the proof that it was to the proof that it goes on."""
+        times = []
+        for fault in self.faults:
+            if fault.kind == "pause" and host in fault.event["hosts"] and fault.injected:
+                times.append((fault.injected["to"], fault.healed["to"] if fault.healed else self.window[1]))
+        return spans.union(times)
+
+    def stalled(self, host, begin, end):
+        """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""
+        return any(a < end and begin < b for a, b in self.long_stalls[host])
+
+    def did_not_run(self, hosts, begin, end):
+        """For how long of begin..end a process of these hosts, or one of no host, did not run of its own accord."""
+        theirs = (parts for host, parts in self.own_stalls if host is None or host in hosts)
+        return spans.total(spans.clip(spans.union([part for parts in theirs for part in parts]), begin, end))
+
+    def _own_stalls(self):
+        return [
+            (segment.host, spans.minus([(event["from"], event["to"])], self.stopped.get(segment.host, [])))
+            for segment, event in self.by_kind["stall"]
+        ]
+
+    def _long_stalls(self):
+        found = defaultdict(list)
+        for segment, event in self.by_kind["stall"]:
+            if segment.host is not None:
+                own = spans.minus([(event["from"], event["to"])], self.stopped[segment.host])
+                if spans.total(own) > self.t_ns // 10:
+                    found[segment.host].append((event["from"], event["to"]))
+        return found
+
+    def terms_of(self, group):
+        return self.by_group[group]
+
+    def term_of(self, write):
+        return self.by_token.get((write["group"], write["cand"], write["session"], write["czxid"]))
+
+    def accepts(self, write):
+        """Whether the resource took the write: without a fence it takes all."""
+        return self.info["fencing"] == "unfenced" or not write["fenced_rejected"]
+
+    def _deletions(self):
+        """By term: when a resigner's deletion was sent and answered."""
+        deletions, lives = {}, defaultdict(list)
+        for term in self.terms:
+            lives[term.life_id].append(term)
+        for event in self.events("left"):
+            how = event["how"]
+            if isinstance(how, dict) and how.get("resigned", {}).get("delete"):
+                mine = [term for term in lives[event["cand"], event["session"]] if term.left <= event["t"]]
+                if mine and mine[-1].reason == "resigned":
+                    deletions[mine[-1].cand, mine[-1].session, mine[-1].number] = how["resigned"]["delete"]
+        return deletions
+
+
+def moment(event):
+    """The last time that an event speaks of; 0: of none."""
+    return event.get("t", event.get("to", event.get("listed", 0)))

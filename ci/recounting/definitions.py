@@ -1,0 +1,27 @@
+"""The definitions of the README that figures are recounted by, by the place of the figure in the summary."""
+
+DEFINITIONS = {
+    "split_brain": "beliefs overlap from the later 'after the grant' to the earlier 'before the revoke', less the clock's "
+    "uncertainty; latent is what of it one of the two was stopped for, active the rest",
+    "split_brain.possible": "only the outer stamps overlap, by less than the clock's uncertainty apart",
+    "split_brain.excused": "active ones of at most T/10 on a waking, of at most T/5 after a forced end of the session",
+    "writes": "a write is stale if an earlier accepted one bore a higher token, or the same from another session; the fence "
+    "refuses what is lower than the highest that it took, and what a newcomer had fenced",
+    "handovers": "a lead is lost when an incarnation's last term is over and another incarnation leads, or nobody does; the "
+    "last proven fault on its candidate while it led explains it",
+    "leaderless": "what of the measured window no certain belief covers; longest: the first of the longest gaps",
+    "effect": "from one accepted write to the next, or to an end of the measured window",
+    "effect.terms": "terms of at least ten intervals of work and a second",
+    "failover": "from the loss (before the revoke of a resigner, the beginning of the proof otherwise) to after the next grant",
+    "failover.from_intended": "from the moment that the plan intended",
+    "failover.detect": "from the loss, or from the sending of the deletion, to the first other candidate that is told of it",
+    "failover.spread": "first to last told until the next lead is lost",
+    "failover.excess": "first told minus (last sign of life + T), or (the new leader's begin + T)",
+    "fan_out": "candidates but the loser that are told of the lost znode's deletion until the next lead is lost",
+    "ownership": "zombie: certain belief while another znode certainly has the lead; dead owner: it certainly has it and its "
+    "candidate does not even possibly believe; counted where longer than a tick",
+    "sessions": "in the measured window; nothing where no connection was lost in it",
+    "stalls": "what of a stall the process was not stopped for by order",
+    "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
+    "leaks": "at the end of the drain, where the servers are the run's own and the cell is older than 2 T and a second",
+}

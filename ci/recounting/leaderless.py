@@ -1,0 +1,91 @@
+"""Time without a leader, and time without an accepted write."""
+
+from . import spans
+from .cell import MS
+from .numbers import Tallied
+
+# A term is expected to write when it lasts for so many intervals of work, and so much longer.
+INTERVALS, MARGIN_NS = 10, 1000 * MS
+
+# A cell without its measured window has neither.
+NO_TIME = {"share": 0.0, "longest_ns": 0, "longest_group": None, "groups_at_end": 0}
+NO_EFFECT = {"without_write": 0.0, "longest_ns": 0, "longest_group": None, "between": None, "refused": 0, "refused_terms": 0, "mute_terms": 0,
+             "terms": 0}
+
+
+def leaderless(cell):
+    """Of the measured window, per group: what no certain belief covers."""
+    if not cell.was_measured:
+        return NO_TIME
+    begin, end = cell.window
+    without, longest = 0, (0, None)
+    for group, name in enumerate(cell.groups):
+        gaps = spans.gaps([term.sure for term in cell.terms_of(group) if term.begun], begin, end)
+        without += spans.total(gaps)
+        longest = max([longest] + [(b - a, name) for a, b in gaps], key=lambda gap: gap[0])
+    return {
+        "share": share(without, cell),
+        "longest_ns": longest[0],
+        "longest_group": longest[1],
+        "groups_at_end": sum(not led_at(cell, group, end) for group in range(len(cell.groups))),
+    }
+
+
+def led_at(cell, group, moment):
+    return any(term.asked <= moment <= term.left for term in cell.terms_of(group))
+
+
+def share(ns, cell):
+    whole = len(cell.groups) * (cell.window[1] - cell.window[0])
+    return ns / whole if whole else 0.0
+
+
+def effect(cell):
+    """Of each time between two accepted writes, or one and an end of the window: what is longer than the interval of work."""
+    if not cell.was_measured:
+        return NO_EFFECT
+    begin, end = cell.window
+    interval = cell.info["work_interval_ms"] * MS
+    times = {group: [begin] for group in range(len(cell.groups))}
+    for write in cell.writes:
+        if cell.accepts(write) and begin <= write["t"] <= end:
+            times[write["group"]].append(write["t"])
+    between = [b - a for moments in times.values() for a, b in zip(moments[1:], moments[2:])]
+    without, longest = 0, (0, None)
+    for group, moments in times.items():
+        for a, b in zip(moments, moments[1:] + [end]):
+            without += max(0, b - a - interval)
+            longest = max(longest, (b - a, cell.groups[group]), key=lambda gap: gap[0])
+    enough = INTERVALS * interval + MARGIN_NS
+    stalls = [(e["from"], e["to"]) for e in cell.events("stall") if e["to"] - e["from"] > MARGIN_NS // 10]
+    long = [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
+    refused = refused_owners(cell)
+    return {
+        "without_write": share(without, cell),
+        "longest_ns": longest[0],
+        "longest_group": longest[1],
+        "between": Tallied(between) if between else None,
+        "refused": len(refused),
+        "refused_terms": len({cell.term_of(write) for write in refused}),
+        "mute_terms": sum(not cell.writes_of.get(term.key) for term in long),
+        "terms": len(long),
+    }
+
+
+def able(cell, term, stalls):
+    """For how long the leader could write: not while its process was stopped, nor while a process stalled for long."""
+    led = [(term.begun, min(term.leaving, cell.window[1]))]
+    return spans.total(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls))
+
+
+def refused_owners(cell):
+    """Writes that were refused while ZooKeeper said all along that their leader owns the lead, and it surely led."""
+    refused = []
+    for write in cell.writes:
+        term = cell.term_of(write)
+        if cell.accepts(write) or term is None or not term.begun:
+            continue
+        mine = [o for o in cell.owners[write["group"]] if o.czxid == write["czxid"] and o.session == write["session"]]
+        if term.begun <= write["t"] <= term.leaving and any(o.surely[0] <= write["t"] <= o.surely[1] for o in mine):
+            refused.append(write)
+    return refused

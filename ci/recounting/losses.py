@@ -1,0 +1,152 @@
+"""Leads that were lost, what explains each, and who led next."""
+
+
+class Loss:
+    """A lead that was lost. `since` is the moment that its failover counts from, `deleted` that of a resigner's deletion, and
+    `until` that up to which a notice of the lost name is about this loss."""
+
+    def __init__(self, cell, lost, fault, following, since=None):
+        self.lost, self.fault, self.next, self.until = lost, fault, following, cell.window[1]
+        self.deleted, self.since = None, since
+        if fault and since is None and fault.kind == "resign":
+            self.deleted, self.answered = cell.deletions.get((lost.cand, lost.session, lost.number), (None, None))
+        if fault and since is None:
+            self.since = min(lost.leaving, self.deleted) if self.deleted else fault.took_effect
+
+    @property
+    def retaken(self):
+        return self.next is not None and self.next.cand == self.lost.cand
+
+
+def find(cell):
+    """(losses that a proven fault explains, changes of the lead that nothing explains, faults that a leader survived)"""
+    planned, survived = [], 0
+    for fault in cell.faults:
+        if fault.proven:
+            for term in met(cell, fault):
+                loss = Loss(cell, term, fault, None)
+                loss.next = successor(cell, loss)
+                if is_kept(cell, loss):
+                    survived += 1
+                else:
+                    planned.append(loss)
+    planned.sort(key=lambda loss: (loss.lost.group, loss.since))
+    planned, more = one_a_term(cell, planned)
+    limit(cell, planned)
+    found, cell.explained, cell.unproven = unexplained(cell, planned)
+    return planned, found, survived + more
+
+
+def met(cell, fault):
+    """Whoever believed, even only possibly, when the proof began, or else when the fault was ordered; of two the later one."""
+    found = {}
+    for cand in fault.cands:
+        for moment in (fault.took_effect, fault.event["t"]):
+            held = [term for term in cell.terms_by_cand[cand] if term.asked <= moment <= term.left]
+            if held:
+                group = held[-1].group
+                found[group] = max(held[-1], found.get(group, held[-1]), key=lambda term: term.asked)
+                break
+    return [term for _, term in sorted(found.items())]
+
+
+def successor(cell, loss):
+    """The first grant after the loss. A session that is ended by force may be granted the lead once more meanwhile."""
+    for term in cell.granted[loss.lost.group]:
+        again = loss.fault.kind == "expire" and term.life_id == loss.lost.life_id
+        if term.begun > loss.since and term is not loss.lost and not again:
+            return term
+    return None
+
+
+def is_kept(cell, loss):
+    """Whether the same incarnation leads on without having deleted its znode, or the belief outlasts all that the fault could do."""
+    lost, following = loss.lost, loss.next
+    outlasts = lost.leaving > loss.fault.explains_until
+    if following is None:
+        return not loss.deleted and (outlasts or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1])
+    if following.life_id == lost.life_id and not (loss.deleted and following.asked >= loss.answered):
+        return True
+    return outlasts and following.begun > loss.fault.explains_until
+
+
+def one_a_term(cell, planned):
+    """Of several faults on one term the first that cost it keeps the loss, or that still acted when the next one came."""
+    kept, survived = {}, 0
+    for loss in planned:
+        before = kept.get(loss.lost)
+        if before:
+            over = before.next is not None and before.next.begun <= loss.since
+            if over or loss.since <= before.fault.acts_until:
+                continue
+            survived += 1
+        kept[loss.lost] = loss
+    return sorted(kept.values(), key=lambda loss: (loss.lost.group, loss.since)), survived
+
+
+def limit(cell, planned):
+    """Where the next leader's znode has the same name, notices of it are about this loss only until that one loses the lead."""
+    for loss, after in zip(planned, planned[1:] + [None]):
+        if loss.next and loss.next.node == loss.lost.node:
+            until = [loss.next.leaving, cell.window[1]]
+            if after and after.lost.group == loss.lost.group:
+                until.append(after.since)
+            loss.until = max(loss.since, min(until))
+
+
+def unexplained(cell, planned):
+    """Neighbouring terms of different incarnations that are no planned handover: (unplanned ones, those that a proven fault on the
+    loser explains though it did not meet it as the leader, those that only a fault without proof could explain)."""
+    known, found, explained, unproven = {loss.next for loss in planned}, [], [], 0
+    for terms in cell.granted.values():
+        for term, following in zip(terms, terms[1:]):
+            at = min(term.leaving, following.begun)
+            by_order = term.reason == "election-deleted" or term.reason == "resigned" and at >= cell.phases.get("drain", at + 1)
+            if term.life_id == following.life_id or following in known or by_order or at >= cell.window[1]:
+                continue
+            faults = [f for f in cell.faults if term.cand in f.cands and f.event["t"] <= at <= f.explains_until]
+            proven = [fault for fault in faults if fault.proven]
+            if proven:
+                explained.append(Loss(cell, term, proven[-1], following, at))
+            elif faults:
+                unproven += 1
+            else:
+                found.append(Loss(cell, term, None, following))
+    return found, explained, unproven
+
+
+def is_late(cell, loss):
+    """Completed only after the lost session can have expired, though a candidate stood that no fault hit."""
+    if not loss.next or loss.next.begun <= loss.fault.explains_until:
+        return False
+    return any(stood_untouched(cell, cand, loss) for cand in cell.members[loss.lost.group] if cand != loss.lost.cand)
+
+
+def stood_untouched(cell, cand, loss):
+    end = loss.fault.explains_until
+    hit = any(cand in f.cands and f.event["t"] <= end and loss.since <= f.explains_until for f in cell.faults)
+    return not hit and stands(cell, cand, loss.since)
+
+
+def stands(cell, cand, moment):
+    """Whether a candidate had joined by then, and not left since."""
+    joined = [event["t"] for event in cell.joined[cand] if event["t"] <= moment]
+    left = [event["t"] for event in cell.left[cand] if event["t"] <= moment]
+    return bool(joined) and (not left or max(left) < max(joined))
+
+
+def figures(cell):
+    planned, without_cause, survived = cell.losses
+    completed = [loss for loss in planned if loss.next]
+    return {
+        "planned": len(planned),
+        "completed": len(completed),
+        "strikes": len({loss.fault.event["intended"] for loss in planned}),
+        "retaken": sum(loss.retaken for loss in completed),
+        "censored": len(planned) - len(completed),
+        "unplanned": len(without_cause),
+        "explained": len(cell.explained),
+        "unproven": cell.unproven,
+        "late": sum(is_late(cell, loss) for loss in planned),
+        "survived": survived,
+    }

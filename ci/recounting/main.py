@@ -1,0 +1,71 @@
+"""The command: recounts each record that is named."""
+
+import sys
+import traceback
+
+from . import figures, verdicts, writes
+from .cell import Cell
+from .compare import Tally
+from .record import Record, Unreadable
+
+USAGE = "usage: ci/recount RECORD…"
+
+
+def main(arguments):
+    if not arguments or any(argument.startswith("-") for argument in arguments):
+        print(USAGE, file=sys.stderr)
+        return 2
+    code = 0
+    for folder in arguments:
+        try:
+            record = Record(folder)
+            code = max(code, recount(record))
+        except Unreadable as error:
+            print(f"error: {folder}: {error}", file=sys.stderr)
+            code = 4
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            traceback.print_exc()
+            print(f"error: {folder}: the recount does not understand it", file=sys.stderr)
+            code = 4
+    return code
+
+
+def recount(record):
+    agree = other = 0
+    wrong = []
+    left_out = {}
+    cells = [Cell(segments) for _, segments in record.cells if any(e["e"] == "cell" for s in segments for e in s.events)]
+    parts = []
+    for cell, summary in zip(cells, record.summary["cells"]):
+        tree = figures.of(cell)
+        wrong += [f"{cell.info['name']}: write {seq} was judged otherwise than here" for seq in writes.judged_otherwise(cell)[:5]]
+        parts.append((cell.info["name"], tree | verdicts.of(cell, tree, summary), summary, figures.NOT_RECOUNTED))
+    parts.append(("the run", figures.of_run(record, cells) | verdicts.of_run(record.summary), record.summary, figures.NOT_OF_RUN))
+    if len(cells) != len(record.summary["cells"]):
+        wrong.append(f"{len(cells)} cells are recorded, and {len(record.summary['cells'])} are in the summary")
+    for name, mine, theirs, not_recounted in parts:
+        tally = Tally(not_recounted)
+        tally.hold("", mine, theirs)
+        tell(name, tally)
+        agree, other = agree + tally.agree, other + len(tally.differ) + len(tally.unknown)
+        for reason, count in tally.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+    for line in wrong:
+        print(f"  {line}")
+    rest = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
+    total = agree + other + sum(left_out.values())
+    print(f"{record.folder}: {agree} of {total} figures recounted and agreed, {other} not; left out: {rest}")
+    return 1 if other or wrong else 0
+
+
+def tell(name, tally):
+    print(f"{name}: {tally.agree} figures agree, {len(tally.differ)} do not")
+    for path, mine, theirs in tally.differ:
+        print(f"  {path}: recounted {short(mine)}, the summary says {short(theirs)}; {figures.meaning(path)}")
+    for path in tally.unknown:
+        print(f"  {path}: unknown, so nobody recounts it")
+
+
+def short(value):
+    text = str(value)
+    return text if len(text) <= 200 else text[:200] + "…"

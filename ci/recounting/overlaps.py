@@ -1,0 +1,87 @@
+"""Two leaders at once: overlaps of belief, those that are proven, those that were asleep, those that nobody can exclude."""
+
+from . import spans, strikes
+from .numbers import Samples
+
+
+class Overlap:
+    """Two terms of one group whose beliefs may have met."""
+
+    def __init__(self, cell, first, second):
+        self.terms = (first, second)
+        self.fuzz = cell.clock_fuzz
+        self.length = self._length("sure", -self.fuzz)
+        self.length_at_most = self._length("at_most", self.fuzz)
+        asleep = spans.union(cell.stopped[first.host] + cell.stopped[second.host])
+        begin, end = self.bounds("sure")
+        whole = [(begin, end)] if self.length > 0 else []
+        self.awake = spans.minus(whole, asleep)
+        self.active = max(0, spans.total(self.awake) - self.fuzz)
+        self.latent = spans.total(spans.both(whole, asleep))
+
+    def bounds(self, which):
+        (a, b), (c, d) = (getattr(term, which) for term in self.terms)
+        return (0, 0) if None in (a, c) else (max(a, c), min(b, d))
+
+    def _length(self, which, fuzz):
+        begin, end = self.bounds(which)
+        return end - begin + fuzz if end - begin + fuzz > 0 and begin else 0
+
+
+def find(cell):
+    found = []
+    for group in range(len(cell.groups)):
+        terms = cell.terms_of(group)
+        for i, first in enumerate(terms):
+            for second in terms[i + 1:]:
+                if second.asked - cell.clock_fuzz > first.left:
+                    continue
+                if first.life_id != second.life_id:
+                    overlap = Overlap(cell, first, second)
+                    if overlap.length or overlap.length_at_most:
+                        found.append(overlap)
+    return found
+
+
+def is_on_waking(cell, overlap):
+    """At most T/10 long, in the wake of a stop of one of the two."""
+    wakings = [b for term in overlap.terms for a, b in cell.stopped[term.host] if term.asked < b]
+    return overlap.active <= cell.t_ns // 10 and any(a == w for w in wakings for a, _ in overlap.awake)
+
+
+def is_forced(cell, overlap):
+    """After one of the two sessions was ended by force: at most T/5."""
+    for fault in cell.faults:
+        if fault.kind == "expire" and fault.injected and overlap.active <= cell.t_ns // 5:
+            for term in overlap.terms:
+                if term.cand in fault.cands and term.asked <= fault.event["t"] <= term.left:
+                    return True
+    return False
+
+
+def is_in_stall(cell, overlap):
+    """Whether a process of the two stalled in it: then nobody knows what it believed."""
+    begin, end = overlap.bounds("sure")
+    return any(cell.stalled(term.host, begin, end) for term in overlap.terms)
+
+
+def figures(cell):
+    found = find(cell)
+    active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
+    handovers = [handover for handover in cell.handovers if not handover.stalled]
+    waking = [overlap for overlap in active if is_on_waking(cell, overlap)]
+    lengths = Samples()
+    for overlap in active:
+        lengths.add(overlap.active)
+    latent = [overlap for overlap in found if overlap.latent > 0]
+    return {
+        "active": strikes.rate(handovers, [strikes.of_overlap(cell.handovers, overlap) for overlap in active]),
+        "active_total_ns": sum(overlap.active for overlap in active),
+        "active_max_ns": max((overlap.active for overlap in active), default=0),
+        "excused.waking": len(waking),
+        "excused.forced": sum(1 for overlap in active if overlap not in waking and is_forced(cell, overlap)),
+        "latent": len(latent),
+        "latent_max_ns": max((overlap.latent for overlap in latent), default=0),
+        "possible": sum(1 for overlap in found if not overlap.length and overlap.length_at_most),
+        "lengths": lengths if active else None,
+    }

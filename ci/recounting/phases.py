@@ -1,0 +1,85 @@
+"""Failover by phase. Every loss is a sample of every phase that its recipe has; what did not happen is longer than was seen."""
+
+from .numbers import Samples
+
+
+def wakes(cell):
+    """Whom the recipe declares that a leader's loss wakes: "one", "all-others", "none"; None: it declares nothing."""
+    declared = cell.info.get("declared") or {}
+    return declared.get("leader_wakes", cell.info["expect"]["fan_out"])
+
+
+class Told:
+    """Who was told that the lost znode is gone, until the next grant."""
+
+    def __init__(self, cell, loss):
+        begin, end = loss.deleted or loss.since, loss.next.begun if loss.next else cell.window[1]
+        notices = cell.notices.get((loss.lost.group, loss.lost.node), [])
+        self.times = sorted(n["t"] for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= end)
+        until = min(loss.until, cell.window[1])
+        self.first_of = {}
+        self.notices = [n for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= until]
+        for notice in sorted(self.notices, key=lambda notice: notice["t"]):
+            self.first_of.setdefault(notice["cand"], notice["t"])
+
+
+class Taker:
+    """Takes the samples of one loss. One that ended is void where processes that had a part in it did not run for more than a
+    quarter of it."""
+
+    def __init__(self, cell, loss):
+        self.cell = cell
+        self.hosts = {loss.lost.host, (loss.next or loss.lost).host}
+
+    def take(self, samples, begin, end, ended):
+        """Whether it counts."""
+        if ended and 4 * self.cell.did_not_run(self.hosts, begin, end) > max(0, end - begin):
+            samples.void += 1
+            return False
+        samples.add(end - begin, ended)
+        return True
+
+
+def figures(cell):
+    samples = {name: Samples() for name in ("whole", "from_intended", "release", "detect", "spread", "decide", "act")}
+    for loss in cell.losses[0]:
+        taker, done = Taker(cell, loss), loss.next is not None
+        end = loss.next.begun if done else cell.window[1]
+        taker.take(samples["whole"], loss.since, end, done)
+        taker.take(samples["from_intended"], min(loss.since, loss.fault.event["intended"]), end, done)
+        if loss.fault.kind == "resign":
+            taker.take(samples["release"], loss.since, loss.deleted or loss.since, True)
+        if wakes(cell) != "none":
+            watched(cell, loss, taker, samples, end, done)
+        act(cell, loss, taker, samples["act"], end)
+    return {name: sample.shown() for name, sample in samples.items()} | {
+        "void": samples["whole"].void,
+        "floor": floor(cell),
+    }
+
+
+def watched(cell, loss, taker, samples, end, done):
+    told = Told(cell, loss)
+    begin = loss.deleted or loss.since
+    first = told.times[0] if told.times else None
+    taker.take(samples["detect"], begin, first or end, first is not None)
+    taker.take(samples["decide"], first or end, end, first is not None and done)
+    if wakes(cell) != "one":
+        times = sorted(told.first_of.values())
+        taker.take(samples["spread"], times[0] if times else end, times[-1] if times else end, bool(times))
+
+
+def act(cell, loss, taker, samples, end):
+    """From the grant to the first accepted write of the term."""
+    if not loss.next:
+        samples.add(0, False)
+        return
+    first = next((w["t"] for w in cell.writes_of.get(loss.next.key, []) if cell.accepts(w) and w["t"] <= loss.next.left), None)
+    taker.take(samples, end, first or loss.next.leaving, first is not None)
+
+
+def floor(cell):
+    samples = Samples()
+    for event in cell.events("floor"):
+        samples.add(event["listed"] - event["deleted"])
+    return samples if samples.ended else None

@@ -1,0 +1,51 @@
+"""Sessions and connections in the measured window."""
+
+from .numbers import Samples
+
+
+def figures(cell):
+    states = [e for e in cell.events("state") if cell.window[0] <= e["t"] <= cell.window[1]]
+    lost_at, again, count = {}, Samples(), 0
+    for event in sorted(states, key=lambda event: event["t"]):
+        if event["state"] == "disconnected" and event["session"] not in lost_at:
+            count += 1
+            lost_at[event["session"]] = event["t"]
+        elif event["state"] == "connected" and event["session"] in lost_at:
+            again.add(event["t"] - lost_at.pop(event["session"]))
+        elif event["state"] in ("expired", "closed", "auth-failed"):
+            lost_at.pop(event["session"], None)
+    for since in lost_at.values():
+        again.add(cell.window[1] - since, ended=False)
+    return {
+        "established": len(cell.events("session")) if count else 0,
+        "disconnected": count,
+        "lost": lost(cell) if count else 0,
+        "reconnected": len(again.ended),
+        "reconnect": again if again.ended or again.open else None,
+        "interrupted_terms": interrupted(cell),
+    }
+
+
+def lost(cell):
+    """Sessions that ended in the window though no fault was on their host or candidate before."""
+    owner = {event["session"]: event["cand"] for event in cell.events("incarnation")}
+    gone = set()
+    for event in cell.events("state"):
+        inside = cell.window[0] <= event["t"] <= cell.window[1]
+        if inside and event["state"] in ("expired", "closed") and not blamed(cell, owner.get(event["session"]), event["t"]):
+            gone.add(event["session"])
+    return len(gone)
+
+
+def blamed(cell, cand, moment):
+    return any(cand in fault.cands and fault.event["t"] <= moment for fault in cell.faults)
+
+
+def interrupted(cell):
+    """Leads given up for a lost connection, and taken back in the same incarnation."""
+    count = 0
+    for group in range(len(cell.groups)):
+        terms = cell.terms_of(group)
+        for term, following in zip(terms, terms[1:]):
+            count += cell.window[0] <= term.left and term.reason == "stepped-down" and following.life_id == term.life_id
+    return count

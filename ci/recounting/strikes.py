@@ -1,0 +1,55 @@
+"""What zeros stand on: handovers, and the strikes that they came of. All that was intended for one moment is one strike."""
+
+from . import spans
+from .numbers import bound_95
+
+
+class Handover:
+    """A change of the lead from one incarnation to another."""
+
+    def __init__(self, cell, loss):
+        self.lost, self.next = loss.lost, loss.next
+        self.strike = ("planned", loss.fault.event["intended"]) if loss.fault else ("unplanned", self.next)
+        begin = loss.since if loss.since is not None else min(self.lost.leaving, self.next.begun)
+        self.span = (begin, max(self.next.begun, begin))
+        self.stalled = any(cell.stalled(term.host, *self.span) for term in (self.lost, self.next))
+        self.has_rival = can_write(cell, self.lost, self.next)
+
+
+def can_write(cell, loser, term):
+    """Whether the loser's process ran at any time of the next term: it neither had died nor was stopped for all of it."""
+    died = cell.kills.get((loser.host, loser.life), (None, term.left))[1]
+    return bool(spans.minus([(term.begun, min(term.left, died))], cell.stopped[loser.host]))
+
+
+def find(cell):
+    planned, unplanned, _ = cell.losses
+    changes = [loss for loss in planned if loss.next and loss.next.life_id != loss.lost.life_id]
+    return [Handover(cell, loss) for loss in changes + cell.explained + unplanned]
+
+
+def rate(handovers, seen):
+    """`seen` holds a strike for each time that what was looked for was seen."""
+    behind = {handover.strike for handover in handovers} | set(seen)
+    return {
+        "seen": len(seen),
+        "n": len(handovers),
+        "strikes": len(behind),
+        "bad_strikes": len(set(seen)),
+        "upper_95": bound_95(len(set(seen)), len(behind)),
+    }
+
+
+def of_overlap(handovers, overlap):
+    """The strike of the handover to the later of the two terms."""
+    later = max(overlap.terms, key=lambda term: term.asked)
+    return next((handover.strike for handover in handovers if handover.next is later), ("unplanned", later))
+
+
+def of_write(handovers, write):
+    """The strike of the handover in which the writer lost the lead; else of the group's last one before the write."""
+    key = (write["group"], write["cand"], write["session"], write["czxid"])
+    mine = [handover for handover in handovers if handover.lost.key == key]
+    before = [h for h in handovers if h.lost.group == write["group"] and h.span[0] <= write["t"]]
+    found = mine or sorted(before, key=lambda handover: handover.span)
+    return found[-1].strike if found else ("unplanned", write["seq"])

@@ -1,0 +1,108 @@
+"""What the recounted figures force a verdict to be at the least. What else a checker looks at may make it worse, never better."""
+
+ORDER = ("pass", "inconclusive", "fail")
+
+
+class AtLeast:
+    """A verdict that may be worse than this, and not better."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+
+    def holds(self, verdict):
+        return verdict in ORDER and ORDER.index(verdict) >= ORDER.index(self.verdict)
+
+    def __str__(self):
+        return f"{self.verdict} at least"
+
+
+def of(cell, tree, summary):
+    """The verdicts of a cell: of each checker whose rule is known here, and of all together."""
+    forced = {name: rule(cell.info["expect"], tree, cell) for name, rule in RULES.items()}
+    checks = []
+    for check in summary["checks"]:
+        mine = {"name": check["name"], "unsafe_as_expected": unsafe(check["name"], cell, tree, check)}
+        if check["name"] in forced:
+            mine["verdict"] = AtLeast(forced[check["name"]])
+        elif check["name"] in OTHERS:
+            mine["verdict"] = AtLeast("pass")
+        checks.append(mine)
+    return {
+        "checks": checks,
+        "verdict": worst(check["verdict"] for check in summary["checks"]),
+        "unsafe_as_expected": any(check["unsafe_as_expected"] for check in summary["checks"]),
+    }
+
+
+def of_run(summary):
+    judged = [cell["verdict"] for cell in summary["cells"] if not cell["info"].get("self_test")]
+    return {"verdict": AtLeast(worst(judged))}
+
+
+def worst(verdicts):
+    return max(verdicts, key=ORDER.index, default="pass")
+
+
+def split_brain(expect, tree, cell):
+    seen, most = tree["split_brain"]["active"]["seen"], expect["overlap_of_t_max"]
+    if expect["overlap"] == "none" and seen:
+        return "fail"
+    if most is not None and tree["split_brain"]["active_max_ns"] > most * cell.t_ns:
+        return "fail"
+    return "inconclusive" if expect["overlap"] == "none" and tree["split_brain"]["possible"] else "pass"
+
+
+def stale_writes(expect, tree, cell):
+    ledger = "unfenced" if cell.info["fencing"] == "unfenced" else "past_fence"
+    return "fail" if expect["stale_writes"] == "none" and tree["writes"][ledger]["seen"] else "pass"
+
+
+def handovers(expect, tree, cell):
+    # A stall of the harness may excuse one, and then nobody knows.
+    return "inconclusive" if expect["unplanned"] == "none" and tree["handovers"]["unplanned"] else "pass"
+
+
+def liveness(expect, tree, cell):
+    return "fail" if tree["leaderless"]["groups_at_end"] else "pass"
+
+
+def effect(expect, tree, cell):
+    return "fail" if tree["effect"]["mute_terms"] else "pass"
+
+
+def failover(expect, tree, cell):
+    excess = tree["failover"]["excess"]
+    return "inconclusive" if excess and excess["early"] else "pass"
+
+
+def receipts(expect, tree, cell):
+    return "inconclusive" if tree["faults"]["unverified"] else "pass"
+
+
+# Checkers whose verdict rests on more than the figures that are recounted.
+OTHERS = ("fan-out", "servers", "ownership", "leaks", "sessions", "server-elections", "enrolment", "stalls",
+          "record", "stray-writes", "standing", "promptness")
+
+RULES = {
+    "split-brain": split_brain,
+    "stale-writes": stale_writes,
+    "handovers": handovers,
+    "liveness": liveness,
+    "effect": effect,
+    "failover": failover,
+    "receipts": receipts,
+}
+
+
+def unsafe(name, cell, tree, check):
+    """Two leaders or stale writes in a cell that is expected to show them, or may."""
+    expect = cell.info["expect"]
+    seen = {
+        "split-brain": (expect["overlap"], tree["split_brain"]["active"]["seen"]),
+        "stale-writes": (expect["stale_writes"], stale_in_ledger(cell, tree)),
+    }.get(name)
+    return bool(seen and seen[0] != "none" and seen[1] and check["verdict"] != "fail")
+
+
+def stale_in_ledger(cell, tree):
+    return tree["writes"]["unfenced" if cell.info["fencing"] == "unfenced" else "past_fence"]["seen"]

@@ -1,0 +1,75 @@
+"""Stale writes, from the order in which the resource took the writes. Both ledgers are kept anew from the tokens alone."""
+
+from . import strikes
+
+
+class Ledgers:
+    """What a resource without a fence, and one with, would have made of the writes of one group so far."""
+
+    def __init__(self):
+        self.taken = {"unfenced": (0, None), "fenced": (0, None)}
+        self.bar = 0
+
+    def _is_stale(self, ledger, token):
+        """An earlier accepted write bore a higher czxid, or the same one under another session."""
+        czxid, session = self.taken[ledger]
+        return token[0] < czxid or (token[0] == czxid and token[1] != session)
+
+    def _accept(self, ledger, token):
+        if token[0] > self.taken[ledger][0]:
+            self.taken[ledger] = token
+
+    def write(self, token):
+        """(stale without a fence, refused by the fence, stale past the fence)"""
+        stale = self._is_stale("unfenced", token)
+        self._accept("unfenced", token)
+        refused = token[0] < max(self.bar, self.taken["fenced"][0])
+        past = not refused and self._is_stale("fenced", token)
+        if not refused:
+            self._accept("fenced", token)
+        return stale, refused, past
+
+    def fence(self, old_czxid):
+        """A newcomer had its predecessor's token refused from here on."""
+        self.bar = max(self.bar, old_czxid + 1)
+
+
+def recount(cell):
+    """The three judgements of every write, in the order of the resource."""
+    ledgers, judged = {}, []
+    for event in cell.resource_order:
+        ledger = ledgers.setdefault(event["group"], Ledgers())
+        if event["e"] == "fence":
+            if event["how"] == "resource" and event["done"]:
+                ledger.fence(event["old_czxid"])
+        else:
+            judged.append((event, ledger.write((event["czxid"], event["session"]))))
+    return judged
+
+
+def figures(cell):
+    judged = recount(cell)
+    handovers = [handover for handover in cell.handovers if handover.has_rival and not handover.stalled]
+    stale = [write for write, (is_stale, _, _) in judged if is_stale]
+    past = [write for write, (_, _, is_past) in judged if is_past]
+    tried = [f.event["t"] for f in cell.faults if f.kind in ("pause", "expire")]
+    excused = [write for write in stale if tried and write["t"] >= min(tried)]
+    waking = 0
+    for write, _ in judged:
+        term = cell.term_of(write)
+        if term and any(term.asked < b <= write["t"] <= term.left for _, b in cell.stopped[term.host]):
+            waking += 1
+    return {
+        "total": len(judged),
+        "unfenced": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in stale]),
+        "excused": len(excused),
+        "fenced_off": sum(refused for _, (_, refused, _) in judged),
+        "past_fence": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in past]),
+        "on_waking": waking,
+    }
+
+
+def judged_otherwise(cell):
+    """Writes that the record says the resource judged in another way."""
+    flags = ("unfenced_stale", "fenced_rejected", "fenced_stale")
+    return [write["seq"] for write, mine in recount(cell) if tuple(write[flag] for flag in flags) != mine]
