@@ -3,12 +3,14 @@
 from .cell import MS
 from .kinds import LETS_SESSIONS_EXPIRE
 from .numbers import Samples
-from .phases import Taker, Told
+from .phases import Taker, Told, wakes
 from .servers import new_leaders
 
 
 def figures(cell):
-    """None where no session was left to expire whose last sign of life is known."""
+    """None where no session was left to expire whose last sign of life is known, and where the recipe watches nothing."""
+    if wakes(cell) == "none":
+        return None
     over, naive, real = Samples(), Samples(), Samples()
     early = restarted = beyond = 0
     begins = new_leaders(cell)

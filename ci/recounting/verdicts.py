@@ -1,5 +1,7 @@
 """What the recounted figures force a verdict to be at the least. What else a checker looks at may make it worse, never better."""
 
+from .compare import OneOf
+
 ORDER = ("pass", "inconclusive", "fail")
 
 
@@ -27,6 +29,8 @@ def of(cell, tree, summary):
         elif check["name"] in OTHERS:
             mine["verdict"] = AtLeast("pass")
         checks.append(mine)
+    if cell.info.get("self_test"):
+        return {"checks": checks} | self_test(summary, checks)
     return {
         "checks": checks,
         "verdict": worst(check["verdict"] for check in summary["checks"]),
@@ -34,9 +38,19 @@ def of(cell, tree, summary):
     }
 
 
+def self_test(summary, checks):
+    """A cell whose recipe is broken on purpose is worth what the check *self-test* says: no pass where nobody caught it."""
+    others = [check["verdict"] for check in summary["checks"] if check["name"] != "self-test"]
+    for mine, theirs in zip(checks, summary["checks"]):
+        if theirs["name"] == "self-test":
+            mine["verdict"] = AtLeast("pass" if "fail" in others else "inconclusive")
+            mine["unsafe_as_expected"] = OneOf([True, False])
+            return {"verdict": theirs["verdict"], "unsafe_as_expected": OneOf([True, False])}
+    return {"verdict": AtLeast("inconclusive"), "unsafe_as_expected": OneOf([True, False])}
+
+
 def of_run(summary):
-    judged = [cell["verdict"] for cell in summary["cells"] if not cell["info"].get("self_test")]
-    return {"verdict": AtLeast(worst(judged))}
+    return {"verdict": AtLeast(worst(cell["verdict"] for cell in summary["cells"]))}
 
 
 def worst(verdicts):

@@ -1,0 +1,45 @@
+"""Writes outside the terms of those who sent them, by the stamp of their sending."""
+
+from collections import defaultdict
+
+
+def figures(cell):
+    """None is left to whoever leads: a write lies within a term of its own candidate, session and token, from before the grant to
+    after the revoke, give or take the clock's uncertainty."""
+    terms = defaultdict(list)
+    for term in cell.terms:
+        terms[term.key].append(term)
+    early, late, nowhere, under, slowest = [], [], 0, 0, 0
+    recorded = [write for write in cell.writes if write.get("sent") is not None]
+    for write in recorded:
+        sent = write["sent"]
+        mine = terms.get((write["group"], write["cand"], write["session"], write["czxid"]), [])
+        slowest = max(slowest, write["t"] - sent)
+        around = [term for term in mine if term.asked - cell.clock_fuzz <= sent <= term.left + cell.clock_fuzz]
+        if not mine:
+            nowhere += 1
+        elif around:
+            under += any(is_after_deletion(cell, term, write) for term in around)
+        elif sent < mine[0].asked:
+            early.append(mine[0].asked - sent)
+        else:
+            late.append(min(sent - term.left for term in mine if term.left < sent))
+    return {
+        "outside": len(early) + len(late) + nowhere + under,
+        "recorded": len(recorded),
+        "terms": len(cell.terms),
+        "before_grant": len(early),
+        "earliest_ns": max(early, default=0),
+        "after_revoke": len(late),
+        "latest_ns": max(late, default=0),
+        "without_term": nowhere,
+        "under_release": under,
+        "slowest_ns": slowest,
+        "not_recorded": len(cell.writes) - len(recorded),
+    }
+
+
+def is_after_deletion(cell, term, write):
+    """Whether the resource took it after the leader's own deletion of its znode was sent."""
+    deletion = cell.deletions.get((term.cand, term.session, term.number))
+    return bool(deletion) and write["t"] > deletion[0]
