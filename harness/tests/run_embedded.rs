@@ -37,11 +37,12 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
             "{:?}",
             cell.faults.receipts
         );
-        for name in ["receipts", "liveness", "record", "enrolment"] {
+        for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
             let found = check(cell, name);
             assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
         }
         assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+        assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
     }
     use FaultKind as F;
     let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();

@@ -30,11 +30,12 @@ fn assert_proven(cell: &CellSummary) {
     for receipt in &cell.faults.receipts {
         assert!(receipt.verified, "{}: {receipt:?}", cell.info.name);
     }
-    for name in ["receipts", "liveness", "record", "enrolment"] {
+    for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
         let found = check(cell, name);
         assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
     }
     assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+    assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 use hustings_workloads::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned};
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
@@ -134,6 +134,16 @@ impl Backend for LiveCell {
 
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {
         self.environment.ensemble.metrics().await.map_err(|error| format!("{error:#}"))
+    }
+
+    /// Nobody asks servers of others: the lists take time, and are of all their clients.
+    async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String> {
+        let ensemble = &self.environment.ensemble;
+        if ensemble.control().is_none() {
+            return Ok(BTreeMap::new());
+        }
+        let said = ensemble.holdings().await.map_err(|error| format!("{error:#}"))?;
+        Ok(said.into_iter().map(|(server, holdings)| (server, holdings.below(self.chroot()))).collect())
     }
 
     async fn measure_floor(&self, samples: u32) {

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
-use hustings_record::{EnsembleKind, ServerMetrics};
+use hustings_record::{EnsembleKind, Holdings, ServerMetrics};
 
 pub mod control;
 pub mod docker;
 pub mod embedded;
 pub mod external;
 pub mod four_letter;
+pub mod lists;
 pub mod local;
 pub mod log;
 pub(crate) mod look;
@@ -94,6 +95,20 @@ pub trait Ensemble {
                 Ok((id, metrics))
             });
             futures::future::try_join_all(asked).await.map(|all| all.into_iter().collect())
+        })
+    }
+
+    /// What every server that serves has on its lists (`dump`, `wchp`), by server, all asked at once; the lists of one server are
+    /// those of two moments.
+    fn holdings(&self) -> LocalBoxFuture<'_, Result<BTreeMap<u32, Holdings>, EnsembleError>> {
+        Box::pin(async move {
+            let ids = 1..=u32::try_from(self.servers().len()).unwrap_or(u32::MAX);
+            let asked = ids.map(|id| async move {
+                let dump = self.ask(id, "dump").await?;
+                let watches = self.ask(id, "wchp").await?;
+                Ok::<_, EnsembleError>(lists::holdings(&dump, &watches).map(|holdings| (id, holdings)))
+            });
+            futures::future::try_join_all(asked).await.map(|all| all.into_iter().flatten().collect())
         })
     }
 

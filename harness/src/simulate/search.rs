@@ -16,7 +16,7 @@ use hustings_workloads::simulation::{Simulation, chaos, smallest};
 use super::trial::{Trial, try_simulation};
 
 /// What random faults on top of each other may bring about in a sound recipe.
-pub const EXCUSED: [Caught; 2] = [Caught::FanOut, Caught::Unplanned];
+pub const EXCUSED: [Caught; 3] = [Caught::FanOut, Caught::Unplanned, Caught::Late];
 
 /// What to search.
 #[derive(Clone, Debug)]

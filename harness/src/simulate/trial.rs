@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hustings_record::{CellRecord, Event, Phase};
 use hustings_reports::analysis::summarise_cell;
 use hustings_reports::check::Section as _;
-use hustings_reports::summary::{CellSummary, Excused, FanOutSeen, Handovers, Leaderless, Ownership};
+use hustings_reports::summary::{CellSummary, Excused, FanOutSeen, Handovers, Leaderless, Ownership, Promptness};
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::Caught;
 use hustings_workloads::simulation::{Simulation, simulate};
@@ -54,6 +54,8 @@ fn judge(cell: &CellRecord, events: u64) -> Trial {
         (Caught::Watches, summary.leaks.watches.leaks()),
         (Caught::FanOut, failed(FanOutSeen::NAME)),
         (Caught::Unplanned, failed(Handovers::NAME)),
+        (Caught::Absent, summary.standing.somebody_is_absent()),
+        (Caught::Late, failed(Promptness::NAME)),
     ];
     let caught = shown.into_iter().filter_map(|(what, is_shown)| is_shown.then_some(what)).collect();
     // Nothing is measured before everybody stands.

@@ -268,6 +268,7 @@ fn info(size: &Size) -> CellInfo {
         must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
+        rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
     }

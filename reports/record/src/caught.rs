@@ -22,11 +22,15 @@ pub enum Caught {
     FanOut,
     /// The lead changes hands, and nothing was done to anybody.
     Unplanned,
+    /// A candidate that does not stand, is never done, or has not at the servers what it should have.
+    Absent,
+    /// A loss that is noticed, or a lead that is taken, later than promised.
+    Late,
 }
 
 names! {
     Caught {
         Overlap = "overlap", StaleWrite = "stale-write", Leaderless = "leaderless", Orphan = "orphan", Watches = "watches",
-        FanOut = "fan-out", Unplanned = "unplanned",
+        FanOut = "fan-out", Unplanned = "unplanned", Absent = "absent", Late = "late",
     }
 }

@@ -52,6 +52,9 @@ pub struct CellInfo {
     pub fencing_method: FencingMethod,
     /// `poll-race` tries this often, in milliseconds.
     pub poll_interval_ms: u64,
+    /// Whoever has resigned stands again after this, in milliseconds. None: not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejoin_after_ms: Option<u64>,
     /// `initLimit` and `syncLimit` of the servers, in ticks, where the scenario tells them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init_limit: Option<u32>,

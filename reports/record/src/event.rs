@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{Departure, RevokeReason};
 use crate::cell::{CellInfo, FencingMethod};
 use crate::fault::{FaultKind, ReceiptStage, Touch};
+use crate::holdings::Holdings;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::server::{ServerLine, ServerMetrics, ServerState, WindowEdge};
@@ -216,6 +217,15 @@ pub enum Event {
         #[serde(deserialize_with = "by_server")]
         metrics: BTreeMap<u32, ServerMetrics>,
     },
+    /// What servers hold by their own lists, asked between these two times. `servers` say the same of sessions and ephemeral
+    /// znodes, and the watches are those of all of them; a server that says otherwise has an event of its own.
+    Holdings {
+        from: Nanos,
+        to: Nanos,
+        at: WindowEdge,
+        servers: Vec<u32>,
+        holds: Box<Holdings>,
+    },
     /// From here on every server is asked for its state (`srvr`), the next time so long after the last answer: the stated
     /// resolution of all that `ServerState` says. 0: nobody needs to ask, every change is told.
     ServerWatch {
@@ -331,6 +341,7 @@ impl Event {
             | Self::Write { .. }
             | Self::Fence { .. }
             | Self::Servers { .. }
+            | Self::Holdings { .. }
             | Self::ServerWatch { .. }
             | Self::ServerWatched { .. }
             | Self::WriteProbe { .. }

@@ -11,6 +11,7 @@ mod ensemble;
 mod event;
 mod expect;
 mod fault;
+mod holdings;
 mod manifest;
 mod names;
 mod nanos;
@@ -36,6 +37,7 @@ pub use fault::{
     Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage, Touch,
     UnknownFaultKind,
 };
+pub use holdings::Holdings;
 pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry};
 pub use nanos::Nanos;
 pub use phase::Phase;

@@ -3,7 +3,8 @@
 
 use crate::check::Section as _;
 use crate::summary::{
-    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, SplitBrain, Writes,
+    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, Promptness, SplitBrain, Standing,
+    Writes,
 };
 use crate::verdict::Verdict;
 use hustings_record::Caught;
@@ -21,6 +22,8 @@ fn checkers(caught: Caught) -> &'static [&'static str] {
         Caught::Watches => &[Leaks::NAME],
         Caught::FanOut => &[FanOutSeen::NAME],
         Caught::Unplanned => &[Handovers::NAME],
+        Caught::Absent => &[Standing::NAME],
+        Caught::Late => &[Promptness::NAME],
     }
 }
 

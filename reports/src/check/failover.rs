@@ -240,16 +240,16 @@ fn over_the_floor(
 }
 
 /// When the lost leader's session could expire.
-struct Floor {
+pub(super) struct Floor {
     /// T after its last touch, `T − age` after the fault.
-    naive: Nanos,
+    pub(super) naive: Nanos,
     /// T after a new leader of the ensemble restarted its clock in between.
-    restarted: Option<Nanos>,
+    pub(super) restarted: Option<Nanos>,
     /// For certain not before this.
     earliest: Nanos,
 }
 
-fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
+pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
     // Other faults end the session themselves, or let its touches through.
     let expires = fault.kind.facts().lets_sessions_expire;
     let session = index.terms.all[loss.term].session;

@@ -109,7 +109,7 @@ impl Count {
 }
 
 /// A new leader of the ensemble counts every session's time anew.
-fn since(index: &Index<'_>, at: Nanos) -> Nanos {
+pub(super) fn since(index: &Index<'_>, at: Nanos) -> Nanos {
     let limit = 2 * (index.timeout_or_asked() + index.tick) + MARGIN_NS;
     index.servers.outages.iter().rev().fold(at.saturating_sub(limit), |since, outage| {
         if outage.1 < since { since } else { since.min(outage.0.saturating_sub(limit)) }
@@ -134,7 +134,7 @@ fn at_rest(index: &Index<'_>) -> Most {
 }
 
 /// Whether it was ordered to leave between question and answer: then it may have left a watch behind, until that fires.
-fn interrupted(index: &Index<'_>, cand: u32, left: &Departed<'_>) -> bool {
+pub(super) fn interrupted(index: &Index<'_>, cand: u32, left: &Departed<'_>) -> bool {
     let Departure::Resigned { delete } = left.how else { return false };
     let ordered = delete.map_or(left.t.saturating_sub(1), |(sent, _)| sent);
     let Some(stood) = index.candidates.standing(cand, ordered) else { return false };

@@ -1,19 +1,30 @@
-//! Is there always a leader again? After the drain every group must have one, and no group may have been without one for
-//! longer than its bound once the faults were over.
+//! Is there always a leader again? No group may be without one for longer than its bound, nor when the drain ended; and no
+//! belief may end and begin again for nothing.
+//!
+//! The bound of a gap counts from the end of the last belief:
+//!
+//! - resigned, or deposed: nothing but the allowance; a session that ended: 3/2 ticks; a leader that stepped down, or died:
+//!   until a session that is cut off is over for both sides, T + 3/2 ticks, or 7/5 T if that is longer;
+//! - each fault on the lost leader, and on those before the first one in the queue that nothing was done to, gives that time
+//!   again, from the moment at which it struck; where something was done to everybody left, or nobody is left, it counts from
+//!   the last heal, with the time to come back (7/5 T, a second between two tries, the pause of a resigner);
+//! - while no quorum was served nobody can be elected: all of it counts from the end of that;
+//! - and to this comes the [allowance](super::allowance) of a handover, from the cell's own floor.
+//!
+//! A gap that only a stall of the harness puts beyond its bound is inconclusive.
 
 use serde::{Deserialize, Serialize};
 
+use super::allowance::Allowance;
 use super::evidence::{demanded, share_of_group_time};
 use super::finding::Finding;
+use super::promptness::in_line;
 use super::section::Section;
 use super::words::moment;
-use crate::index::Index;
+use crate::index::{Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
-use hustings_record::Nanos;
 use hustings_record::words::duration;
-
-/// What a busy machine may add to what the protocol needs.
-const MARGIN_NS: Nanos = 5_000_000_000;
+use hustings_record::{Expectation, Nanos, RevokeReason, SessionState};
 
 /// Time without a leader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,8 +33,14 @@ pub struct Leaderless {
     pub share: f64,
     pub longest_ns: Nanos,
     pub longest_group: Option<String>,
+    /// Gaps longer than their bound.
+    #[serde(default)]
+    pub late: u64,
     /// Groups without a leader when the drain ended: liveness demands none.
     pub groups_at_end: u64,
+    /// Beliefs that ended and began again in the same incarnation with nothing to explain it.
+    #[serde(default)]
+    pub flaps: u64,
 }
 
 impl Section for Leaderless {
@@ -36,40 +53,16 @@ impl Section for Leaderless {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };
-        // A client gives its session up after 1.4 T; the ensemble rounds up to ticks.
-        let bound = 7 * index.timeout_or_asked() / 5 + 2 * index.tick + MARGIN_NS;
-        let (mut result, mut sum, mut late, mut unsure) = (Self::default(), 0, 0_u64, 0_u64);
+        let bounds = Bounds { index, allowance: Allowance::of(index) };
+        let (mut sum, mut unsure) = (0, 0_u64);
         for group in 0..index.info.groups.len() as u32 {
             let gaps = index.terms.leaderless(group, window);
             sum += total(&gaps);
-            for &gap in &gaps {
-                if gap.1 - gap.0 > result.longest_ns {
-                    result.longest_ns = gap.1 - gap.0;
-                    result.longest_group = Some(index.group_name(group));
-                }
-                let since = if gap.1 - gap.0 > bound { excused_until(index, group, gap) } else { gap.1 };
-                if gap.1 - since > bound {
-                    late += 1;
-                    finding.fail(format!(
-                        "{}: nobody led for {} from {}; the bound is {} after the last fault",
-                        index.group_name(group),
-                        duration(gap.1 - gap.0),
-                        moment(index, gap.0),
-                        duration(bound),
-                    ));
-                }
-            }
+            gaps.iter().for_each(|&gap| bounds.gap(group, gap, window, &mut finding));
             match led_at(index, group, window.1) {
                 Some(true) => {}
                 Some(false) => unsure += 1,
-                None => {
-                    result.groups_at_end += 1;
-                    let open = gaps.last().filter(|gap| gap.1 == window.1).map_or(0, |gap| gap.1 - gap.0);
-                    let text =
-                        format!("{}: nobody led when the drain ended, for {}", index.group_name(group), duration(open));
-                    // One that was lost a moment before may be led again a moment later.
-                    if open > bound { finding.fail(text) } else { finding.inconclusive(text) }
-                }
+                None => bounds.at_end(group, gaps.last().filter(|gap| gap.1 == window.1), &mut finding),
             }
         }
         if unsure > 0 {
@@ -77,28 +70,174 @@ impl Section for Leaderless {
                 "{unsure} groups: whether somebody led when the drain ended is within the brackets"
             ));
         }
+        flaps(index, window, &bounds.allowance, &mut finding);
         match share_of_group_time(index, sum, window) {
-            Some(share) => result.share = share,
+            Some(share) => finding.section.share = share,
             None => finding.inconclusive("there was no group-time to measure".into()),
         }
+        let Leaderless { share, longest_ns, late, groups_at_end, flaps, .. } = finding.section;
         finding.headline(format!(
-            "{} groups without a leader at the end, {late} gaps beyond the bound of {}; leaderless {:.3} % of the time, \
-             longest {}",
-            result.groups_at_end,
-            duration(bound),
-            result.share * 100.0,
-            duration(result.longest_ns),
+            "{groups_at_end} groups without a leader at the end, {late} gaps beyond their bound; leaderless {:.3} % of the time, \
+             longest {}; {flaps} beliefs ended and began again for nothing",
+            share * 100.0,
+            duration(longest_ns),
         ));
-        finding.section = result;
         finding
     }
 }
 
-/// Until when faults that hit the group excuse a gap; while no quorum is served nobody can be elected.
-fn excused_until(index: &Index<'_>, group: u32, gap: Span) -> Nanos {
-    let over = index.faults.of_group(group).take_while(|f| f.t <= gap.1).map(|f| f.active.1);
-    let served = index.servers.outages_within(gap).into_iter().map(|out| out.1);
-    over.chain(served).filter(|&over| over > gap.0).max().unwrap_or(gap.0).min(gap.1)
+struct Bounds<'i, 'a> {
+    index: &'i Index<'a>,
+    allowance: Allowance<'i, 'a>,
+}
+
+impl<'a> Bounds<'_, 'a> {
+    fn gap(&self, group: u32, gap: Span, window: Span, finding: &mut Finding<Leaderless>) {
+        let index = self.index;
+        if gap.1 - gap.0 > finding.section.longest_ns {
+            finding.section.longest_ns = gap.1 - gap.0;
+            finding.section.longest_group = Some(index.group_name(group));
+        }
+        let due = self.due(group, gap);
+        // One that is open when the drain ended is told of by itself.
+        if gap.1 <= due || gap.1 == window.1 && led_at(index, group, window.1).is_none() {
+            return;
+        }
+        finding.section.late += 1;
+        self.late(
+            gap,
+            due,
+            finding,
+            format!(
+                "{}: nobody led for {} from {}; the bound is {}",
+                index.group_name(group),
+                duration(gap.1 - gap.0),
+                moment(index, gap.0),
+                duration(due.saturating_sub(gap.0)),
+            ),
+        );
+    }
+
+    fn at_end(&self, group: u32, gap: Option<&Span>, finding: &mut Finding<Leaderless>) {
+        finding.section.groups_at_end += 1;
+        let open = gap.map_or(0, |gap| gap.1 - gap.0);
+        let text = format!("{}: nobody led when the drain ended, for {}", self.index.group_name(group), duration(open));
+        match gap.map(|gap| (*gap, self.due(group, *gap))) {
+            Some((gap, due)) if gap.1 > due => {
+                finding.section.late += 1;
+                self.late(gap, due, finding, text);
+            }
+            // One that was lost a moment before may be led again a moment later.
+            _ => finding.inconclusive(text),
+        }
+    }
+
+    fn late(&self, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
+        if self.allowance.stalled(gap) >= gap.1 - due {
+            finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
+        } else {
+            finding.fail(text);
+        }
+    }
+
+    /// When the group is to be led again at the latest.
+    fn due(&self, group: u32, gap: Span) -> Nanos {
+        let (index, allowance) = (self.index, &self.allowance);
+        let lost = self.lost(group, gap.0);
+        let free = gap.0 + lost.map_or(0, |term| self.session_takes(term));
+        // Whoever is slow must not gain by what strikes meanwhile.
+        let hand_over = allowance.handover((gap.0, free));
+        let mut due = free + hand_over;
+        let acts = |fault: &&Fault<'a>| fault.t <= gap.1 && gap.0 <= allowance.felt_until(fault);
+        let again = |fault: &Fault<'a>| {
+            fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + allowance.cut_off() + hand_over
+        };
+        let (leader, token) = lost.map_or((u32::MAX, i64::MIN), |term| (term.cand, term.czxid));
+        due = index.faults.of_cand(leader).filter(acts).map(again).fold(due, Nanos::max);
+        let line = in_line(index, group, leader, token, gap.0);
+        let hit = |cand: u32| index.faults.of_cand(cand).any(|fault| acts(&fault));
+        let queue = line.iter().any(|&cand| index.candidates.standing(cand, gap.0).is_some_and(|s| s.node.is_some()));
+        if line.iter().all(|&cand| hit(cand)) {
+            let everybody = index.candidates.of_group(group).iter().flat_map(|&cand| index.faults.of_cand(cand));
+            let healed =
+                everybody.filter(acts).map(|fault| fault.active.1.max(fault.healed.as_ref().map_or(0, |h| h.to)));
+            let free = healed.fold(gap.0, Nanos::max) + index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
+            due = due.max(free + allowance.cut_off() + allowance.return_of(free));
+        } else if queue {
+            let before = line.iter().take_while(|&&cand| hit(cand)).flat_map(|&cand| index.faults.of_cand(cand));
+            due = before.filter(acts).map(again).fold(due, Nanos::max);
+        }
+        let back = |from: Nanos| from + allowance.expiry() + allowance.return_of(from);
+        let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
+        due = served.into_iter().map(|out| back(out.1)).fold(due, Nanos::max);
+        index.faults.on_servers().filter(acts).map(|fault| back(fault.t.max(gap.0))).fold(due, Nanos::max)
+    }
+
+    /// How long after the end of this belief its session may still hold the lead.
+    fn session_takes(&self, term: &Term<'_>) -> Nanos {
+        match term.ending {
+            Ending::Revoked(RevokeReason::Resigned) if self.gave_back(term) => 0,
+            Ending::Revoked(RevokeReason::Deposed | RevokeReason::ElectionDeleted) => 0,
+            Ending::Revoked(RevokeReason::SessionEnded) => 3 * self.index.tick / 2,
+            Ending::Revoked(RevokeReason::Resigned | RevokeReason::SteppedDown) | Ending::Died | Ending::Censored => {
+                self.allowance.cut_off()
+            }
+        }
+    }
+
+    /// Whether the deletion of the resigner's znode was answered.
+    fn gave_back(&self, term: &Term<'_>) -> bool {
+        let left = self.index.candidates.departures.get(&term.cand).map_or(&[][..], Vec::as_slice);
+        let left =
+            left[left.partition_point(|left| left.t < term.ended.0)..].iter().find(|left| left.session == term.session);
+        left.is_some_and(|left| left.how.deletion().is_some())
+    }
+
+    /// The last term that had ended when the gap began.
+    fn lost(&self, group: u32, at: Nanos) -> Option<&Term<'a>> {
+        let terms = self.index.terms.of_group(group).iter().map(|&place| &self.index.terms.all[place]);
+        terms.filter(|term| term.definite().is_some_and(|led| led.1 <= at)).max_by_key(|term| term.ended.0)
+    }
+}
+
+/// Beliefs that the same incarnation gave up and took back, its connection being there all along, with no fault on it, none on
+/// the servers, and no stall to explain it. What changes hands for nothing is told of with the handovers.
+fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Leaderless>) {
+    for places in index.terms.by_group.values() {
+        let terms: Vec<&Term<'_>> = places.iter().map(|&place| &index.terms.all[place]).collect();
+        for pair in terms.windows(2).filter(|pair| pair[0].incarnation() == pair[1].incarnation()) {
+            let (ended, again) = (pair[0].ended.0, pair[1].grant);
+            if ended < window.0 || again > window.1 || again < ended {
+                continue;
+            }
+            let before = (ended.saturating_sub(allowance.cut_off()), again);
+            let states = index.candidates.states.get(&pair[0].session).into_iter().flatten();
+            let mut lost = states.filter(|state| state.1 != SessionState::Connected);
+            let explained = lost.any(|state| before.0 <= state.0 && state.0 <= before.1)
+                || index.faults.of_cand(pair[0].cand).any(|fault| fault.t <= again && ended <= fault.explains_until)
+                || index.faults.on_servers().any(|fault| fault.t <= again && ended <= fault.explains_until)
+                || index.servers.out_within(before);
+            if explained {
+                continue;
+            }
+            finding.section.flaps += 1;
+            let text = format!(
+                "{}: candidate {} on {} stopped believing at {} and began again {} later, for nothing",
+                index.group_name(pair[0].group),
+                pair[0].cand,
+                index.host_name(pair[0].host),
+                moment(index, ended),
+                duration(again.saturating_sub(ended)),
+            );
+            if allowance.stalled(before) > index.timeout_or_asked() / 10 {
+                finding.inconclusive(format!("{text}; the harness stalled before"));
+            } else if index.info.expect.unplanned == Expectation::None {
+                finding.fail(text);
+            } else {
+                finding.note(text);
+            }
+        }
+    }
 }
 
 /// Whether somebody certainly (true) or possibly (false) led at `t`.

@@ -2,6 +2,7 @@
 //! verdict in words, and a section of the summary that nobody else fills in or reads. A zero without evidence behind it is
 //! never a pass.
 
+mod allowance;
 pub mod effect;
 pub mod enrolment;
 mod evidence;
@@ -10,8 +11,11 @@ pub mod fan_out;
 mod finding;
 pub mod handovers;
 pub mod leaks;
+pub mod lists;
 pub mod liveness;
 pub mod ownership;
+pub mod promptness;
+mod quiet;
 pub mod receipts;
 pub mod records;
 mod registry;
@@ -23,6 +27,7 @@ pub mod sessions;
 pub mod split_brain;
 pub mod stale_writes;
 pub mod stalls;
+pub mod standing;
 pub mod unavailable;
 mod votes;
 mod words;

@@ -139,7 +139,7 @@ fn established(index: &Index<'_>) -> u64 {
     sessions.collect::<std::collections::BTreeSet<_>>().len() as u64
 }
 
-fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
+pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
     let mut stood: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
     for (&cand, stands) in &index.candidates.stands {
         for stand in stands {
@@ -150,7 +150,7 @@ fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
 }
 
 /// Whether a fault on the session's own host, or on a candidate under it, accounts for its end. Faults on servers hit neither.
-fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>>, at: Nanos) -> bool {
+pub(super) fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>>, at: Nanos) -> bool {
     let under_way = |f: &Fault<'_>| f.t <= at && at <= f.explains_until;
     let host = index.candidates.sessions.get(&session);
     let on_host = index.faults.all.iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use super::faults::{Fault, Faults, Horizon};
+use super::lists::Lists;
 use super::lives::Lives;
 use super::losses::{Loss, Losses};
 use super::notices::{Notice, Notices};
+use super::presence::Presence;
 use super::probes::Probes;
 use super::reigns::Reigns;
 use super::servers::Servers;
@@ -44,6 +46,8 @@ pub struct Index<'a> {
     pub span: Span,
     pub candidates: Candidates<'a>,
     pub lives: Lives,
+    pub presence: Presence,
+    pub lists: Lists,
     pub faults: Faults<'a>,
     pub terms: Terms<'a>,
     pub notices: Notices<'a>,
@@ -106,6 +110,8 @@ impl<'a> Index<'a> {
             span,
             notices: Notices::new(cell, &candidates),
             writing: Writing::new(cell),
+            presence: Presence::new(cell, &candidates, &lives, span.1),
+            lists: Lists::new(cell),
             candidates,
             lives,
             faults,

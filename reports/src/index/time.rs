@@ -31,6 +31,7 @@ fn is_plausible(event: &Event) -> bool {
             | Event::Revoke { from, to, .. }
             | Event::Owner { from, to, .. }
             | Event::ServerState { from, to, .. }
+            | Event::Holdings { from, to, .. }
             | Event::WriteGap { from, to, .. } => span(*from, *to),
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
@@ -93,6 +94,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Receipt { to, .. }
         | Event::Owner { to, .. }
         | Event::ServerState { to, .. }
+        | Event::Holdings { to, .. }
         | Event::WriteGap { to, .. }
         | Event::Floor { listed: to, .. } => Some(*to),
     }

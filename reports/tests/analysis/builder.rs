@@ -421,6 +421,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
+        rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
     }

@@ -12,7 +12,9 @@ use crate::elections::outvoted;
 use crate::failovers::unproven_fault;
 use crate::leads::{false_failover, late_successor, orphan, partition, pause};
 use crate::leaks::leaking;
+use crate::promptness::sleeper;
 use crate::sessions::{crashed_as_the_leader_fell, killed};
+use crate::standing::dropped_out;
 
 /// A checker, a made record that it must not let pass, and the worst that it can say.
 type Red = (&'static str, fn() -> Cell, Verdict);
@@ -23,6 +25,8 @@ const RED: &[Red] = &[
     ("handovers", false_failover, Fail),
     ("liveness", late_successor, Fail),
     ("effect", refused_owner, Fail),
+    ("standing", dropped_out, Fail),
+    ("promptness", sleeper, Fail),
     ("failover", unproven_fault, Inconclusive),
     ("fan-out", herd, Fail),
     ("servers", miscounted, Inconclusive),

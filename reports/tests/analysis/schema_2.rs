@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Where the main figures of a cell stood, and where they stand. What means something else by now is left out: a resignation
 /// counts from the end of belief, every loss is a sample of every phase, below 100 samples there is no p99, quantiles are
 /// samples, and bounds count strikes.
-const FIGURES: [(&str, &str); 26] = [
+const FIGURES: [(&str, &str); 28] = [
     ("/verdict", "/verdict"),
     ("/unsafe_as_expected", "/unsafe_as_expected"),
     ("/timeout_ms", "/timeout_ms"),
@@ -33,7 +33,9 @@ const FIGURES: [(&str, &str); 26] = [
     ("/writes/fenced_off", "/writes/fenced_off"),
     ("/writes/past_fence/seen", "/writes/past_fence/seen"),
     ("/writes/on_waking", "/writes/on_waking"),
-    ("/leaderless", "/leaderless"),
+    ("/leaderless/share", "/leaderless/share"),
+    ("/leaderless/longest_ns", "/leaderless/longest_ns"),
+    ("/leaderless/groups_at_end", "/leaderless/groups_at_end"),
     ("/ownership", "/ownership"),
     ("/elections", "/ensemble/elections"),
     ("/watch", "/ensemble/watch"),

@@ -21,7 +21,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 /// Events about servers alone.
 pub(crate) fn server_event() -> impl Strategy<Value = Event> {
     let number = prop_oneof![6 => 0_u64..50, 2 => 20_000_000_000_u64..21_000_000_000, 1 => any::<u64>()];
-    (29..37_u8, prop::collection::vec(number, 8), any::<bool>()).prop_map(|(kind, n, yes)| of_server(kind, &n, yes))
+    (29..38_u8, prop::collection::vec(number, 8), any::<bool>()).prop_map(|(kind, n, yes)| of_server(kind, &n, yes))
 }
 
 fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
@@ -139,6 +139,17 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
         32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
         33 => Event::WriteProbe { t, every_ns: n[3] },
         34 => Event::WriteGap { from: t, to: n[3], ended: yes },
+        37 => Event::Holdings {
+            from: t,
+            to: n[3],
+            at: if yes { WindowEdge::Begin } else { WindowEdge::End },
+            servers: vec![server],
+            holds: Box::new(Holdings {
+                sessions: n[4..].iter().map(|&n| n as i64).collect(),
+                ephemerals: BTreeMap::from([("/election/g0/lock".to_owned(), n[4] as i64)]),
+                watches: BTreeMap::from([("/election/g0/lock".to_owned(), [n[5] as i64].into())]),
+            }),
+        },
         35 => Event::WriteProbed { t, acknowledged: n[3] },
         _ => {
             let line = match n[4] % 5 {

@@ -4,9 +4,9 @@ use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkU
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
-    FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Rate, Receipt, ServerBar, ServerElection,
-    ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, TermBar, Timeline, Unavailable,
-    WriteGap, WriteProbes, Writes,
+    FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt, ServerBar,
+    ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, TermBar,
+    Timeline, Unavailable, WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -110,7 +110,14 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             longest_ns: 6_300 * MS,
             longest_group: Some("election-0004".into()),
             groups_at_end: 0,
+            ..Default::default()
         },
+        standing: Standing {
+            candidates: u64::from(candidates) * 20,
+            at_end: u64::from(candidates) * 20,
+            ..Default::default()
+        },
+        promptness: Promptness::default(),
         ownership: Ownership { zombie_max_ns: 400 * US, dead_owner_max_ns: 2 * MS, ..Default::default() },
         enrolment: Enrolment {
             candidates: u64::from(candidates) * 20,
@@ -160,6 +167,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
+        rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
     }

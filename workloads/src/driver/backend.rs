@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
 use super::injury::{Injury, Proof, Remedy};
 use super::state::State;
@@ -79,6 +79,12 @@ pub trait Backend: Sized + 'static {
     /// # Errors
     /// Why they could not be read.
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String>;
+    /// What every server that serves has on its lists, by id, with paths as the cell's sessions see them. No server where
+    /// they are somebody else's.
+    ///
+    /// # Errors
+    /// Why they could not be read.
+    async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String>;
     /// Has two hosts take samples of the floor, and writes them down.
     async fn measure_floor(&self, samples: u32);
 

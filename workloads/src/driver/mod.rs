@@ -4,6 +4,7 @@
 mod backend;
 mod candidate;
 mod floor;
+mod holdings;
 mod injury;
 mod lay_out;
 mod phases;

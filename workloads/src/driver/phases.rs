@@ -8,6 +8,7 @@ use futures::future::{Either, select};
 use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 
 use super::backend::{Backend, Standing};
+use super::holdings;
 use super::server_watch::ServerWatch;
 use super::write_probe::WriteProbe;
 
@@ -67,6 +68,7 @@ async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
         backend.measure_floor(samples).await;
     }
     backend.sleep_until(warm).await;
+    holdings::record(&**backend, WindowEdge::Begin).await;
     snapshot(&**backend, WindowEdge::Begin).await;
     quiet(&**backend).await;
     enter(&**backend, Phase::Measure);
@@ -75,6 +77,7 @@ async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     enter(&**backend, Phase::Heal);
     enter(&**backend, Phase::Drain);
     let until = drain(&**backend).await;
+    holdings::record(&**backend, WindowEdge::End).await;
     snapshot(&**backend, WindowEdge::End).await;
     quiet(&**backend).await;
     // Servers so busy that they answered late may have cost somebody the lead meanwhile. Who leads at the end is in the record.

@@ -10,6 +10,7 @@ mod credentials;
 mod election;
 mod ensemble;
 mod forwarded;
+mod holdings;
 mod interface;
 mod lead;
 mod life;

@@ -230,6 +230,14 @@ impl WatchTable {
         self.count
     }
 
+    /// Paths with those who watch the znode itself, as ZooKeeper lists them: not those who watch its children alone.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (&str, Conn)> {
+        self.slots.iter().flatten().flat_map(|watched| {
+            let of_data = watched.by.iter().filter(|(_, kinds)| **kinds & OF_DATA != 0);
+            of_data.map(|(&conn, _)| (&*watched.path, conn))
+        })
+    }
+
     /// Connections that watch anything, and paths that are watched.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.by_conn.len(), self.by_path.len())

@@ -29,6 +29,10 @@ macro_rules! recipes {
             ForgetsSessionEnd: predecessor_watch::PredecessorWatch but forgets_session_end,
                 "broken:forgets-session-end", Queue,
                 "takes the end of its session during a create for a lost connection";
+            GivesUpAfterPartition: predecessor_watch::PredecessorWatch but gives_up_after_partition,
+                "broken:gives-up-after-partition", Queue, "leaves for good when it was cut off while it waited";
+            HangsWhenWoken: predecessor_watch::PredecessorWatch but hangs_when_woken,
+                "broken:hangs-when-woken", Queue, "does nothing any more once its watch has fired";
             IgnoresSessionLoss: predecessor_watch::PredecessorWatch but ignores_session_loss,
                 "broken:ignores-session-loss", Queue, "goes on believing whatever becomes of its session";
             InterleavedReconnects: predecessor_watch::PredecessorWatch but interleaved_reconnects,
@@ -42,6 +46,8 @@ macro_rules! recipes {
                 "broken:leaves-on-failed-release", Queue, "takes its znode for gone when its deletion failed";
             LockByName: lock_race::LockRace but lock_by_name,
                 "broken:lock-by-name", Lock, "takes a lock that bears its name for its own, whoever owns it";
+            LooksNowAndThen: predecessor_watch::PredecessorWatch but looks_now_and_then,
+                "broken:looks-now-and-then", Queue, "looks at the queue every 300 ms, and watches nothing";
             NoGuid: predecessor_watch::PredecessorWatch but no_guid,
                 "broken:no-guid", Queue, "creates again when the answer to a create was lost";
             NoOwnCheck: predecessor_watch::PredecessorWatch but no_own_check,
@@ -60,6 +66,8 @@ macro_rules! recipes {
                 "broken:sequence-as-token", Queue, "takes the sequence number for a fencing token";
             SilentWatchEnd: predecessor_watch::PredecessorWatch but silent_watch_end,
                 "broken:silent-watch-end", Queue, "hears of its end by the watch on its own znode alone";
+            SleepsThroughNotification: predecessor_watch::PredecessorWatch but sleeps_through_notification,
+                "broken:sleeps-through-notification", Queue, "looks at the queue 3 s after its watch has fired";
             SlowStepDown: predecessor_watch::PredecessorWatch but slow_step_down,
                 "broken:slow-step-down", Queue, "needs longer than T to step down";
             SortsAsText: predecessor_watch::PredecessorWatch but sorts_as_text,

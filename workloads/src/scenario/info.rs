@@ -40,6 +40,7 @@ impl Cell {
             must_show: self.must_show(),
             fencing_method: self.fencing,
             poll_interval_ms: self.poll_interval_ms,
+            rejoin_after_ms: Some(self.rejoin_after_ms),
             init_limit: self.init_limit,
             sync_limit: self.sync_limit,
         }

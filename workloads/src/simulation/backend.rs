@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
 use super::event_sink::Writer;
 use super::floor;
@@ -125,6 +125,10 @@ impl Backend for SimCell {
 
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {
         Ok(self.world.servers.metrics())
+    }
+
+    async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String> {
+        Ok(self.world.servers.holdings())
     }
 
     /// Under a schedule anybody may have been felled by now.

@@ -1,6 +1,6 @@
 //! The ensemble and its clock, and the way of what it puts out to the clients' connections.
 
-use hustings_record::ServerState;
+use hustings_record::{Holdings, ServerState};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -79,6 +79,10 @@ impl Core {
 
     pub(super) fn last_zxid(&self, server: Server) -> Zxid {
         self.ensemble.borrow().last_zxid(server)
+    }
+
+    pub(super) fn holdings(&self, server: Server) -> Holdings {
+        self.ensemble.borrow().holdings(server)
     }
 
     pub(super) fn metrics(&self, server: Server) -> Metrics {

@@ -1,6 +1,7 @@
 //! Four-letter words, answered in the format of the version that the servers say they are.
 
-use hustings_record::ServerState;
+use hustings_record::{Holdings, ServerState};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hustings_workloads::model::Server;
@@ -23,7 +24,9 @@ pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<Strin
         b"stat" if serves => srvr(core, server, &format!("Clients:\n{}\n", clients(core, server, false))),
         b"cons" if serves => clients(core, server, true) + "\n",
         b"mntr" if serves => mntr(core, server),
-        b"envi" | b"conf" | b"srvr" | b"stat" | b"cons" | b"mntr" => IDLE.to_owned(),
+        b"dump" if serves => dump(&core.holdings(server)),
+        b"wchp" if serves => watches(&core.holdings(server)),
+        b"dump" | b"wchp" | b"envi" | b"conf" | b"srvr" | b"stat" | b"cons" | b"mntr" => IDLE.to_owned(),
         _ => return None,
     };
     Some(text)
@@ -103,6 +106,32 @@ fn conf(core: &Core, server: Server) -> String {
         text.push_str("version=0\n");
     }
     text
+}
+
+fn dump(holdings: &Holdings) -> String {
+    let mut text = format!("SessionTracker dump:\nGlobal Sessions({}):\n", holdings.sessions.len());
+    for session in &holdings.sessions {
+        let _ = writeln!(text, "0x{session:x}");
+    }
+    let mut owned: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
+    holdings.ephemerals.iter().for_each(|(path, session)| owned.entry(*session).or_default().push(path));
+    let _ = writeln!(text, "ephemeral nodes dump:\nSessions with Ephemerals ({}):", owned.len());
+    for (session, paths) in owned {
+        let _ = writeln!(text, "0x{session:x}:");
+        paths.iter().for_each(|path| text.extend(["\t", path, "\n"]));
+    }
+    text + "Connections dump:\n"
+}
+
+fn watches(holdings: &Holdings) -> String {
+    let mut text = String::new();
+    for (path, sessions) in &holdings.watches {
+        let _ = writeln!(text, "{path}");
+        for session in sessions {
+            let _ = writeln!(text, "\t0x{session:x}");
+        }
+    }
+    text + "\n"
 }
 
 fn mntr(core: &Core, server: Server) -> String {

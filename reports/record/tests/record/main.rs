@@ -43,6 +43,7 @@ fn parameters() -> Event {
         must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
         poll_interval_ms: 200,
+        rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
     };

@@ -6,7 +6,7 @@ use super::parts::Fact;
 use super::row::woken;
 use crate::render::{clean, format};
 use crate::stats::{Rate, Tail};
-use crate::summary::{CellSummary, Distribution, Excess};
+use crate::summary::{CellSummary, Distribution, Excess, Listing};
 use hustings_record::{FaultKind, Nanos};
 
 /// What hosts are planned by, in KiB: a process, and each candidate with its session.
@@ -95,6 +95,7 @@ pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
         Subject { heading: "Writes", facts: writes(cell) },
         Subject { heading: "Fan-out", facts: fan_out(cell) },
         Subject { heading: "Leaderless and ownership", facts: ownership(cell) },
+        Subject { heading: "Standing", facts: standing(cell) },
         Subject { heading: "Enrolment and the harness", facts: enrolment(cell) },
     ];
     if cell.sessions.established > 0 {
@@ -142,6 +143,10 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
         "Failovers void by a stall: in no figure",
         format::count_by(cell.failover.void, sampled, h.strikes),
     ));
+    let p = &cell.promptness;
+    for (name, kept) in [("Noticed later than promised", p.detect), ("Decided later than promised", p.decide)] {
+        facts.push(Fact::new(name, format::count_by(kept.late, kept.n, h.strikes)));
+    }
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
     if let Some(excess) = &cell.failover.excess {
         let n = excess.over_floor.n;
@@ -277,6 +282,23 @@ fn between(cell: &CellSummary) -> String {
     let p999 = t.p999.map_or_else(String::new, |p999| format!(", p99.9 {}", format::duration(p999)));
     let (p50, p99, longest) = (format::duration(t.p50), format::duration(t.p99), format::duration(t.max));
     format!("p50 {p50}, p99 {p99}{p999}, longest {longest} (n {})", format::count(t.n))
+}
+
+fn standing(cell: &CellSummary) -> Vec<Fact> {
+    let s = &cell.standing;
+    let listed = |listing: Option<&Listing>| match listing {
+        Some(listing) => format::count_of(listing.matching, listing.judged),
+        None => "not recorded".into(),
+    };
+    vec![
+        Fact::new("Candidates that stood when the drain ended", format::count_of(s.at_end, s.candidates)),
+        Fact::new("Dead by plan then", format::count(s.dead)),
+        Fact::new("Dropped out", format::count(s.dropped_out)),
+        Fact::new("Came back late, hung", format!("{}, {}", format::count(s.late), format::count(s.hung))),
+        Fact::new("Followers' sessions that ended for nothing", format::count(s.sessions_lost)),
+        Fact::new("As the servers list them, at first", listed(s.begin.as_ref())),
+        Fact::new("As the servers list them, at the end", listed(s.end.as_ref())),
+    ]
 }
 
 fn longest(ns: Nanos, group: Option<&String>) -> String {

@@ -8,12 +8,15 @@ pub(super) mod cancel_before_flag;
 mod case;
 pub(super) mod exists_on_vanished;
 pub(super) mod forgets_session_end;
+pub(super) mod gives_up_after_partition;
+pub(super) mod hangs_when_woken;
 pub(super) mod ignores_session_loss;
 pub(super) mod interleaved_reconnects;
 pub(super) mod lease_not_renewed;
 pub(super) mod leaves_before_it_stops;
 pub(super) mod leaves_on_failed_release;
 pub(super) mod lock_by_name;
+pub(super) mod looks_now_and_then;
 pub(super) mod no_guid;
 pub(super) mod no_own_check;
 pub(super) mod no_recheck_after_wait;
@@ -23,6 +26,7 @@ pub(super) mod resets_instead_of_relisting;
 pub(super) mod sequence_as_token;
 mod servers;
 pub(super) mod silent_watch_end;
+pub(super) mod sleeps_through_notification;
 pub(super) mod slow_step_down;
 pub(super) mod sorts_as_text;
 pub(super) mod timer_from_suspended;
@@ -89,6 +93,6 @@ mod tests {
     #[test]
     fn everything_that_can_be_caught_is_caught_in_some_case() {
         let caught: BTreeSet<Caught> = cases().iter().flat_map(|case| case.caught).copied().collect();
-        assert_eq!(caught.len(), 7, "{caught:?}");
+        assert_eq!(caught.len(), 9, "{caught:?}");
     }
 }

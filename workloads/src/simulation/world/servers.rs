@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 
-use hustings_record::ServerState;
+use hustings_record::{Holdings, ServerState};
 
 use super::due::{Due, Job};
 use super::server_watch::ServerWatch;
@@ -67,6 +67,13 @@ impl Servers {
 
     pub(crate) fn are_parted(&self, a: Server, b: Server) -> bool {
         self.parted.borrow().iter().any(|pair| *pair == (a, b) || *pair == (b, a))
+    }
+
+    /// What every server that serves has on its lists, by id.
+    pub(crate) fn holdings(&self) -> BTreeMap<u32, Holdings> {
+        let ensemble = self.ensemble.borrow();
+        let serving = (0..self.count()).filter(|server| self.serves(*server));
+        serving.map(|server| (server as u32 + 1, ensemble.holdings(server))).collect()
     }
 
     /// Counters of every running server, by id.

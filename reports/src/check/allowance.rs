@@ -1,0 +1,104 @@
+//! What a busy machine and many handovers at once may add to what the protocol needs, from what this very cell has measured.
+//!
+//! One request takes half of the longest sample of the floor, which is two requests and a notification. A handover that fails
+//! over alone may take a second more than the protocol needs; one among many waits for its turn besides: five requests for
+//! each candidate that the same faults woke, one after the other. The stricter one is for medians, from the median of the floor.
+
+use crate::index::{Fault, Index};
+use crate::stats::spans::{Span, total, union, within};
+use hustings_record::{Event, FanOut, Hits, Nanos};
+
+/// Of a single sample, and of a median.
+const MARGIN_NS: Nanos = 1_000_000_000;
+const MARGIN_OF_MEDIAN_NS: Nanos = 250_000_000;
+/// Requests of one who is woken: to list, to watch, to check its znode, and with a breadcrumb two more.
+const REQUESTS_PER_WAKE: u64 = 5;
+/// What a request is taken to take where no floor was measured.
+const ASSUMED_REQUEST_NS: Nanos = 10_000_000;
+/// Whatever a record says, sums of a few of these fit their type.
+const LONGEST_NS: Nanos = 1 << 59;
+/// Longest pause of a host between two tries to get a session.
+const RETRY_NS: Nanos = 1_000_000_000;
+
+pub(super) struct Allowance<'i, 'a> {
+    index: &'i Index<'a>,
+    /// The longest time that one request took on the floor, and the median.
+    request: (Nanos, Nanos),
+    /// Own stalls of whatever length, of all processes.
+    stalls: Vec<Span>,
+}
+
+impl<'i, 'a> Allowance<'i, 'a> {
+    pub(super) fn of(index: &'i Index<'a>) -> Self {
+        let own = index.lives.stalls.iter().filter(|stall| stall.own > 0);
+        let stalls = union(own.map(|stall| (stall.from, stall.to)).collect());
+        let samples = index.cell.events().filter_map(|(_, event)| match event {
+            Event::Floor { deleted, listed, .. } => Some((*deleted, *listed)),
+            _ => None,
+        });
+        // What is a stall for the most part says nothing about requests.
+        let sound = samples.filter(|&sample| 2 * total(&within(&stalls, sample)) <= sample.1.saturating_sub(sample.0));
+        let mut samples: Vec<Nanos> = sound.map(|sample| sample.1.saturating_sub(sample.0)).collect();
+        samples.sort_unstable();
+        let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
+        let request = (half(samples.last()), half(samples.get(samples.len() / 2)));
+        Self { index, request, stalls }
+    }
+
+    /// What a handover within `span` may take beyond the protocol's needs.
+    pub(super) fn handover(&self, span: Span) -> Nanos {
+        self.of_waking(MARGIN_NS, span, self.request.0)
+    }
+
+    /// What half of such handovers may take.
+    pub(super) fn median(&self, span: Span) -> Nanos {
+        self.of_waking(MARGIN_OF_MEDIAN_NS, span, self.request.1)
+    }
+
+    fn of_waking(&self, margin: Nanos, span: Span, request: Nanos) -> Nanos {
+        let each = REQUESTS_PER_WAKE.saturating_mul(request);
+        self.waking(span).saturating_mul(each).min(LONGEST_NS) + margin
+    }
+
+    /// From the moment that nothing keeps a candidate from the servers until it stands again. It may first have to find out
+    /// that its session is over, which its client does by itself 7/5 T after it last heard of a server.
+    pub(super) fn return_of(&self, at: Nanos) -> Nanos {
+        7 * self.index.timeout_or_asked() / 5 + RETRY_NS + self.handover((at, at))
+    }
+
+    /// For how long a session may outlive its last touch: T, rounded up to a tick, and handed on every half tick.
+    pub(super) fn expiry(&self) -> Nanos {
+        self.index.timeout_or_asked() + 3 * self.index.tick / 2
+    }
+
+    /// How long it may take until a session that is cut off is over for both sides: its client gives it up after 7/5 T.
+    pub(super) fn cut_off(&self) -> Nanos {
+        self.expiry().max(7 * self.index.timeout_or_asked() / 5)
+    }
+
+    /// Own stalls within `span`.
+    pub(super) fn stalled(&self, span: Span) -> Nanos {
+        total(&within(&self.stalls, span))
+    }
+
+    /// How many candidates the faults whose consequences may fall into `span` may have woken. All others race for a lock; when
+    /// the servers are hit, everybody comes back at once.
+    fn waking(&self, span: Span) -> u64 {
+        let info = self.index.info;
+        let others = u64::from(info.candidates_per_group.saturating_sub(1));
+        let of_each = if info.leader_wakes() == Some(FanOut::One) { 1 } else { others.max(1) };
+        let all = info.groups.len() as u64 * u64::from(info.candidates_per_group);
+        let lately = self.index.faults.all.iter().filter(|fault| fault.t <= span.1 && span.0 <= self.felt_until(fault));
+        let woken =
+            lately.map(|fault| if fault.kind.hits_servers() { all } else { fault.cands.len() as u64 * of_each });
+        woken.sum::<u64>().min(all * of_each).max(1)
+    }
+
+    /// Until when those that a fault hits may still change hands because of it, all at once.
+    pub(super) fn felt_until(&self, fault: &Fault<'_>) -> Nanos {
+        let facts = fault.kind.facts();
+        let expires = facts.lets_sessions_expire || facts.until_healed || facts.hits == Hits::Servers;
+        let healed = fault.healed.as_ref().map_or(0, |healed| healed.to);
+        fault.active.1.max(healed) + MARGIN_NS + if expires { self.expiry() } else { 0 }
+    }
+}

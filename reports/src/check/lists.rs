@@ -1,0 +1,317 @@
+//! Candidates against the servers' own lists, both ways: whoever stands has a session that the servers know, owns exactly the
+//! znode that it stands by, and waits with the watch that its recipe declares; and no session, znode or watch of the elections
+//! is nobody's. Only who was calm is held against the lists: whoever had just moved may be ahead of them, or behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::leaks::{interrupted, since};
+use super::standing::Standing;
+use crate::index::{Index, Listed, Stand};
+use crate::stats::spans::{Span, touches};
+use hustings_record::{FanOut, Nanos, SessionState};
+
+/// Whoever did nothing for so long before and after the servers were asked was calm.
+const CALM_NS: Nanos = 150_000_000;
+/// Where the elections are, and the znode that the lock recipes compete for.
+const ROOT: &str = "/election/";
+const LOCK: &str = "lock";
+
+/// What came of one look at the servers' lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Candidates that were calm, and those of them that have what they should have, and no more.
+    pub judged: u64,
+    pub matching: u64,
+    /// Sessions, ephemeral znodes and watches of the elections that nobody stands behind.
+    pub sessions_left: u64,
+    pub znodes_left: u64,
+    pub watches_left: u64,
+}
+
+/// Holds the candidates against the lists of one edge.
+pub(super) fn judge(index: &Index<'_>, listed: Option<&Listed>, finding: &mut Finding<Standing>) -> Option<Listing> {
+    let listed = listed?;
+    if !listed.dissent.is_empty() {
+        let who: Vec<String> = listed.dissent.iter().map(u32::to_string).collect();
+        finding.note(format!("servers {} listed other sessions and znodes than the others", who.join(", ")));
+    }
+    let mut match_ = Match::new(index, listed);
+    match_.candidates(finding);
+    // What a fault or a stop in order has left behind is cleared away in bounded time: before that it is nobody's fault.
+    let settled_since = since(index, listed.asked.0);
+    if settled_since > index.span.0 {
+        match_.nobodys(settled_since, finding);
+    }
+    if match_.found.judged == 0 && !index.presence.stood.is_empty() {
+        finding.note("nobody was calm when the servers listed what they hold".into());
+    }
+    Some(match_.found)
+}
+
+/// The czxid of a znode, if it is known, its name and its session.
+type Aged<'n> = (Option<i64>, &'n str, i64);
+
+struct Match<'i, 'a> {
+    index: &'i Index<'a>,
+    listed: &'i Listed,
+    /// Names of each group's ephemeral znodes, oldest first, with their sessions; None: of one the age is not known.
+    queues: BTreeMap<u32, Option<Vec<(&'i str, i64)>>>,
+    found: Listing,
+}
+
+impl<'i, 'a> Match<'i, 'a> {
+    fn new(index: &'i Index<'a>, listed: &'i Listed) -> Self {
+        let groups: BTreeMap<&str, u32> = index.info.groups.iter().map(String::as_str).zip(0..).collect();
+        let mut ages: BTreeMap<(u32, &str), i64> = BTreeMap::new();
+        for (cand, stands) in &index.candidates.stands {
+            let Some(candidate) = index.candidates.all.get(cand) else { continue };
+            let aged = stands.iter().filter_map(|stand| Some(((candidate.group, stand.node?), stand.czxid?)));
+            ages.extend(aged);
+        }
+        let mut aged: BTreeMap<u32, Vec<Aged<'_>>> = BTreeMap::new();
+        for (path, &session) in &listed.holds.ephemerals {
+            let Some((group, name)) = place(&groups, path) else { continue };
+            let age = if name == LOCK { Some(0) } else { ages.get(&(group, name)).copied() };
+            aged.entry(group).or_default().push((age, name, session));
+        }
+        let queues = aged.into_iter().map(|(group, mut queue)| {
+            queue.sort_unstable();
+            let known = queue.iter().all(|(age, ..)| age.is_some());
+            (group, known.then(|| queue.into_iter().map(|(_, name, session)| (name, session)).collect()))
+        });
+        Self { index, listed, queues: queues.collect(), found: Listing::default() }
+    }
+
+    /// Whoever stands has what it should have.
+    fn candidates(&mut self, finding: &mut Finding<Standing>) {
+        for &cand in self.index.candidates.all.keys() {
+            let Some(stand) = self.calm(cand) else { continue };
+            self.found.judged += 1;
+            match self.lacks(cand, stand) {
+                None => self.found.matching += 1,
+                Some(what) => finding.fail(format!("{} {what}, say the servers' lists", self.name(cand))),
+            }
+        }
+    }
+
+    /// How the candidate stood while the servers were asked, if it did nothing else meanwhile, and nothing was done to it.
+    fn calm(&self, cand: u32) -> Option<&'i Stand<'a>> {
+        let (index, asked) = (self.index, self.listed.asked);
+        let around = (asked.0.saturating_sub(CALM_NS), asked.1 + CALM_NS);
+        let stand = index.candidates.standing(cand, around.0).filter(|stand| stand.to >= around.1)?;
+        let states = index.candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
+        let before = states[..states.partition_point(|state| state.0 < around.0)].last();
+        let connected = before.is_none_or(|state| state.1 == SessionState::Connected);
+        let changed = states.iter().any(|state| around.0 <= state.0 && state.0 <= around.1);
+        let busy = index.presence.unsettled.get(&cand).is_some_and(|spans| touches(spans, around));
+        let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
+        let within = |t: Nanos| around.0 <= t && t <= around.1;
+        let moved = terms.clone().any(|term| within(term.grant) || within(term.ended.0) || within(term.ended.1));
+        let host = index.candidates.all[&cand].host;
+        let hit = touches(index.faults.stops_of(host), around)
+            || index.faults.of_cand(cand).any(|fault| fault.active.0 <= around.1 && around.0 <= fault.active.1);
+        (connected && !changed && !busy && !moved && !hit).then_some(stand)
+    }
+
+    /// What a calm candidate should have and has not.
+    fn lacks(&self, cand: u32, stand: &Stand<'_>) -> Option<String> {
+        let (index, holds) = (self.index, &self.listed.holds);
+        let group = index.candidates.all[&cand].group;
+        if !holds.sessions.contains(&stand.session) {
+            return Some(format!("stands under session {:#x}, which has ended", stand.session));
+        }
+        let leads = index.terms.held_by(cand, self.listed.asked.0).is_some();
+        let own = stand.node.or(leads.then_some(LOCK));
+        if let Some(own) = own.filter(|own| holds.ephemerals.get(&self.path(group, own)) != Some(&stand.session)) {
+            return Some(format!("stands by {own}, which is not there or another's"));
+        }
+        if leads {
+            return None;
+        }
+        let wanted = self.declared(group, stand)?;
+        let watched = holds.watches.get(&self.path(group, wanted));
+        let watches = watched.is_some_and(|sessions| sessions.contains(&stand.session));
+        (!watches).then(|| format!("does not watch {wanted}, as its recipe declares"))
+    }
+
+    /// Name of the znode that a follower is to watch; None: nothing, or it is not known. Whom a leader's loss wakes watches the
+    /// znode that the lead rests on; where it is one alone, everybody watches the znode before its own.
+    fn declared(&self, group: u32, stand: &Stand<'_>) -> Option<&'i str> {
+        let queue = self.queues.get(&group)?.as_ref()?;
+        let own = queue.iter().position(|(name, _)| Some(*name) == stand.node);
+        let watched = match self.index.info.leader_wakes()? {
+            FanOut::None => return None,
+            FanOut::AllOthers => 0,
+            FanOut::One => own?.checked_sub(1)?,
+        };
+        queue.get(watched).filter(|_| own != Some(watched)).map(|(name, _)| *name)
+    }
+
+    /// Everything else that the servers hold for candidates of this cell is nobody's.
+    fn nobodys(&mut self, settled_since: Nanos, finding: &mut Finding<Standing>) {
+        let users = self.users(settled_since);
+        for (&session, of) in &users.over {
+            if self.listed.holds.sessions.contains(&session) {
+                self.found.sessions_left += 1;
+                finding.fail(format!("session {session:#x}, which {} left behind, is still there", self.name(*of)));
+            }
+        }
+        for (&group, queue) in &self.queues {
+            let all: Vec<(&str, i64)> = match queue {
+                Some(queue) => queue.clone(),
+                None => self.of_group(group),
+            };
+            for (name, session) in all.into_iter().filter(|(name, session)| !users.owns(group, name, *session)) {
+                self.found.znodes_left += 1;
+                let group = self.index.group_name(group);
+                finding.fail(format!("{group}: nobody stands by {name} of session {session:#x}"));
+            }
+        }
+        self.watches(&users, finding);
+    }
+
+    fn watches(&mut self, users: &Users<'_>, finding: &mut Finding<Standing>) {
+        if self.index.info.leader_wakes().is_none() {
+            return;
+        }
+        let groups: BTreeMap<&str, u32> = self.index.info.groups.iter().map(String::as_str).zip(0..).collect();
+        let (mut left, mut first) = (0, None);
+        for (path, sessions) in &self.listed.holds.watches {
+            let Some((group, name)) = place(&groups, path) else { continue };
+            for session in sessions.iter().filter(|session| users.known.contains(session)) {
+                let of: Vec<u32> = users.standing(group, *session).collect();
+                let explained =
+                    of.iter().any(|&cand| self.calm(cand).is_none_or(|stand| self.may_watch(group, stand, name)))
+                        || of.is_empty() && !users.over.contains_key(session)
+                        || users.interrupted.contains(session);
+                if !explained {
+                    left += 1;
+                    first.get_or_insert_with(|| format!("{path} by session {session:#x}"));
+                }
+            }
+        }
+        self.found.watches_left = left;
+        if let Some(first) = first {
+            finding.fail(format!("{left} watches are nobody's, the first one on {first}"));
+        }
+    }
+
+    /// Whether a calm candidate may watch this znode: its own, or the one that its recipe declares, as far as that is known.
+    fn may_watch(&self, group: u32, stand: &Stand<'_>, name: &str) -> bool {
+        let queue = self.queues.get(&group).and_then(Option::as_ref);
+        let known =
+            queue.is_some_and(|queue| stand.node.is_none_or(|own| queue.iter().any(|(other, _)| *other == own)));
+        !known || stand.node.unwrap_or(LOCK) == name || self.declared(group, stand) == Some(name)
+    }
+
+    /// Who used which session since `settled_since`.
+    fn users(&self, settled_since: Nanos) -> Users<'i> {
+        let index = self.index;
+        let mut users = Users::default();
+        for (&cand, candidate) in &index.candidates.all {
+            let incarnations = index.presence.incarnations.get(&cand).map_or(&[][..], Vec::as_slice);
+            let dead = index.presence.dead.get(&candidate.host).map(|dead| dead.0);
+            for (place, &(_, session)) in incarnations.iter().enumerate() {
+                users.known.insert(session);
+                let until = incarnations.get(place + 1).map(|next| next.0).or(dead);
+                if until.is_none_or(|until| until >= settled_since) {
+                    users.current.insert(session);
+                } else {
+                    users.over.insert(session, cand);
+                }
+            }
+            let last = incarnations.last().map(|last| last.1);
+            let joins = |t: Nanos| t >= settled_since && index.candidates.standing(cand, self.listed.asked.0).is_none();
+            let came = incarnations.last().map(|last| last.0);
+            let went = index.candidates.departures.get(&cand).and_then(|left| left.last()).map(|left| left.t);
+            if came.into_iter().chain(went).any(joins) {
+                users.joining.extend(last.map(|session| (candidate.group, session)));
+            }
+            let stands = index.candidates.stands.get(&cand).into_iter().flatten();
+            for stand in stands.filter(|stand| stand.to >= settled_since) {
+                users.stands.insert((candidate.group, stand.session, stand.node.unwrap_or(LOCK)), cand);
+            }
+            let left = index.candidates.departures.get(&cand).into_iter().flatten();
+            users.interrupted.extend(left.filter(|left| interrupted(index, cand, left)).map(|left| left.session));
+        }
+        users.over.retain(|session, _| !users.current.contains(session));
+        users
+    }
+
+    /// The ephemeral znodes of a group, in no order.
+    fn of_group(&self, group: u32) -> Vec<(&'i str, i64)> {
+        let below = format!("{ROOT}{}/", self.index.group_name(group));
+        let all = self.listed.holds.ephemerals.iter();
+        all.filter_map(|(path, &session)| Some((path.strip_prefix(&below)?, session))).collect()
+    }
+
+    fn path(&self, group: u32, name: &str) -> String {
+        format!("{ROOT}{}/{name}", self.index.group_name(group))
+    }
+
+    fn name(&self, cand: u32) -> String {
+        let candidate = self.index.candidates.all[&cand];
+        let (group, host) = (self.index.group_name(candidate.group), self.index.host_name(candidate.host));
+        format!("{group}: candidate {cand} on {host}")
+    }
+}
+
+/// Whose the sessions are.
+#[derive(Default)]
+struct Users<'i> {
+    /// Sessions of this cell's candidates: of all, of those that are used, and those that nobody uses any more, with the last
+    /// one who did.
+    known: BTreeSet<i64>,
+    current: BTreeSet<i64>,
+    over: BTreeMap<i64, u32>,
+    /// Who stands in which group under which session, by which znode.
+    stands: BTreeMap<(u32, i64, &'i str), u32>,
+    /// Groups and sessions in which somebody may be about to stand.
+    joining: BTreeSet<(u32, i64)>,
+    /// Sessions under which somebody was told to go between question and answer: a watch may stay behind until it fires.
+    interrupted: BTreeSet<i64>,
+}
+
+impl Users<'_> {
+    fn owns(&self, group: u32, name: &str, session: i64) -> bool {
+        self.stands.contains_key(&(group, session, name)) || self.joining.contains(&(group, session))
+    }
+
+    fn standing(&self, group: u32, session: i64) -> impl Iterator<Item = u32> {
+        let all = self.stands.range((group, session, "")..);
+        all.take_while(move |(key, _)| (key.0, key.1) == (group, session)).map(|(_, &cand)| cand)
+    }
+}
+
+/// Group and name of a candidate's znode; None: it is somewhere else.
+fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p str)> {
+    let (group, name) = path.strip_prefix(ROOT)?.split_once('/')?;
+    Some((*groups.get(group)?, name))
+}
+
+/// Where the servers list nothing they still count: there are at least as many znodes and watches as the candidates have.
+pub(super) fn at_least(index: &Index<'_>, finding: &mut Finding<Standing>) {
+    let Some((at, servers)) = index.servers.end else { return };
+    let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
+    let around: Span = (at.saturating_sub(CALM_NS), at);
+    let calm = |cand: &&u32| {
+        let stood = index
+            .presence
+            .stood
+            .get(cand)
+            .is_some_and(|stood| stood.iter().any(|s| s.0 <= around.0 && around.1 <= s.1));
+        let busy = index.presence.unsettled.get(cand).is_some_and(|spans| touches(spans, around));
+        stood && !busy
+    };
+    let queues = index.candidates.stands.values().flatten().any(|stand| stand.node.is_some());
+    let standing = index.candidates.all.keys().filter(calm).count() as u64;
+    let Some(count) = told("ephemerals_count").max().filter(|_| queues) else { return };
+    if count < standing {
+        finding.fail(format!(
+            "{standing} candidates stand by a znode each, and no server counts more than {count} of them"
+        ));
+    }
+}

@@ -1,0 +1,51 @@
+//! Sessions of followers that end while nothing was done to anybody: a candidate that loses its place in the queue for
+//! nothing. Those of leaders are unplanned handovers.
+
+use super::allowance::Allowance;
+use super::finding::Finding;
+use super::sessions::{candidates_of_sessions, explained};
+use super::standing::Standing;
+use super::words::{moment, under_way};
+use crate::index::Index;
+use crate::stats::spans::Span;
+use hustings_record::{Expectation, Nanos, SessionState};
+
+/// A session that is not served for long enough is given up, whoever is to blame: what happened in so many T before its end
+/// may have cost it.
+const BLAMED_T: Nanos = 2;
+
+pub(super) fn judge(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Standing>) {
+    let stood = candidates_of_sessions(index);
+    let timeout = index.timeout_or_asked();
+    for (&session, cands) in &stood {
+        let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
+        let ended = states.iter().find(|state| matches!(state.1, SessionState::Ended(_))).map(|state| state.0);
+        let Some(at) = ended.filter(|&at| window.0 <= at && at < window.1) else { continue };
+        let before = (at.saturating_sub(BLAMED_T * timeout), at);
+        let led = cands.iter().any(|&cand| led(index, cand, before));
+        let on_servers = index.faults.on_servers().any(|fault| fault.t <= at && at <= fault.explains_until);
+        if led || explained(index, session, Some(cands), at) || on_servers || index.servers.out_within(before) {
+            continue;
+        }
+        let host = index.candidates.sessions.get(&session).map_or_else(String::new, |&host| index.host_name(host));
+        let text = format!(
+            "session {session:#x} of a follower on {host} ended at {}, and nothing explains it{}",
+            moment(index, at),
+            under_way(index.faults.on_servers_at(at)),
+        );
+        finding.section.sessions_lost += 1;
+        if allowance.stalled(before) > timeout / 10 {
+            finding.inconclusive(format!("{text}; the harness stalled before"));
+        } else if index.info.expect.unplanned == Expectation::None {
+            finding.fail(text);
+        } else {
+            finding.note(text);
+        }
+    }
+}
+
+/// Whether the candidate led within `span`.
+fn led(index: &Index<'_>, cand: u32, span: Span) -> bool {
+    let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
+    terms.map(|term| term.possible()).any(|led| led.0 <= span.1 && span.0 <= led.1)
+}

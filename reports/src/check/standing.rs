@@ -1,0 +1,211 @@
+//! Does everybody stand? From the first to the last moment of the measured window every candidate stands, under a session
+//! that lives, or leads; whoever was thrown out is back when nothing keeps it from the servers any more, and whoever was told
+//! something is done with it. What candidates say of themselves is held against the servers' own lists where there are any.
+//!
+//! A candidate may be away, or busy, from what threw it out, or from the heal of the last fault on it, for 7/5 T (its client's
+//! own time to give a session up), the pause between two tries to get one, the pause of whoever has resigned, and the
+//! [allowance](super::allowance) of a handover. While no quorum was served nobody can come back. One whose host is dead by
+//! plan is not waited for.
+
+use serde::{Deserialize, Serialize};
+
+use super::allowance::Allowance;
+use super::evidence::demanded;
+use super::finding::Finding;
+use super::lists::{self, Listing};
+use super::quiet;
+use super::section::Section;
+use super::words::moment;
+use crate::index::Index;
+use crate::stats::spans::{Span, without};
+use hustings_record::words::duration;
+use hustings_record::{Departure, Nanos};
+
+/// Who stood, and who did not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    pub candidates: u64,
+    /// Of these, with the host dead by plan when the drain ended.
+    pub dead: u64,
+    /// Stood under a session that lived, when the drain ended.
+    pub at_end: u64,
+    /// Had the time to come back, and had not when the drain ended.
+    pub dropped_out: u64,
+    /// Came back, but later than they should.
+    pub late: u64,
+    /// Were not done, or not in time, with joining or with what they were told.
+    pub hung: u64,
+    /// Sessions of followers that ended with nothing to explain it.
+    pub sessions_lost: u64,
+    /// Against the servers' own lists, when the measuring began and when the drain had ended. None: they were not asked.
+    pub begin: Option<Listing>,
+    pub end: Option<Listing>,
+}
+
+impl Standing {
+    /// Whether a candidate did not stand when it should have, was not done in time, or had not at the servers what it should
+    /// have, and no more.
+    #[must_use]
+    pub fn somebody_is_absent(&self) -> bool {
+        let unlike = |listing: &Listing| {
+            listing.matching < listing.judged || listing.sessions_left + listing.znodes_left + listing.watches_left > 0
+        };
+        self.dropped_out + self.late + self.hung > 0 || self.begin.iter().chain(&self.end).any(unlike)
+    }
+}
+
+impl Section for Standing {
+    const NAME: &'static str = "standing";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::default();
+        let Some(window) = demanded(index, &mut finding) else { return finding };
+        let allowance = Allowance::of(index);
+        let everybody = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
+        finding.section.candidates = everybody;
+        let declared = index.candidates.all.len() as u64;
+        if declared < everybody {
+            finding.inconclusive(format!("{} of {everybody} candidates are not in the record", everybody - declared));
+        }
+        let mut told = Vec::new();
+        for &cand in index.candidates.all.keys() {
+            One { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
+        }
+        let Standing { candidates, dropped_out, hung, .. } = finding.section;
+        for (count, what) in [(dropped_out, "had dropped out when the drain ended"), (hung, "hung")] {
+            if count > 0 {
+                finding.fail(format!("{count} of {candidates} candidates {what}"));
+            }
+        }
+        for (is_certain, text) in told {
+            if is_certain { finding.fail(text) } else { finding.inconclusive(text) }
+        }
+        quiet::judge(index, window, &allowance, &mut finding);
+        finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &mut finding);
+        finding.section.end = lists::judge(index, index.lists.end.as_ref(), &mut finding);
+        if index.lists.end.is_none() {
+            finding.note("the servers' own lists of sessions, znodes and watches are not recorded".into());
+            lists::at_least(index, &mut finding);
+        }
+        let Standing { candidates, dead, at_end, dropped_out, late, hung, sessions_lost, .. } = finding.section;
+        let listed =
+            finding.section.end.as_ref().map_or_else(String::new, |end| {
+                format!("; {} of {} as the servers list them", end.matching, end.judged)
+            });
+        finding.headline(format!(
+            "{candidates} candidates: {at_end} stood when the drain ended, {dead} were dead by plan, {dropped_out} had dropped \
+             out; {late} came back late, {hung} hung, {sessions_lost} sessions of followers ended for nothing{listed}",
+        ));
+        finding
+    }
+}
+
+/// One candidate in the measured window. What it tells is certain, or inconclusive.
+struct One<'i, 'a> {
+    index: &'i Index<'a>,
+    allowance: &'i Allowance<'i, 'a>,
+    cand: u32,
+    window: Span,
+}
+
+impl One<'_, '_> {
+    fn judge(&self, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+        let Self { index, cand, window, .. } = *self;
+        let host = index.candidates.all[&cand].host;
+        let dead = index.presence.dead.get(&host).filter(|dead| dead.0 < window.1);
+        // The process that died of itself is told of elsewhere; what its candidates would have done nobody knows.
+        let until = dead.map_or(window.1, |dead| dead.0);
+        section.dead += u64::from(dead.is_some());
+        let stood = index.presence.stood.get(&cand).map_or(&[][..], Vec::as_slice);
+        for away in without((window.0, until.max(window.0)), stood) {
+            self.away(away, dead.is_some(), section, told);
+        }
+        section.at_end += u64::from(dead.is_none() && stood.last().is_some_and(|last| last.1 >= window.1));
+        let unsettled = index.presence.unsettled.get(&cand).map_or(&[][..], Vec::as_slice);
+        let long = unsettled.iter().map(|span| (span.0, span.1.min(until))).filter(|span| window.0 < span.1);
+        for span in long.filter(|span| span.0 < span.1) {
+            self.busy(span, section, told);
+        }
+    }
+
+    fn away(&self, away: Span, dies: bool, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+        let Self { index, window, .. } = *self;
+        let due = self.due(away, index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000);
+        let gone = !dies && away.1 >= window.1;
+        if away.1 <= due {
+            if gone {
+                told.push((false, format!("{} was on its way back when the drain ended", self.name())));
+            }
+            return;
+        }
+        let text = format!(
+            "{} did not stand for {} from {} on{}, and was to be back {} before",
+            self.name(),
+            duration(away.1 - away.0),
+            moment(index, away.0),
+            self.how_it_left(away.0),
+            duration(away.1 - due),
+        );
+        if self.allowance.stalled(away) >= away.1 - due {
+            return told.push((false, format!("{text}; the harness stalled meanwhile")));
+        }
+        let text = if gone { format!("{text}: it dropped out") } else { text };
+        section.dropped_out += u64::from(gone);
+        section.late += u64::from(!gone);
+        told.push((true, text));
+    }
+
+    fn busy(&self, span: Span, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+        let due = self.due(span, 0);
+        if span.1 <= due {
+            return;
+        }
+        let text = format!(
+            "{} was not done at {} with what it had begun {} before",
+            self.name(),
+            moment(self.index, span.1),
+            duration(span.1 - span.0),
+        );
+        if self.allowance.stalled(span) >= span.1 - due {
+            return told.push((false, format!("{text}; the harness stalled meanwhile")));
+        }
+        section.hung += 1;
+        told.push((true, format!("{text}: it hangs")));
+    }
+
+    /// When what began at the beginning of `span` is to be over at the latest.
+    fn due(&self, span: Span, pause: Nanos) -> Nanos {
+        let Self { index, allowance, cand, .. } = *self;
+        let mut free = span.0 + pause;
+        let over = |until: Nanos| until.min(span.1);
+        for fault in index.faults.of_cand(cand).chain(index.faults.on_servers()).filter(|fault| fault.t <= span.1) {
+            let healed = fault.healed.as_ref().map_or(0, |healed| healed.to);
+            free = free.max(over(fault.active.1.max(healed)) + pause);
+        }
+        let served = index.servers.outages_within((span.0, span.1)).into_iter().map(|out| out.1).max();
+        free = free.max(served.unwrap_or(0));
+        free + allowance.return_of(free)
+    }
+
+    fn how_it_left(&self, at: Nanos) -> String {
+        let departures = self.index.candidates.departures.get(&self.cand).map_or(&[][..], Vec::as_slice);
+        let last = departures[..departures.partition_point(|left| left.t <= at)].last();
+        last.map_or_else(String::new, |left| match left.how {
+            Departure::Resigned { .. } => ", after it had resigned".to_owned(),
+            Departure::Stopped => ", after it had left for good".to_owned(),
+            Departure::SessionEnded(_) => ", after the end of its session".to_owned(),
+            Departure::ElectionDeleted => ", after the election had gone".to_owned(),
+            Departure::Failed(why) => format!(", after it had failed ({why})"),
+        })
+    }
+
+    fn name(&self) -> String {
+        let candidate = self.index.candidates.all[&self.cand];
+        let (group, host) = (self.index.group_name(candidate.group), self.index.host_name(candidate.host));
+        format!("{group}: candidate {} on {host}", self.cand)
+    }
+}

@@ -1,0 +1,117 @@
+//! Losses that are noticed, and leads that are taken, later than promised; groups that stay without a leader longer than what
+//! hit them explains.
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+const NAME: &str = "promptness";
+
+/// In each group the leader resigns, and the next one is told at once and leads so many milliseconds later.
+fn deciding(after: &[u64]) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
+    for sample in 0..10 {
+        let deleted = ms(6_000 + sample * 10);
+        cell.coordinator.push(Event::Floor { deleted, notified: deleted + 600_000, listed: deleted + 1_200_000 });
+    }
+    for (group, &after) in (0..).zip(after) {
+        let at = 20_000 + u64::from(group) * 5_000;
+        let id = cell.fault(FaultKind::Resign, 0, &[group], at, None);
+        cell.injected(id, at);
+        let node = cell.node(group, 0);
+        cell.revoke(group, 0, at + 1, RevokeReason::Resigned);
+        cell.left(group, 0, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
+        cell.wake(group, &node, at + 3);
+        cell.lead(group, 1, at + 3 + after);
+        cell.join(group, 0, at + 20);
+    }
+    cell
+}
+
+/// A follower that looks at its notification after three seconds.
+pub(crate) fn sleeper() -> Cell {
+    deciding(&[3_000])
+}
+
+#[test]
+fn a_follower_that_sleeps_through_its_notification_breaks_the_promise() {
+    let summary = sleeper().summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.decide.late), (Fail, 1));
+    assert_eq!(deciding(&[3]).verdict(NAME), Pass);
+}
+
+#[test]
+fn half_a_second_is_forgiven_once_and_not_every_time() {
+    assert_eq!(deciding(&[500]).verdict(NAME), Pass);
+    assert_eq!(deciding(&[500, 3, 3, 500]).verdict(NAME), Pass);
+    assert_eq!(deciding(&[500, 500, 3, 500]).verdict(NAME), Fail);
+}
+
+#[test]
+fn what_a_stall_of_the_harness_covers_is_void() {
+    let mut cell = sleeper();
+    cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990) });
+    let summary = cell.summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.decide.void), (Pass, 1));
+}
+
+#[test]
+fn a_loss_that_nobody_is_told_of_is_noticed_late() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
+    cell.injected(id, 20_000);
+    cell.revoke(0, 0, 20_003, RevokeReason::SessionEnded);
+    cell.lead(0, 1, 25_000);
+    let summary = cell.summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.detect.late), (Fail, 1));
+}
+
+/// The leader dies at 20 s, and is followed only at 40 s; another fault hits host 2 all the time.
+fn followed_late(standing_before_it: bool) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    let other = if standing_before_it { 1 } else { 2 };
+    let id = cell.fault(FaultKind::Partition, other, &[0], 38_000, Some(20_000));
+    cell.injected(id, 38_000);
+    cell.healed(id, 58_000);
+    let crash = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
+    cell.injected(crash, 20_000);
+    cell.kill(0, 20_000);
+    cell.lead(0, if standing_before_it { 2 } else { 1 }, 40_000);
+    cell
+}
+
+#[test]
+fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_gap() {
+    assert_eq!(followed_late(false).verdict("liveness"), Fail, "the last in the queue");
+    assert_eq!(followed_late(true).verdict("liveness"), Pass, "the next in the queue");
+}
+
+#[test]
+fn a_gap_that_a_stall_covers_is_inconclusive() {
+    let mut cell = followed_late(false);
+    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000) });
+    assert_eq!(cell.verdict("liveness"), Inconclusive);
+}
+
+/// A leader that stops believing and begins again in the same incarnation; its client `loses` its connection before.
+fn flapping(loses: bool) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let session = cell.session(0, 0);
+    if loses {
+        for (t, state) in [(29_999, SessionState::Disconnected), (30_050, SessionState::Connected)] {
+            cell.host(0).push(Event::State { t: ms(t), session, state });
+        }
+    }
+    cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
+    cell.believe(0, 0, 30_100);
+    cell.write(0, 0, 30_101);
+    cell
+}
+
+#[test]
+fn a_belief_that_ends_and_begins_again_for_nothing_is_a_finding() {
+    let summary = flapping(false).summary();
+    assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.flaps), (Fail, 1));
+    assert_eq!(flapping(true).verdict("liveness"), Pass);
+}

@@ -1,0 +1,212 @@
+//! Who stands, who is away, who hangs; against what candidates say, and against the servers' own lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, TEAR_DOWN, check, ms};
+
+const NAME: &str = "standing";
+
+/// Host 1 is cut off from 20 s to 30 s, and its candidate's session ends at 24 s.
+fn cut_off() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let id = cell.fault(FaultKind::Partition, 1, &[0], 20_000, Some(10_000));
+    cell.injected(id, 20_000);
+    cell.healed(id, 30_000);
+    cell.notify(0, 2, &cell.node(0, 1), 24_200);
+    cell
+}
+
+/// A session ends, and so does the incarnation.
+fn ends(cell: &mut Cell, host: u16, at: u64, how: Departure) {
+    let (session, state) = (cell.session(0, host), SessionState::Ended(SessionEnd::Expired));
+    cell.host(host).push(Event::State { t: ms(at), session, state });
+    cell.left(0, host, at, how);
+}
+
+/// A follower that was cut off never stands again.
+pub(crate) fn dropped_out() -> Cell {
+    let mut cell = cut_off();
+    ends(&mut cell, 1, 24_000, Departure::Stopped);
+    cell
+}
+
+#[test]
+fn whoever_does_not_come_back_after_a_partition_has_dropped_out() {
+    let summary = dropped_out().summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.standing.dropped_out, summary.standing.at_end), (Fail, 1, 2));
+    assert!(check(&summary, NAME).reason().contains("had dropped out"), "{:#?}", check(&summary, NAME));
+    // Nothing else fails because of it.
+    let others = summary.checks.iter().filter(|check| check.name != NAME && check.verdict == Fail);
+    assert_eq!(others.map(|check| &check.name).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[test]
+fn whoever_comes_back_in_time_stands_and_whoever_comes_back_late_is_told_of() {
+    let back = |at: u64| {
+        let mut cell = cut_off();
+        ends(&mut cell, 1, 24_000, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 1, at);
+        let summary = cell.summary();
+        (check(&summary, NAME).verdict, summary.standing.late, summary.standing.dropped_out)
+    };
+    assert_eq!(back(31_000), (Pass, 0, 0));
+    // 7/5 T, a second, and the second of a handover after the heal.
+    assert_eq!(back(37_000), (Pass, 0, 0));
+    assert_eq!(back(50_000), (Fail, 1, 0));
+    // The drain ended too soon to know.
+    assert_eq!(back(TEAR_DOWN + 500).0, Fail);
+}
+
+#[test]
+fn whoever_had_no_time_to_come_back_before_the_drain_ended_is_inconclusive() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 1, &[0], 99_000, None);
+    cell.injected(id, 99_000);
+    ends(&mut cell, 1, 99_001, Departure::SessionEnded(SessionEnd::Expired));
+    assert_eq!(cell.verdict(NAME), Inconclusive);
+}
+
+#[test]
+fn the_dead_by_plan_are_not_waited_for_and_the_restarted_are() {
+    let mut dead = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    dead.crash(20_000, 300);
+    let summary = dead.summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.standing.dead, summary.standing.at_end), (Pass, 1, 2));
+    let mut mortal = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    mortal.left(0, 2, 20_000, Departure::Failed("it met what it did not expect".into()));
+    assert_eq!(mortal.verdict(NAME), Fail);
+}
+
+#[test]
+fn whoever_is_never_done_with_what_it_was_told_hangs() {
+    let told = |settles: Option<u64>, stall: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let (cand, session, node) = (cell.cand(0, 2), cell.session(0, 2), cell.node(0, 1));
+        cell.host(2).push(Event::Notified { t: ms(30_000), cand, session, node, kind: WatchEvent::Deleted });
+        if let Some(at) = settles {
+            cell.host(2).push(Event::Settled { t: ms(at), cand, session, requests: 2 });
+        }
+        if stall {
+            cell.host(2).push(Event::Stall { from: ms(31_000), to: ms(95_000) });
+        }
+        let summary = cell.summary();
+        (check(&summary, NAME).verdict, summary.standing.hung)
+    };
+    assert_eq!(told(None, false), (Fail, 1));
+    assert_eq!(told(Some(60_000), false), (Fail, 1));
+    assert_eq!(told(Some(31_000), false), (Pass, 0));
+    assert_eq!(told(Some(96_000), true), (Inconclusive, 0));
+}
+
+#[test]
+fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
+    let lost = |prepare: &dyn Fn(&mut Cell)| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        ends(&mut cell, 1, 30_000, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 1, 30_100);
+        prepare(&mut cell);
+        let summary = cell.summary();
+        (check(&summary, NAME).verdict, summary.standing.sessions_lost)
+    };
+    assert_eq!(lost(&|_| {}), (Fail, 1));
+    let stalled = |cell: &mut Cell| cell.host(1).push(Event::Stall { from: ms(27_000), to: ms(29_000) });
+    assert_eq!(lost(&stalled), (Inconclusive, 1));
+    assert_eq!(lost(&|cell| cell.info.expect.unplanned = Expectation::Any), (Pass, 1));
+    let hit = |cell: &mut Cell| {
+        let id = cell.fault(FaultKind::Expire, 1, &[0], 29_999, None);
+        cell.injected(id, 29_999);
+    };
+    assert_eq!(lost(&hit), (Pass, 0));
+}
+
+/// What servers should list of a cell as it is built: one group of three, host 0 leads.
+fn rightly_held(cell: &Cell) -> Holdings {
+    let path = |host| format!("/election/g0/{}", cell.node(0, host));
+    let watch = |watched, by| (path(watched), BTreeSet::from([cell.session(0, by)]));
+    Holdings {
+        // The observer's.
+        sessions: (0..3).map(|host| cell.session(0, host)).chain([7]).collect(),
+        ephemerals: (0..3).map(|host| (path(host), cell.session(0, host))).collect(),
+        watches: BTreeMap::from([watch(0, 1), watch(1, 2), ("/election".to_owned(), [7].into())]),
+    }
+}
+
+/// The verdict where the servers list this when the drain has ended.
+fn listing(change: impl FnOnce(&Cell, &mut Holdings)) -> (Verdict, u64, u64) {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let mut holds = rightly_held(&cell);
+    change(&cell, &mut holds);
+    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+    cell.coordinator.push(Event::Holdings { from, to, at, servers: vec![1, 2, 3], holds: Box::new(holds) });
+    let summary = cell.summary();
+    let end = summary.standing.end.expect("it was recorded");
+    let left = end.sessions_left + end.znodes_left + end.watches_left;
+    (check(&summary, NAME).verdict, end.judged - end.matching, left)
+}
+
+#[test]
+fn what_servers_list_as_it_should_be_passes() {
+    assert_eq!(listing(|_, _| {}), (Pass, 0, 0));
+}
+
+#[test]
+fn a_candidate_has_a_session_a_znode_and_a_watch_at_the_servers() {
+    assert_eq!(listing(|cell, holds| _ = holds.sessions.remove(&cell.session(0, 2))), (Fail, 1, 0));
+    assert_eq!(
+        listing(|cell, holds| _ = holds.ephemerals.remove(&format!("/election/g0/{}", cell.node(0, 2)))),
+        (Fail, 1, 0)
+    );
+    let unwatched = |cell: &Cell, holds: &mut Holdings| {
+        holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
+    };
+    assert_eq!(listing(unwatched), (Fail, 1, 0));
+    let of_the_lowest = |cell: &Cell, holds: &mut Holdings| {
+        unwatched(cell, holds);
+        holds.watches.entry(format!("/election/g0/{}", cell.node(0, 0))).or_default().insert(cell.session(0, 2));
+    };
+    // It lacks the watch that its recipe declares, and the one that it has is nobody's.
+    assert_eq!(listing(of_the_lowest), (Fail, 1, 1));
+}
+
+#[test]
+fn what_the_servers_hold_and_nobody_stands_behind_is_a_leak() {
+    let second = |cell: &Cell, holds: &mut Holdings| {
+        holds.ephemerals.insert("/election/g0/n_0000009999".into(), cell.session(0, 1));
+    };
+    assert_eq!((listing(second).0, listing(second).2), (Fail, 1));
+    let watch = |cell: &Cell, holds: &mut Holdings| {
+        holds.watches.insert("/election/g0/n_0000009999".into(), [cell.session(0, 1)].into());
+    };
+    assert_eq!(listing(watch), (Fail, 0, 1));
+}
+
+#[test]
+fn a_session_that_its_candidate_has_left_behind_is_a_leak() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let old = cell.session(0, 2);
+    cell.left(0, 2, 30_000, Departure::SessionEnded(SessionEnd::Expired));
+    cell.join(0, 2, 30_100);
+    let mut holds = rightly_held(&cell);
+    holds.sessions.insert(old);
+    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+    cell.coordinator.push(Event::Holdings { from, to, at, servers: vec![1], holds: Box::new(holds) });
+    let summary = cell.summary();
+    assert_eq!(check(&summary, NAME).verdict, Fail);
+    assert_eq!(summary.standing.end.map(|end| end.sessions_left), Some(1));
+}
+
+#[test]
+fn a_record_without_lists_says_so_and_counts_are_held_against_the_candidates_instead() {
+    let counted = |ephemerals: u32| {
+        let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::None);
+        cell.held = Some((ephemerals, 4));
+        let summary = cell.summary();
+        let result = check(&summary, NAME).clone();
+        assert!(result.details.iter().any(|line| line.contains("are not recorded")), "{result:#?}");
+        result.verdict
+    };
+    assert_eq!((counted(6), counted(5)), (Pass, Fail));
+}

@@ -1,0 +1,29 @@
+//! A follower that is cut off takes that for the end: it leaves for good, and says nothing about it.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::{Departure, Host};
+use crate::recipes::candidate::{Candidate, Flow, Wake};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+use hustings_record::Direction;
+
+pub(super) const CASE: Case = Case {
+    wrong: "whoever was cut off never stands again, and the others go on as if it had never been there",
+    seen_in: "elections that are started once, at the start of the program",
+    schedule: &[at(1_000, Action::Partition { cand: 1, way: Direction::Both, for_ms: 3_000 })],
+    caught: &[Caught::Absent],
+    ..Case::of("gives-up-after-partition", RecipeKind::GivesUpAfterPartition, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct GivesUpAfterPartition;
+
+impl Steps for GivesUpAfterPartition {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+        match candidate.wait().await {
+            Ok(Wake::Reconnected) | Err(Departure::SessionEnded(_)) => Err(Departure::Stopped),
+            woken => woken,
+        }
+    }
+}

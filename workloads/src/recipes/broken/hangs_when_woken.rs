@@ -1,0 +1,31 @@
+//! A follower that is woken never comes to do anything about it: the call that should is waiting for itself.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow, Wake};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "whoever is woken blocks, and nobody notices before it is its turn to lead",
+    seen_in: "blocking calls within a client's event thread, in Curator's and kazoo's users",
+    // One in the middle goes and comes back: the leader leads all along.
+    schedule: &[at(1_000, Action::Crash { cand: 1, for_ms: Some(500) })],
+    caught: &[Caught::Absent],
+    ..Case::of("hangs-when-woken", RecipeKind::HangsWhenWoken, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct HangsWhenWoken;
+
+impl Steps for HangsWhenWoken {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+        let wake = candidate.wait().await?;
+        if let Wake::Fired(_) = wake {
+            // Only an order ends this.
+            std::future::pending::<()>().await;
+        }
+        Ok(wake)
+    }
+}

@@ -1,0 +1,31 @@
+//! A follower that is told that its predecessor has gone goes on sleeping, and looks at the queue when it wakes up by itself.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow, Wake};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "the next leader is told at once, and leads seconds later",
+    seen_in: "recipes that only note what a watch tells, and look at it in a loop of their own",
+    schedule: &[at(1_000, Action::Resign(0)), at(7_000, Action::Resign(1)), at(13_000, Action::Resign(2))],
+    caught: &[Caught::Late],
+    ..Case::of("sleeps-through-notification", RecipeKind::SleepsThroughNotification, RecipeKind::PredecessorWatch)
+};
+
+const SLEEPS_MS: u64 = 3_000;
+
+pub(in crate::recipes) struct SleepsThroughNotification;
+
+impl Steps for SleepsThroughNotification {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+        let wake = candidate.wait().await?;
+        if let Wake::Fired(_) = wake {
+            candidate.pause(SLEEPS_MS).await?;
+        }
+        Ok(wake)
+    }
+}
