@@ -13,7 +13,7 @@ use crate::stats::{Distribution, Samples, Tail};
 use hustings_record::words::duration;
 use hustings_record::{Event, FanOut, FaultKind, Nanos};
 
-/// A sample is void where processes that had a part in it did not run for more than this part of it.
+/// A sample is void where one stall of a process that had a part in it is longer than this part of it.
 const VOID_PART: u64 = 4;
 /// What a busy machine may add to what expiry buckets and batched touches do.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
@@ -23,8 +23,8 @@ const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 pub struct Failover {
     /// From the lead's loss to the next grant.
     pub whole: Option<Distribution>,
-    /// Of these, how many are void: for more than a quarter of it the loser's host, the winner's, or a process that is no host
-    /// did not run. Each phase is judged by its own part.
+    /// Of these, how many are void: in one stall the loser's host, the winner's, or a process that is no host did not run for
+    /// more than a quarter of it. Each phase is judged by its own part.
     #[serde(default)]
     pub void: u64,
     /// The same from the moment that the fault was intended for: what a harness that is late would hide.
@@ -171,7 +171,7 @@ impl Taker<'_, '_> {
 
     fn is_void(&self, span: Span) -> bool {
         let long = span.1.saturating_sub(span.0);
-        VOID_PART * self.index.lives.stalled_for(&self.index.faults, self.hosts, span) > long
+        VOID_PART * self.index.lives.longest_stall(&self.index.faults, self.hosts, span) > long
     }
 }
 

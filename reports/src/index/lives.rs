@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::faults::{Faults, Proof};
 use super::time::last_time;
-use crate::stats::spans::{Span, total, union, without};
+use crate::stats::spans::{Span, total, without};
 use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
 
 /// One process that wrote a segment.
@@ -99,14 +99,14 @@ impl Lives {
         self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
     }
 
-    /// For how long of `span` some process of these hosts, or one that is no host, did not run of its own accord.
+    /// For how long of `span` some process of these hosts, or one that is no host, did not run in one stall of its own.
     #[must_use]
-    pub fn stalled_for(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
+    pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
         let own = |stall: &Stall| {
             let stops = stall.host.map_or(&[][..], |host| faults.stops_of(host));
-            without((stall.from.max(span.0), stall.to.min(span.1)), stops)
+            total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops))
         };
-        total(&union(self.stalls_in(hosts, span).flat_map(own).collect()))
+        self.stalls_in(hosts, span).map(own).max().unwrap_or(0)
     }
 
     /// Stalls longer than `limit`.

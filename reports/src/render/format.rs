@@ -108,7 +108,7 @@ fn strikes(rate: &Rate) -> String {
     let bad = if rate.bad_strikes > 0 { format!("{} of ", count(rate.bad_strikes)) } else { String::new() };
     let bound = rate.upper_95.map(|upper| format!(": 95 % bound {}", bound(upper)).replace(' ', NO_BREAK));
     let bound = bound.map_or_else(String::new, |bound| bound.replacen(&format!(":{NO_BREAK}"), ": ", 1));
-    format!("{bad}{all}{bound}")
+    format!("{}{bound}", format!("{bad}{all}").replace(' ', NO_BREAK))
 }
 
 /// The same for a narrow column: `0/552·1 ≤95 %`, seen of handovers and the strikes behind them.

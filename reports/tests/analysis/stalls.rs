@@ -38,6 +38,13 @@ fn a_failover_that_a_stall_covers_too_much_of_is_void() {
 }
 
 #[test]
+fn short_stalls_while_a_session_expires_void_nothing() {
+    let mut cell = partition(22_000);
+    (0..90).for_each(|n| cell.host(0).push(Event::Stall { from: ms(20_000 + 45 * n), to: ms(20_040 + 45 * n) }));
+    assert_eq!(whole(&cell.summary()), (1, 0));
+}
+
+#[test]
 fn phases_are_void_by_their_own_parts() {
     let mut cell = partition(22_000);
     // From the first watcher told, at 24.2 s, to the grant a millisecond later.
