@@ -45,6 +45,14 @@ pub enum ToHost {
         request: u64,
         error: Option<String>,
     },
+    /// From now on candidates that have won say so and wait, or they do so no more.
+    Snare {
+        laid: bool,
+    },
+    /// One that has won goes on.
+    GoOn {
+        cand: u32,
+    },
     /// Close everything and end.
     Stop,
 }
@@ -79,6 +87,10 @@ pub enum FromHost {
         cand: u32,
         old: Predecessor,
         new: Token,
+    },
+    /// A candidate has won, does not believe it yet, and waits to be told to go on.
+    Won {
+        cand: u32,
     },
     /// What a part of the floor measured, by sample, or why it could not.
     FloorDone {

@@ -7,13 +7,16 @@ use std::collections::BTreeSet;
 use hustings_record::{FaultKind, Record};
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, calm, scenario};
-use run_support::{Bench, check};
+use run_support::{Bench, cell, check};
 
 const FAULTS: &str = r#"
 [faults]
 crash = { kind = "crash", for_t = 1.5 }
 expire = { kind = "expire" }
 partition = { kind = "partition", for_t = 1.5 }
+elsewhere = { kind = "partition", for_t = 1.5, servers = [2] }
+lost-reply = { kind = "lost-reply", target = "share", share = 1.0, for_ms = 2000, with = "expire", with_after_ms = 200 }
+vanished = { kind = "parent-delete" }
 server-kill = { kind = "server-kill", target = "ensemble-leader", for_ms = 2000 }
 server-pause = { kind = "server-pause", target = "ensemble-leader", for_ms = 2500 }
 server-partition = { kind = "server-partition", target = "ensemble-leader", for_ms = 2500 }
@@ -46,10 +49,25 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
     }
     use FaultKind as F;
     let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
-    let wanted =
-        [F::Crash, F::Expire, F::Partition, F::ServerKill, F::ServerPause, F::ServerPartition, F::ServerRestartAll];
+    let wanted = [
+        F::Crash,
+        F::Expire,
+        F::LostReply,
+        F::ParentDelete,
+        F::Partition,
+        F::ServerKill,
+        F::ServerPause,
+        F::ServerPartition,
+        F::ServerRestartAll,
+    ];
     assert_eq!(kinds, BTreeSet::from(wanted));
     assert!(ran.err.contains(CAVEAT), "{}", ran.err);
+    let receipts = |name: &str| &cell(&summary, name).faults.receipts;
+    let lost = receipts("lost-reply").iter().find(|receipt| receipt.kind == F::LostReply).expect("a receipt");
+    assert!(lost.evidence.contains(" made /election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
+    let elsewhere = &receipts("elsewhere")[0];
+    assert_eq!(elsewhere.servers, [2]);
+    assert!(elsewhere.evidence.contains("read back on 1 links"), "{}", elsewhere.evidence);
 }
 
 #[test]

@@ -68,6 +68,8 @@ kind = "partition"
 for_t = 2.0
 target = "share"
 share = 0.2
+servers = [3]
+moment = "won"
 
 [faults.go]
 kind = "resign"
@@ -96,7 +98,13 @@ hosts = [5]
 candidates_per_group = [3]
 fault = ["slow", "cut", "go", "kill", "again"]
 resource = ["unfenced"]
+fencing = ["resource"]
 sessions = ["per-candidate"]
+
+[[also]]
+recipe = ["poll-race"]
+candidates_per_group = [2]
+fault = ["go"]
 
 [self_test]
 recipe = "broken:no-relist"
@@ -107,6 +115,7 @@ overlap = "some"
 overlap_of_t_max = 0.5
 stale_writes = "some"
 unplanned = "any"
+handovers = "any"
 fan_out = "all-others"
 server_leader = 2
 because = "why"
@@ -119,6 +128,7 @@ hosts = [5]
 candidates_per_group = [3]
 fault = ["again", "kill"]
 resource = ["unfenced"]
+fencing = ["resource"]
 sessions = ["per-candidate"]
 "#;
 
@@ -138,6 +148,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("faults.cut.kind", "\"partition-up\""),
     ("faults.cut.target", "\"host\""),
     ("faults.cut.share", "0.4"),
+    ("faults.cut.moment", "\"planned\""),
+    ("faults.cut.servers", "[1, 2]"),
     ("faults.go.kind", "\"expire\""),
     ("faults.go.target", "\"leaders\""),
     ("faults.kill.kind", "\"server-pause\""),
@@ -150,16 +162,21 @@ const OTHERS: &[(&str, &str)] = &[
     ("matrix.step_down", "[\"on-disconnect\"]"),
     ("matrix.fault", "[\"slow\", \"go\", \"again\"]"),
     ("matrix.resource", "[\"fenced\"]"),
+    ("matrix.fencing", "[\"none\"]"),
     ("matrix.sessions", "[\"per-host\"]"),
+    ("also.recipe", "[\"lock-race\"]"),
+    ("also.fault", "[\"cut\"]"),
     ("self_test.recipe", "\"broken:ignores-session-loss\""),
     ("self_test.fault", "\"kill\""),
     ("expect.overlap", "\"none\""),
     ("expect.stale_writes", "\"none\""),
     ("expect.unplanned", "\"none\""),
+    ("expect.handovers", "\"some\""),
     ("expect.when.recipe", "[\"lock-race\"]"),
     ("expect.when.step_down", "[\"on-disconnect\"]"),
     ("expect.when.fault", "[\"kill\"]"),
     ("expect.when.resource", "[\"fenced\"]"),
+    ("expect.when.fencing", "[\"kill\"]"),
     ("expect.when.sessions", "[\"per-host\"]"),
 ];
 
@@ -187,6 +204,7 @@ fn beside(key: &str) -> &'static [&'static str] {
         "election.hosts" => &["matrix.hosts"],
         "election.candidates_per_group" => &["matrix.candidates_per_group"],
         "election.resource" => &["matrix.resource"],
+        "election.fencing" => &["matrix.fencing"],
         "election.sessions" => &["matrix.sessions"],
         "ensemble.servers" => &["faults.again.order"],
         _ => &[],

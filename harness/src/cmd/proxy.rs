@@ -12,7 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 /// Prints one line of JSON, {"api":"ADDRESS"}, once the API answers, and serves until it is stopped. Beyond Toxiproxy's
 /// toxics there is `hold`, which holds all data up and loses none; `await_upstream`, which tries for a `timeout` to reach a
-/// server that refuses; and `plain_greeting`, which takes the address out of the greeting of a ZooKeeper election connection,
+/// server that refuses; `lose_reply`, which holds the answers to so many `creates` of ZooKeeper's clients back and closes their
+/// connections instead; and `plain_greeting`, which takes the address out of the greeting of a ZooKeeper election connection,
 /// so that the peer connects back as its configuration says.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:

@@ -167,6 +167,14 @@ impl Backend for LiveCell {
         as_planned(self).await
     }
 
+    async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
+        self.first_winner(hosts, until).await
+    }
+
+    fn let_win(&self) {
+        self.let_winner_go();
+    }
+
     async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
         faults::inject(self, id, planned, hit).await
     }

@@ -50,6 +50,11 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
                 cell.tell(host, generation, ToHost::Fenced { request, error });
             });
         }
+        FromHost::Won { cand } => {
+            if !cell.snare.springs(host, generation, cand) {
+                cell.tell(host, generation, ToHost::GoOn { cand });
+            }
+        }
         FromHost::FloorDone { part, stamps } => {
             if let Some(waiting) = &*cell.floor.borrow() {
                 // Nobody waits any more when it took too long.

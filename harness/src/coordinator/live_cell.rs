@@ -19,6 +19,7 @@ use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::errands::Errands;
 use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_memory};
+use crate::coordinator::snare::Snare;
 use crate::coordinator::watching::Watching;
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
@@ -62,6 +63,7 @@ pub(crate) struct LiveCell {
     pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Outcome>>>,
     pub(super) inbox: mpsc::Sender<Inbound>,
     pub(super) floor: RefCell<Option<mpsc::Sender<FloorTaken>>>,
+    pub(super) snare: Snare,
     pub(super) errands: Errands,
     pub(super) stopping: Slot<bool>,
     /// The first thing that makes going on pointless.
@@ -89,6 +91,7 @@ impl LiveCell {
             asked: RefCell::default(),
             inbox: sender,
             floor: RefCell::default(),
+            snare: Snare::default(),
             errands: Errands::default(),
             stopping: Slot::new(false),
             trouble: watch::Sender::new(None),

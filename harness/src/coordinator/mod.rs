@@ -16,6 +16,7 @@ mod observer_weight;
 mod run;
 mod run_links;
 mod set_up;
+mod snare;
 mod tear_down;
 mod warm;
 mod watching;

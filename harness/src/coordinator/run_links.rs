@@ -18,7 +18,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 pub(super) async fn named(request: &EnsembleRequest, cells: &[Cell]) -> Result<Option<Rc<Links>>, LinkError> {
     let Some(place) = request.toxiproxy().filter(|_| cells.iter().any(|cell| cell.over_links)) else { return Ok(None) };
     check_room(place, cells, request.servers())?;
-    Ok(Some(Rc::new(Links::external(place.clone()).await?)))
+    let links = Links::external(place.clone()).await?;
+    check_reading(&links, cells)?;
+    Ok(Some(Rc::new(links)))
 }
 
 /// The links of the run: over the Toxiproxy that was named, or the ensemble's own, or embedded proxies; None if no cell has
@@ -37,7 +39,9 @@ pub(super) async fn of_run(
         (Some(links), _) => links,
         (None, Some(place)) => {
             check_room(&place, cells, None)?;
-            Rc::new(Links::external(place).await?)
+            let links = Links::external(place).await?;
+            check_reading(&links, cells)?;
+            Rc::new(links)
         }
         (None, None) => {
             let processes = proxy_processes(cells)?;
@@ -58,6 +62,12 @@ pub(super) fn most(cells: &[Cell]) -> usize {
 fn check_room(place: &External, cells: &[Cell], servers: Option<u32>) -> Result<(), LinkError> {
     let mut linked = cells.iter().filter(|cell| cell.over_links);
     linked.try_for_each(|cell| place.check_room(usize::from(cell.hosts), servers.unwrap_or(cell.servers) as usize))
+}
+
+/// Faults on single messages need links that read what passes.
+fn check_reading(links: &Links, cells: &[Cell]) -> Result<(), LinkError> {
+    let needed = cells.iter().flat_map(Cell::kinds).any(|kind| kind.needs_reading_links());
+    if needed && !links.is_embedded() { Err(LinkError::CannotRead { url: links.url().to_owned() }) } else { Ok(()) }
 }
 
 /// Asks every server something over a link of its own, and takes these links away again.

@@ -1,9 +1,10 @@
 //! Faults on links: `disconnect`, `partition` (both ways and each way) and `slow`, all over Toxiproxy's API.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Backend as _, Injury, Proof, Remedy};
 use hustings_workloads::faults::Slow;
 use hustings_workloads::plan::Hit;
 
@@ -17,8 +18,10 @@ pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
 
 pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction) -> Injury {
     let remedy = Remedy::Links(hit.hosts.clone());
-    let mut injury = on_links(cell, remedy, async |links| links.partition(&hit.hosts, direction).await).await;
-    if cell.links().is_none() {
+    let mut injury =
+        on_links(cell, remedy, async |links| links.partition_from(&hit.hosts, &hit.servers, direction).await).await;
+    // Whoever has other servers to go to is heard of again: that no session was touched since then is not known.
+    if cell.links().is_none() || !hit.servers.is_empty() {
         return injury;
     }
     let proof = &mut injury.proof;
@@ -45,6 +48,16 @@ async fn on_links(
     };
     let from = clock::now();
     Injury { proof: proof_of(act(&links).await, from), remedy }
+}
+
+/// Lies in wait for so long at most.
+pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &Hit, for_ms: u64) -> Injury {
+    let until = clock::now() + for_ms * 1_000_000;
+    let goes_on = async |wait: Duration| {
+        let at = (clock::now() + wait.as_nanos() as u64).min(until);
+        cell.goes_on_until(at).await && clock::now() < until
+    };
+    on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.lose_replies(&hit.hosts, goes_on).await).await
 }
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {

@@ -10,7 +10,7 @@ mod single;
 use std::rc::Rc;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Injury, Proof, Remedy, delete_parent};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
 
@@ -22,9 +22,11 @@ pub(crate) async fn inject(cell: &Rc<LiveCell>, fault: u32, planned: &PlannedFau
         Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
         Fault::Resign => single::resign(cell, fault, hit).await,
         Fault::Expire => single::expire(cell, fault, hit).await,
+        Fault::ParentDelete => delete_parent(&**cell, hit).await,
         Fault::Crash { .. } => crash::inject(cell, hit).await,
         Fault::Pause { .. } => pause::inject(cell, hit).await,
         Fault::Disconnect => link::disconnect(cell, hit).await,
+        Fault::LostReply { lasts } => link::lose_replies(cell, hit, lasts.for_ms).await,
         Fault::Partition { .. } => link::partition(cell, hit, Direction::Both).await,
         Fault::PartitionUp { .. } => link::partition(cell, hit, Direction::Up).await,
         Fault::PartitionDown { .. } => link::partition(cell, hit, Direction::Down).await,

@@ -95,6 +95,8 @@ impl Host {
             outgoing,
             fences: RefCell::default(),
             fence_requests: Cell::new(0),
+            snare: Cell::new(false),
+            snared: RefCell::default(),
             stopping,
             connected: Cell::new(0),
             standing: Cell::new(0),
@@ -174,6 +176,9 @@ impl Host {
                     let _ = answer.send(error);
                 }
             }
+            ToHost::Snare { laid } => self.shared.snare.set(laid),
+            // Let go by being dropped.
+            ToHost::GoOn { cand } => drop(self.shared.snared.borrow_mut().remove(&cand)),
             ToHost::Stop => {}
         }
         Ok(())

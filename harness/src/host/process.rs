@@ -23,6 +23,9 @@ pub(super) struct Shared {
     pub(super) outgoing: mpsc::Sender<FromHost>,
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
     pub(super) fence_requests: Cell<u64>,
+    /// Candidates that have won say so and wait, and those that do.
+    pub(super) snare: Cell<bool>,
+    pub(super) snared: RefCell<BTreeMap<u32, oneshot::Sender<()>>>,
     pub(super) stopping: tokio::sync::watch::Receiver<bool>,
     pub(super) connected: Cell<u32>,
     pub(super) standing: Cell<u32>,

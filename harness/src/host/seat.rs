@@ -18,6 +18,9 @@ use crate::session::ZkSession;
 /// The coordinator may take this long over a fencing before the candidate gives up.
 const FENCE_AT_MOST: Duration = Duration::from_secs(10);
 
+/// The coordinator may take this long over whoever has won before the candidate goes on.
+const HELD_AT_MOST: Duration = Duration::from_secs(10);
+
 /// One candidate's seat.
 pub(super) struct Seat {
     pub(super) shared: Rc<Shared>,
@@ -109,6 +112,18 @@ impl Host for Seat {
             Ok(Ok(Some(error))) => Err(error),
             Ok(Err(_)) | Err(_) => Err("the fencing was not answered in time".into()),
         }
+    }
+
+    async fn won(&self) {
+        if !self.shared.snare.get() {
+            return;
+        }
+        let (hold, go_on) = oneshot::channel();
+        self.shared.snared.borrow_mut().insert(self.cand, hold);
+        self.shared.tell(FromHost::Won { cand: self.cand });
+        // Either way it goes on: it is let go by being dropped.
+        let _ = tokio::time::timeout(HELD_AT_MOST, go_on).await;
+        self.shared.snared.borrow_mut().remove(&self.cand);
     }
 
     async fn order(&self) -> Order {

@@ -192,7 +192,7 @@ impl Links {
             let (api, name) = (layout::process_of(host, self.processes), layout::name(host, server));
             let mut endpoint = *listening.get(api)?.get(&name)?;
             endpoint.set_ip(self.place.reach.unwrap_or(self.place.bind));
-            Some(Link { api, name, endpoint })
+            Some(Link { api, server: server as u32 + 1, name, endpoint })
         };
         let of = |host| (0..servers.len()).filter_map(|server| link(host, server)).collect();
         self.layout().hosts = (0..hosts.len()).map(of).collect();

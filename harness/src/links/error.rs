@@ -59,6 +59,12 @@ pub enum LinkError {
          as they can be reached from here (--toxiproxy-ports)"
     )]
     NoWay { server: usize, url: String, endpoint: SocketAddr, upstream: String, why: String },
+    /// A fault on single messages, on links that do not know what passes.
+    #[error(
+        "the Toxiproxy at {url} cannot read what passes on its links, and so cannot lose the answer to a create; leave \
+         --toxiproxy out: the embedded proxy can"
+    )]
+    CannotRead { url: String },
     /// One host's connections do not fit into one proxy process.
     #[error(
         "a host with {connections} connections needs {needed} descriptors in its link proxy, and the limit is {limit}; \

@@ -25,13 +25,26 @@ const SILENCE: (Duration, Duration) = (Duration::from_millis(150), Duration::fro
 const CLOSING_LIMIT: Duration = Duration::from_millis(500);
 
 impl Links {
-    /// Lets nothing pass, and tells nobody.
+    /// Lets nothing pass between hosts and servers, and tells nobody.
     ///
     /// # Errors
     /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
     /// receipt that is not verified.
     pub async fn partition(&self, hosts: &[u16], direction: Direction) -> Result<LinkReceipt, LinkError> {
-        let links = self.layout().links(hosts)?;
+        self.partition_from(hosts, &[], direction).await
+    }
+
+    /// The same between hosts and the servers with these ids alone; all of them without any.
+    ///
+    /// # Errors
+    /// As for [`Self::partition`].
+    pub async fn partition_from(
+        &self,
+        hosts: &[u16],
+        servers: &[u32],
+        direction: Direction,
+    ) -> Result<LinkReceipt, LinkError> {
+        let links = self.layout().links_to(hosts, servers)?;
         let endpoints = endpoints(&links);
         let mut before = probe::before(&endpoints, &self.question, BEFORE_LIMIT).await;
         self.remember(&links, before.iter().map(|b| b.answer.came()));

@@ -33,6 +33,8 @@ pub fn processes_needed(hosts: usize, connections: u64, limit: u64) -> Result<us
 pub(super) struct Link {
     /// Which of the proxy processes serves it.
     pub(super) api: usize,
+    /// Id of the server that it leads to, from 1.
+    pub(super) server: u32,
     /// The proxy's name there.
     pub(super) name: String,
     /// Where the host connects.
@@ -70,6 +72,13 @@ impl Layout {
         hosts.dedup();
         let links: Result<Vec<_>, _> = hosts.iter().map(|host| self.of(*host)).collect();
         Ok(links?.concat())
+    }
+
+    /// The links between these hosts and the servers with these ids; to all servers without any.
+    pub(super) fn links_to(&self, hosts: &[u16], servers: &[u32]) -> Result<Vec<Link>, LinkError> {
+        let mut links = self.links(hosts)?;
+        links.retain(|link| servers.is_empty() || servers.contains(&link.server));
+        Ok(links)
     }
 }
 

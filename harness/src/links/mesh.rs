@@ -78,7 +78,7 @@ impl Mesh {
             Ok(fleet)
         };
         let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
-        let link = |way: Way| (way, Link { api: 0, name: way.name(), endpoint: way.listen });
+        let link = |way: Way| (way, Link { api: 0, server: way.to, name: way.name(), endpoint: way.listen });
         let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
         mesh.populate().await?;
         Ok(mesh)

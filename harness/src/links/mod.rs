@@ -11,6 +11,7 @@ mod error;
 mod faults;
 mod fleet;
 mod layout;
+mod lost_replies;
 mod mesh;
 mod probe;
 mod receipt;

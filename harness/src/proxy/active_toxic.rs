@@ -110,8 +110,8 @@ impl ActiveToxic {
             Kind::LimitData(limit) => self.limit_data(limit),
             Kind::Hold(_) => Step::Idle,
             Kind::PlainGreeting(_) => self.plain_greeting(),
-            // It is over when data comes.
-            Kind::AwaitUpstream(_) => self.emit(),
+            // The one is over when data comes, the other acts as it is read.
+            Kind::AwaitUpstream(_) | Kind::LoseReply(_) => self.emit(),
         }
     }
 

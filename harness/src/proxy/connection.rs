@@ -10,6 +10,7 @@ use crate::clock;
 
 use super::active_toxic::Fate;
 use super::counters::Counters;
+use super::reading::Reading;
 use super::stats::{ConnectionStats, WayStats, hex};
 use super::toxic::Stream;
 
@@ -32,6 +33,7 @@ pub(super) struct Connection {
     held_up: AtomicBool,
     held_down: AtomicBool,
     head: Mutex<Vec<u8>>,
+    pub(super) reading: Mutex<Reading>,
     order: AtomicU8,
     ordered: Notify,
 }
@@ -48,6 +50,7 @@ impl Connection {
             held_up: AtomicBool::new(false),
             held_down: AtomicBool::new(false),
             head: Mutex::default(),
+            reading: Mutex::default(),
             order: AtomicU8::new(0),
             ordered: Notify::new(),
         }

@@ -5,6 +5,9 @@
 //! servers themselves there are `plain_greeting`, without which they would find ways past their links, and `await_upstream`,
 //! without which a follower that is quicker than its leader would be hung up on and hold another election.
 //!
+//! `lose_reply` reads along on connections of ZooKeeper's clients, and closes one instead of passing the answer to a create that
+//! was carried out.
+//!
 //! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
 //! attributes and out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in
 //! either direction no connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold
@@ -19,6 +22,7 @@ mod error;
 mod greeting;
 mod pipeline;
 mod pump;
+mod reading;
 mod registry;
 mod relay;
 mod serve;

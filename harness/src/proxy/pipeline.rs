@@ -18,6 +18,8 @@ pub(super) struct Chain {
     pub(super) down: Vec<Arc<Toxic>>,
     /// Those that act before there is an upstream connection, in neither direction.
     pub(super) before: Vec<Arc<Toxic>>,
+    /// Those that act on what is read, before it is under way in either direction.
+    pub(super) reading: Vec<Arc<Toxic>>,
 }
 
 impl Chain {

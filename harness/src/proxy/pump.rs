@@ -12,9 +12,10 @@ use tokio::sync::watch;
 use crate::clock;
 
 use super::active_toxic::{End, Fate, Item, What};
-use super::connection::Connection;
+use super::connection::{Connection, lock};
 use super::counters::Counters;
 use super::pipeline::{Chain, Pipeline};
+use super::shared::Shared;
 use super::toxic::Stream;
 
 /// Turns of one pump before others get theirs.
@@ -37,6 +38,7 @@ pub(super) enum Outcome {
 
 pub(super) struct Pump<'a> {
     connection: &'a Connection,
+    shared: &'a Shared,
     /// Counters of this direction: the connection's and the proxy's.
     counters: [&'a Counters; 2],
     stream: Stream,
@@ -77,13 +79,12 @@ impl<'a> Pump<'a> {
         connection: &'a Connection,
         stream: Stream,
         (source, sink): (&'a TcpStream, &'a TcpStream),
-        total: &'a Counters,
+        shared: &'a Shared,
         chain: watch::Receiver<Arc<Chain>>,
-        seed: u64,
     ) -> Self {
-        let pipeline = Pipeline::new(connection.id, seed);
-        let counters = [connection.way(stream), total];
-        Self { connection, counters, stream, source, sink, chain, adopted: None, pipeline, at_end: false }
+        let pipeline = Pipeline::new(connection.id, shared.seed);
+        let counters = [connection.way(stream), shared.way(stream)];
+        Self { connection, shared, counters, stream, source, sink, chain, adopted: None, pipeline, at_end: false }
     }
 
     pub(super) async fn run(mut self) -> Outcome {
@@ -167,15 +168,35 @@ impl<'a> Pump<'a> {
             Ok(0) => self.push_end(End::Eof, now),
             Ok(n) => {
                 let data = scratch.get(..n).unwrap_or_default();
-                if self.stream == Stream::Downstream {
-                    self.connection.saw(data);
+                if self.stream == Stream::Upstream {
+                    lock(&self.connection.reading).up(data);
+                    return self.take(data, now);
                 }
-                self.take(data, now)
+                self.connection.saw(data);
+                match self.kept_back(data) {
+                    None => self.take(data, now),
+                    Some(passes) => {
+                        self.count_dropped(data.len() - passes);
+                        match self.take(data.get(..passes).unwrap_or_default(), now) {
+                            Flow::Ended(outcome) => Flow::Ended(outcome),
+                            Flow::Moved | Flow::Nothing | Flow::Blocked => self.push_end(End::Close, now),
+                        }
+                    }
+                }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Flow::Blocked,
             Err(error) if error.kind() == ErrorKind::Interrupted => Flow::Moved,
             Err(_) => self.push_end(End::Reset, now),
         })
+    }
+
+    /// Where an answer in these bytes is to be held back: how many of them may pass.
+    fn kept_back(&self, data: &[u8]) -> Option<usize> {
+        let keeps = |created| {
+            let chain = self.chain.borrow();
+            !chain.reading.is_empty() && self.shared.loses(&chain.reading, self.connection.id, &created)
+        };
+        lock(&self.connection.reading).down(data, keeps)
     }
 
     fn push_end(&mut self, end: End, now: u64) -> Flow {

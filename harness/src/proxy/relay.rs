@@ -134,10 +134,16 @@ impl Relay {
         if self.lie {
             return;
         }
-        let (before, on_data): (Vec<_>, Vec<_>) =
-            self.toxics.iter().cloned().map(Arc::new).partition(|toxic| matches!(toxic.kind, Kind::AwaitUpstream(_)));
-        let (up, down) = on_data.into_iter().partition(|toxic| toxic.stream == Stream::Upstream);
-        let chain = Chain { up, down, before };
+        let mut chain = Chain::default();
+        for toxic in self.toxics.iter().cloned().map(Arc::new) {
+            let place = match (toxic.kind, toxic.stream) {
+                (Kind::AwaitUpstream(_), _) => &mut chain.before,
+                (Kind::LoseReply(_), _) => &mut chain.reading,
+                (_, Stream::Upstream) => &mut chain.up,
+                (_, Stream::Downstream) => &mut chain.down,
+            };
+            place.push(toxic);
+        }
         self.shared.publish(chain);
     }
 

@@ -52,9 +52,8 @@ async fn carry(connection: &Connection, shared: &Shared, upstream: &str) -> Fate
     let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return Fate::Close };
     let server = connection.server.get_or_init(|| server);
     let ways = [(Stream::Upstream, &connection.client, server), (Stream::Downstream, server, &connection.client)];
-    let [up, down] = ways.map(|(stream, source, sink)| {
-        Pump::new(connection, stream, (source, sink), shared.way(stream), chain.clone(), shared.seed).run()
-    });
+    let [up, down] =
+        ways.map(|(stream, source, sink)| Pump::new(connection, stream, (source, sink), shared, chain.clone()).run());
     let (mut up, mut down) = (pin!(up), pin!(down));
     tokio::select! {
         outcome = &mut up => other_half(connection, outcome, down).await,

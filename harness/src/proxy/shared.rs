@@ -13,11 +13,15 @@ use super::active_toxic::Fate;
 use super::connection::{Connection, lock};
 use super::counters::Counters;
 use super::pipeline::Chain;
-use super::stats::{ConnectionStats, ProxyStats};
-use super::toxic::Stream;
+use super::reading::Created;
+use super::stats::{ConnectionStats, LostReply, ProxyStats};
+use super::toxic::{Kind, LoseReply, Stream, Toxic};
 
 /// Closed connections that are remembered: as many as a host may have on one link, several times over.
 const RECENT_MAX: usize = 8192;
+
+/// Answers that one toxic holds back at most.
+const LOST_MAX: u64 = 10_000;
 
 /// Ids of connections, over all proxies of the process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -41,6 +45,8 @@ pub(super) struct Shared {
     forgotten: AtomicU64,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     recent: Mutex<VecDeque<ConnectionStats>>,
+    /// Answers that were held back, with the toxic that did it.
+    lost: Mutex<Vec<(u64, LostReply)>>,
 }
 
 impl Shared {
@@ -96,6 +102,24 @@ impl Shared {
         }
     }
 
+    /// Whether a toxic wants the answer to this create held back; then it is noted.
+    pub(super) fn loses(&self, toxics: &[Arc<Toxic>], connection: u64, created: &Created) -> bool {
+        let mut lost = lock(&self.lost);
+        let wants = |toxic: &&Arc<Toxic>| match toxic.kind {
+            Kind::LoseReply(LoseReply { creates }) => {
+                let so_far = lost.iter().filter(|(serial, _)| *serial == toxic.serial).count() as u64;
+                so_far < creates.min(LOST_MAX) && toxic.hits(connection, self.seed)
+            }
+            _ => false,
+        };
+        let Some(serial) = toxics.iter().find(wants).map(|toxic| toxic.serial) else { return false };
+        // What other toxics held back was read long ago.
+        lost.retain(|(other, _)| *other == serial);
+        let Created { xid, path, zxid } = created.clone();
+        lost.push((serial, LostReply { at: clock::now(), connection, xid, path, zxid }));
+        true
+    }
+
     /// How many are open.
     pub(super) fn open(&self) -> u64 {
         lock(&self.connections).len() as u64
@@ -135,6 +159,7 @@ impl Shared {
             next_id: next_id(),
             connections,
             forgotten: self.forgotten.load(Relaxed),
+            lost: lock(&self.lost).iter().map(|(_, reply)| reply.clone()).collect(),
         }
     }
 }

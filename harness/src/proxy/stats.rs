@@ -52,6 +52,24 @@ pub struct ProxyStats {
     pub connections: Vec<ConnectionStats>,
     /// Closed connections that are not listed any more.
     pub forgotten: u64,
+    /// Answers that the last toxic to do so held back.
+    #[serde(default)]
+    pub lost: Vec<LostReply>,
+}
+
+/// The answer to a create that was carried out: it was held back, and its connection closed instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostReply {
+    /// When it came from the server.
+    pub at: u64,
+    /// On which connection.
+    pub connection: u64,
+    /// Of the request.
+    pub xid: i32,
+    /// As the client asked for it: of a sequential znode, without its number.
+    pub path: String,
+    /// Of the answer: the transaction that made the znode, and so its czxid.
+    pub zxid: i64,
 }
 
 /// The answer to a `disconnect`.

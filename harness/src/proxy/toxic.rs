@@ -92,6 +92,13 @@ pub(super) struct Hold {}
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PlainGreeting {}
 
+/// So many `creates` lose their answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LoseReply {
+    pub(super) creates: u64,
+}
+
 /// What a toxic does to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", content = "attributes", rename_all = "snake_case")]
@@ -109,6 +116,9 @@ pub(super) enum Kind {
     Hold(Hold),
     /// Turns the greeting of a ZooKeeper election connection into the older form, which names no address.
     PlainGreeting(PlainGreeting),
+    /// Of so many creates of ZooKeeper's clients that are carried out, over all connections of the proxy, the answer is held back
+    /// and the connection closed instead.
+    LoseReply(LoseReply),
     /// A connection whose upstream refuses tries again for this time, instead of being closed at once.
     AwaitUpstream(After),
 }
@@ -125,6 +135,7 @@ impl Kind {
             "limit_data" => Self::LimitData(read(attributes)?),
             "hold" => Self::Hold(read(attributes)?),
             "plain_greeting" => Self::PlainGreeting(read(attributes)?),
+            "lose_reply" => Self::LoseReply(read(attributes)?),
             "await_upstream" => Self::AwaitUpstream(read(attributes)?),
             _ => return Err(ApiError::bad_toxic_type()),
         };

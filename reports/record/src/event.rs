@@ -171,7 +171,7 @@ pub enum Event {
         hosts: Vec<u16>,
         cands: Vec<u32>,
         groups: Vec<u32>,
-        /// Ids of the servers it hits; none for faults on candidates and hosts.
+        /// Ids of the servers that it hits, or (a partition from chosen servers) that its hosts are cut off from; none for others.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         servers: Vec<u32>,
         detail: String,

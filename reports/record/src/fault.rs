@@ -40,6 +40,8 @@ pub struct FaultFacts {
     pub elects: Elects,
     /// What it does to the counters of the servers that it hits.
     pub counters: Counters,
+    /// It lies in wait for what it hits, for as long as it lasts at most. Whoever may come by is as before until then.
+    pub lies_in_wait: bool,
     /// How it is proven to have taken effect.
     pub proof: &'static str,
 }
@@ -63,6 +65,8 @@ pub enum LinkNeed {
     Useful,
     /// It acts on links.
     Needed,
+    /// It acts on single messages of links: on such as read what passes.
+    Reading,
 }
 
 /// Whether a fault says how long it lasts.
@@ -90,6 +94,8 @@ pub enum LeadLoss {
     /// If its session can expire meanwhile: by more than T and what the servers round up to.
     IfLongerThanTimeout,
     Always,
+    /// All stand for it anew, and whoever had it may be the first again.
+    Anew,
 }
 
 /// When the ensemble elects a leader after a fault on the one that it had.
@@ -131,6 +137,7 @@ const BLANK: FaultFacts = FaultFacts {
     outwits_recipes: false,
     elects: Elects::Never,
     counters: Counters::Kept,
+    lies_in_wait: false,
     proof: "there is nothing to prove",
 };
 
@@ -189,8 +196,21 @@ kinds! {
         proof: "a second connection takes the session over and its close is answered";
         ..BLANK
 
+    /// The znode of a leader's group is deleted with all that is in it, and made again.
+    ParentDelete = "parent-delete",
+        hits: Hits::Candidates, leads: LeadLoss::Anew,
+        outwits_recipes: true,
+        proof: "the transaction is answered, and the group's znode is another one";
+        ..BLANK
+
     /// The connection is reset.
     Disconnect = "disconnect", proof: "connections that stood are seen to close"; ..ON_LINKS
+
+    /// A create is carried out, and the answer to it never arrives: its connection is closed instead.
+    LostReply = "lost-reply",
+        links: LinkNeed::Reading, lasts: Lasts::Must, until_healed: true, lies_in_wait: true,
+        proof: "the link held back the answer to a create that had been carried out, and closed its connection";
+        ..ON_LINKS
 
     /// Nothing passes, both ways, and nobody is told.
     Partition = "partition",
@@ -280,7 +300,7 @@ impl FaultKind {
     /// down to neither.
     #[must_use]
     pub fn exempts_hosts(self) -> bool {
-        self.hits_hosts() && self.facts().lasts != Lasts::No
+        self.hits_hosts() && self.facts().lasts != Lasts::No && !self.facts().lies_in_wait
     }
 
     /// True for the three kinds of partition.
@@ -292,7 +312,13 @@ impl FaultKind {
     /// True for faults that act on links, so that hosts must reach the servers over them.
     #[must_use]
     pub fn needs_links(self) -> bool {
-        self.facts().links == LinkNeed::Needed
+        matches!(self.facts().links, LinkNeed::Needed | LinkNeed::Reading)
+    }
+
+    /// True for faults that act on single messages, which only links that read what passes can do.
+    #[must_use]
+    pub fn needs_reading_links(self) -> bool {
+        self.facts().links == LinkNeed::Reading
     }
 
     /// True for faults that leave sessions to expire without acting on links: over links it is known when each session was

@@ -10,11 +10,14 @@ use super::section::Section;
 use super::words::{moment, under_way};
 use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
 use hustings_record::words::{duration, plural};
-use hustings_record::{Nanos, RevokeReason};
+use hustings_record::{Expectation, Nanos, RevokeReason};
 
 /// A session that is not served for long enough is given up, whoever is to blame: a stall of our own within this many T before
 /// a handover may be what it came of.
 const BLAMED_T: Nanos = 2;
+
+/// Lost leads that are told one by one.
+const LOST_TOLD_MAX: usize = 5;
 
 /// What became of the leads that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -79,6 +82,12 @@ impl Section for Handovers {
         counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
         let certain = counts.unplanned - doubtful;
         finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
+        if let Some(expected) = index.info.expect.handovers {
+            finding.judge(expected, counts.planned + certain, "lost leads", evidence(index));
+            if expected == Expectation::None {
+                tell_lost(index, &mut finding);
+            }
+        }
         if doubtful > 0 {
             finding.inconclusive(format!("{doubtful} unplanned handovers may have come of a process that stalled"));
         }
@@ -105,6 +114,23 @@ impl Section for Handovers {
         ));
         finding.section = counts;
         finding
+    }
+}
+
+/// The first leads that faults cost, where they should have cost none.
+fn tell_lost(index: &Index<'_>, finding: &mut Finding<Handovers>) {
+    let lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    for loss in lost.take(LOST_TOLD_MAX) {
+        let (term, fault) = (&index.terms.all[loss.term], &index.faults.all[loss.fault]);
+        finding.note(format!(
+            "{}: candidate {} on {} lost the lead by {} number {} ({})",
+            index.group_name(loss.group),
+            term.cand,
+            index.host_name(term.host),
+            fault.kind,
+            fault.id,
+            ending(term.ending),
+        ));
     }
 }
 

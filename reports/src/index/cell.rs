@@ -16,7 +16,7 @@ use super::terms::Terms;
 use super::time::last_time;
 use super::writes::Writing;
 use crate::stats::spans::Span;
-use hustings_record::{CellInfo, CellRecord, Event, FaultKind, LeadLoss, Nanos, Phase, ProcessFate};
+use hustings_record::{CellInfo, CellRecord, Event, FaultKind, FencingMethod, LeadLoss, Nanos, Phase, ProcessFate};
 
 /// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
 const MS_MAX: u64 = 10 * 366 * 86_400_000;
@@ -173,13 +173,21 @@ impl<'a> Index<'a> {
     /// The same of faults whose victims live on: whoever loses a lead to them could still write.
     #[must_use]
     pub fn must_leave_rivals(&self) -> bool {
-        let survived = |f: &Fault<'_>| f.kind.facts().process != ProcessFate::Ended;
-        self.faults.all.iter().any(|f| self.must_cost_leads(f) && survived(f))
+        // Who is fenced off by a kill does not.
+        if self.info.fencing_method == FencingMethod::Kill {
+            return false;
+        }
+        let rival =
+            |f: &Fault<'_>| f.kind.facts().process != ProcessFate::Ended && f.kind.facts().leads != LeadLoss::Anew;
+        self.faults.all.iter().any(|f| self.must_cost_leads(f) && rival(f))
     }
 
     fn must_cost_leads(&self, fault: &Fault<'_>) -> bool {
+        // Whoever is cut off from some servers can go to the others.
+        let elsewhere = !fault.kind.hits_servers() && (1..self.info.servers as usize).contains(&fault.servers.len());
         let sure = match fault.kind.facts().leads {
-            LeadLoss::Always => true,
+            _ if elsewhere => false,
+            LeadLoss::Always | LeadLoss::Anew => true,
             LeadLoss::IfLongerThanTimeout => {
                 fault.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
             }

@@ -147,7 +147,9 @@ impl Finder<'_, '_> {
         // Belief that outlasts everything the fault could do was not lost to it.
         let kept = term.ended.0 > fault.explains_until;
         // Without its znode the lead is lost, even if nobody else wants it and the same candidate takes it back.
-        let gone = |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1);
+        let renewed = fault.kind == FaultKind::ParentDelete;
+        let gone =
+            |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || renewed && next.czxid != term.czxid;
         match next.map(|p| (p, &self.terms.all[p])) {
             Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => Outcome::Survived,
             Some((_, next)) if kept && next.granted > Some(fault.explains_until) => Outcome::Survived,

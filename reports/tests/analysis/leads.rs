@@ -27,6 +27,43 @@ fn stepping_down_in_time_is_no_overlap() {
 }
 
 #[test]
+fn a_lead_that_is_lost_where_none_may_be_is_a_failure_whatever_explains_it() {
+    let expecting = |handovers| {
+        let mut cell = partition(22_000);
+        cell.info.expect.handovers = handovers;
+        cell.summary()
+    };
+    assert_eq!(check(&expecting(None), "handovers").verdict, Pass);
+    assert_eq!(check(&expecting(Some(Expectation::Some)), "handovers").verdict, Pass);
+    let summary = expecting(Some(Expectation::None));
+    let found = check(&summary, "handovers");
+    assert_eq!(found.verdict, Fail);
+    assert!(found.details[0].contains("1 lost leads") && found.details[1].contains("partition number 0"), "{found:?}");
+}
+
+/// A partition of host 0 from so many of three servers, under which its candidate goes on leading.
+fn cut_off_from(servers: Vec<u32>) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
+    cell.injected(id, 20_000);
+    cell.healed(id, 30_000);
+    cell.info.servers = 3;
+    for event in &mut cell.coordinator {
+        if let Event::Fault { servers: from, .. } = event {
+            from.clone_from(&servers);
+        }
+    }
+    cell
+}
+
+#[test]
+fn whoever_is_cut_off_from_some_servers_alone_need_not_lose_the_lead() {
+    assert_eq!(cut_off_from(vec![]).verdict("handovers"), Inconclusive);
+    assert_eq!(cut_off_from(vec![1, 2, 3]).verdict("handovers"), Inconclusive);
+    assert_eq!(cut_off_from(vec![2]).verdict("handovers"), Pass);
+}
+
+#[test]
 fn two_leaders_at_once_are_a_failure() {
     let summary = partition(25_600).summary();
     assert_eq!(check(&summary, "split-brain").verdict, Fail);

@@ -94,6 +94,11 @@ pub trait Backend: Sized + 'static {
     async fn goes_on_until(&self, at: Nanos) -> bool;
     /// Does all that is to strike the cell, and gives the time until which is measured.
     async fn strike(self: &Rc<Self>) -> Nanos;
+    /// Lies in wait on these hosts until a candidate has won on one of them and does not believe it yet, holds it there, and gives
+    /// its host. None: nobody had until then.
+    async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16>;
+    /// Lets the candidate go on that is held, if one is, as far as its host's process lets it.
+    fn let_win(&self);
     /// Does a fault to what it hits. `id` is its number in the record.
     async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit) -> Injury;
     /// Undoes it.

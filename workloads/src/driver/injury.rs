@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use hustings_record::{Event, Nanos, ReceiptStage, Touch};
 
+/// Lost answers that are told one by one.
+const LOST_TOLD_MAX: usize = 8;
+
 /// What came of an order to one candidate: when it was sent to the servers and answered, or why it failed.
 pub type Outcome = Result<(Nanos, Nanos), String>;
 
@@ -39,6 +42,18 @@ impl Proof {
     pub fn receipt(self, id: u32, stage: ReceiptStage) -> Event {
         let Self { from, to, verified, evidence, touches } = self;
         Event::Receipt { id, stage, from, to, verified, evidence, touches }
+    }
+}
+
+/// Answers to creates that links held back, in words: request ids, paths, and the zxids at which the creates were carried out.
+pub fn lost_replies<'a>(lost: impl IntoIterator<Item = (i32, &'a str, i64)>, links: usize) -> String {
+    let lost: Vec<String> =
+        lost.into_iter().map(|(xid, path, zxid)| format!("request {xid} made {path} at {zxid:#x}")).collect();
+    let told = lost.iter().take(LOST_TOLD_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if lost.len() > LOST_TOLD_MAX { ", …" } else { "" };
+    match lost.len() {
+        0 => format!("no create came by on any of {links} links"),
+        count => format!("{count} answers held back on {links} links, their connections closed instead: {told}{more}"),
     }
 }
 

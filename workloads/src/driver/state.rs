@@ -4,6 +4,8 @@ use std::cell::{Cell as Slot, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use hustings_record::FaultKind;
+
 use super::servers_seen::ServersSeen;
 use crate::leaders::Leaders;
 use crate::plan::Hit;
@@ -61,16 +63,20 @@ impl State {
 
     /// From its injection until its heal no host or server is hit by another fault that lasts. Faults on single candidates
     /// leave their hosts alone.
-    pub(super) fn injure(&self, whole_hosts: bool, hit: &Hit) {
-        self.injured_servers.borrow_mut().extend(&hit.servers);
-        if whole_hosts {
+    pub(super) fn injure(&self, kind: FaultKind, hit: &Hit) {
+        if kind.hits_servers() {
+            self.injured_servers.borrow_mut().extend(&hit.servers);
+        }
+        if kind.exempts_hosts() {
             self.injured_hosts.borrow_mut().extend(&hit.hosts);
         }
     }
 
-    pub(super) fn restore(&self, whole_hosts: bool, hit: &Hit) {
-        self.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
-        if whole_hosts {
+    pub(super) fn restore(&self, kind: FaultKind, hit: &Hit) {
+        if kind.hits_servers() {
+            self.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
+        }
+        if kind.exempts_hosts() {
             self.injured_hosts.borrow_mut().retain(|host| !hit.hosts.contains(host));
         }
     }

@@ -8,7 +8,8 @@ use hustings_record::{FaultKind, Nanos, ReceiptStage};
 
 use super::backend::Backend;
 use super::injury::Remedy;
-use crate::plan::{Hit, LeaderView, Plan, PlannedFault, plan, resolve};
+use crate::faults::Moment;
+use crate::plan::{Hit, LeaderView, Plan, PlannedFault, WON_WITHIN_T, plan, resolve};
 
 /// Servers that were hit are healed, or given up, within this.
 const BACK_AT_MOST_NS: Nanos = 60_000_000_000;
@@ -54,7 +55,10 @@ async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
         let (state, hit) = (backend.state(), aim(&**backend, planned));
         let hits = hit.split(&state.cell, planned.kind(), &state.leaders.borrow());
         for hit in hits {
-            state.injure(planned.kind().exempts_hosts(), &hit);
+            // Whoever is lain in wait for is as before until then.
+            if planned.moment.is_planned() {
+                state.injure(planned.kind(), &hit);
+            }
             running.push(strike(backend.clone(), planned.clone(), hit, intended, end));
         }
     }
@@ -87,12 +91,28 @@ async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
 
 /// One fault on whom it hits, who is marked as injured: done, proven, healed after its time. `end` is that of the measuring.
 pub async fn strike<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
+    let (hit, intended) = match planned.moment {
+        Moment::Planned => (hit, intended),
+        Moment::Won => {
+            let hit = await_winner(&*backend, &hit).await;
+            backend.state().injure(planned.kind(), &hit);
+            // Its time has come now.
+            (hit, backend.now())
+        }
+    };
     let id = backend.state().next_fault();
     backend.record(planned.event(id, backend.now(), intended, &hit));
-    let injury = backend.inject(id, &planned, &hit).await;
+    let mut injury = backend.inject(id, &planned, &hit).await;
+    if planned.moment == Moment::Won {
+        backend.let_win();
+        let what = if hit.hosts.is_empty() { "nobody won there in time" } else { "held at the grant of a candidate" };
+        injury.proof.evidence = format!("{what}; {}", injury.proof.evidence);
+    }
     let heal_at = match planned.for_ms() {
         // A server stays away until the measuring ends; the next cell needs it again.
         None if planned.kind() == FaultKind::ServerKill => end,
+        // It has lain in wait for as long as it lasts.
+        _ if planned.kind().facts().lies_in_wait => backend.now(),
         lasts => injury.proof.to.max(intended) + lasts.unwrap_or(0) * 1_000_000,
     };
     backend.record(injury.proof.receipt(id, ReceiptStage::Injected));
@@ -104,7 +124,22 @@ pub async fn strike<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit,
             backend.record(healed.receipt(id, ReceiptStage::Healed));
         }
     }
-    backend.state().restore(planned.kind().exempts_hosts(), &hit);
+    backend.state().restore(planned.kind(), &hit);
+}
+
+/// Holds the first candidate that wins on one of these hosts where it does not believe it yet, and gives its host, with all that
+/// a fault on it hits; nobody, if nobody wins in time.
+async fn await_winner<B: Backend>(backend: &B, hit: &Hit) -> Hit {
+    let state = backend.state();
+    let until = backend.now() + WON_WITHIN_T * state.cell.timeout_granted_ms() * 1_000_000;
+    let Some(host) = backend.winner(&hit.hosts, until).await else { return Hit::default() };
+    let leaders = state.leaders.borrow();
+    let led = leaders.of_groups();
+    let leads = |group: &u32| led[*group as usize].is_some_and(|(_, leader)| leader == host);
+    let groups = (0_u32..).take(led.len()).filter(leads).collect();
+    let mut cands: Vec<u32> = leaders.on_host(host).collect();
+    cands.sort_unstable();
+    Hit { hosts: vec![host], cands, groups, servers: hit.servers.clone() }
 }
 
 /// Whether there is something to heal. A crash without a duration leaves its hosts dead until the cell ends.

@@ -1,6 +1,7 @@
 //! Faults as typed data: each kind with exactly the parameters that it takes, their units in their names.
 
 mod duration;
+mod moment;
 mod restart;
 mod slow;
 
@@ -8,6 +9,7 @@ use hustings_record::FaultKind;
 use serde::{Deserialize, Serialize};
 
 pub use self::duration::{Ms, Told};
+pub use self::moment::Moment;
 pub use self::restart::Restart;
 pub use self::slow::Slow;
 
@@ -26,7 +28,13 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
         lasts: May,
     },
     Expire,
+    ParentDelete,
     Disconnect,
+    /// Of each link the next create to be carried out; it lies in wait for so long at most.
+    LostReply {
+        #[serde(flatten)]
+        lasts: Must,
+    },
     Partition {
         #[serde(flatten)]
         lasts: Must,
@@ -77,7 +85,9 @@ impl<Must, May> Fault<Must, May> {
             Self::Resign => FaultKind::Resign,
             Self::Crash { .. } => FaultKind::Crash,
             Self::Expire => FaultKind::Expire,
+            Self::ParentDelete => FaultKind::ParentDelete,
             Self::Disconnect => FaultKind::Disconnect,
+            Self::LostReply { .. } => FaultKind::LostReply,
             Self::Partition { .. } => FaultKind::Partition,
             Self::PartitionUp { .. } => FaultKind::PartitionUp,
             Self::PartitionDown { .. } => FaultKind::PartitionDown,
@@ -97,7 +107,9 @@ impl<Must, May> Fault<Must, May> {
             Self::Resign => Fault::Resign,
             Self::Crash { lasts } => Fault::Crash { lasts: may(lasts) },
             Self::Expire => Fault::Expire,
+            Self::ParentDelete => Fault::ParentDelete,
             Self::Disconnect => Fault::Disconnect,
+            Self::LostReply { lasts } => Fault::LostReply { lasts: must(lasts) },
             Self::Partition { lasts } => Fault::Partition { lasts: must(lasts) },
             Self::PartitionUp { lasts } => Fault::PartitionUp { lasts: must(lasts) },
             Self::PartitionDown { lasts } => Fault::PartitionDown { lasts: must(lasts) },
@@ -113,9 +125,10 @@ impl<Must, May> Fault<Must, May> {
     /// What it says of its duration, whether it must or may; `None` for kinds that have none.
     fn lasts<'a, T>(&'a self, must: impl Fn(&'a Must) -> T, may: impl Fn(&'a May) -> T) -> Option<T> {
         match self {
-            Self::Resign | Self::Expire | Self::Disconnect | Self::ServerRestartAll(_) => None,
+            Self::Resign | Self::Expire | Self::ParentDelete | Self::Disconnect | Self::ServerRestartAll(_) => None,
             Self::None { lasts } | Self::Crash { lasts } | Self::ServerKill { lasts } => Some(may(lasts)),
-            Self::Partition { lasts }
+            Self::LostReply { lasts }
+            | Self::Partition { lasts }
             | Self::PartitionUp { lasts }
             | Self::PartitionDown { lasts }
             | Self::Slow { lasts, .. }

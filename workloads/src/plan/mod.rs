@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::target::{Hit, LeaderView, resolve};
 
-use crate::faults::Fault;
+use crate::faults::{Fault, Moment};
 use crate::recipes::RecipeKind;
 use crate::scenario::cell::Cell;
 use crate::scenario::fault::{FaultSpec, Target};
@@ -36,6 +36,9 @@ const ELECTION_MS: u64 = 3_000;
 /// What it may take once all of its servers are started, in milliseconds: each has a virtual machine to start.
 const START_MS: u64 = 10_000;
 
+/// What lies in wait for a candidate that wins does so for as many session timeouts.
+pub(crate) const WON_WITHIN_T: u64 = 2;
+
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
@@ -47,6 +50,12 @@ pub struct PlannedFault {
     pub fault: Fault,
     /// Whom it hits; who that is is resolved when it strikes.
     pub target: Target,
+    /// When it strikes, once its time has come.
+    #[serde(default, skip_serializing_if = "Moment::is_planned")]
+    pub moment: Moment,
+    /// Of a partition: ids of the servers that its hosts are cut off from; of all without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<u32>,
     /// Whether it may take more than a minority of the hosts, or of the servers, out.
     pub allow_majority: bool,
 }
@@ -91,7 +100,15 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
 
 fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
     let (fault, target) = (cell.resolved(spec), spec.target());
-    PlannedFault { id, at_ms, fault, target, allow_majority: spec.allow_majority }
+    PlannedFault {
+        id,
+        at_ms,
+        fault,
+        target,
+        moment: spec.moment,
+        from: spec.from(),
+        allow_majority: spec.allow_majority,
+    }
 }
 
 /// From a fault to when it and the one that strikes with it are over, and what they caused should be done, in milliseconds.
@@ -108,7 +125,8 @@ fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
 fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     let resolved = cell.resolved(fault);
     let starts_ms = if let Fault::ServerRestartAll(restart) = &resolved { restart.starts_ms() } else { 0 };
-    resolved.for_ms().unwrap_or(starts_ms) + handover_max_ms(cell, fault)
+    let waits_ms = if fault.moment == Moment::Won { WON_WITHIN_T * cell.timeout_granted_ms() } else { 0 };
+    waits_ms + resolved.for_ms().unwrap_or(starts_ms) + handover_max_ms(cell, fault)
 }
 
 /// The time in which a handover after this fault of a cell should be done, in milliseconds: where a session has to expire,
@@ -145,6 +163,13 @@ impl PlannedFault {
         self.fault.kind()
     }
 
+    /// Whether it takes the hosts that it is aimed at out. Who is cut off from some of the servers has the others, and of those
+    /// that it lies in wait on it hits one.
+    #[must_use]
+    pub fn takes_hosts_out(&self) -> bool {
+        self.kind().takes_hosts_out() && self.from.is_empty() && self.moment.is_planned()
+    }
+
     /// How long it lasts, in milliseconds; see [`Fault::for_ms`].
     #[must_use]
     pub fn for_ms(&self) -> Option<u64> {
@@ -164,7 +189,10 @@ impl PlannedFault {
             cands: hit.cands.clone(),
             groups: hit.groups.clone(),
             servers: hit.servers.clone(),
-            detail: self.target.to_string(),
+            detail: match self.moment {
+                Moment::Planned => self.target.to_string(),
+                Moment::Won => format!("{}, when a candidate had won there and did not believe it yet", self.target),
+            },
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Hit {
     pub cands: Vec<u32>,
     /// Groups whose leader is among them.
     pub groups: Vec<u32>,
-    /// Ids of the servers hit.
+    /// Ids of the servers hit, or (a partition) that the hosts are cut off from; none: of all of them.
     pub servers: Vec<u32>,
 }
 
@@ -79,7 +79,7 @@ pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_
         Hits::Servers => Hit { servers: choice.servers(fault), ..Hit::default() },
         Hits::Hosts => {
             let hosts = choice.hosts(fault);
-            choice.hit_hosts(&hosts)
+            Hit { servers: fault.from.clone(), ..choice.hit_hosts(&hosts) }
         }
         Hits::Candidates => {
             let cands = choice.candidates(&fault.target);
@@ -142,7 +142,7 @@ impl Choice<'_> {
         };
         let mut seen = BTreeSet::new();
         hosts.retain(|host| seen.insert(*host));
-        if fault.kind().takes_hosts_out() {
+        if fault.takes_hosts_out() {
             let out = usize::from(self.cell.hosts).saturating_sub(self.view.alive.len());
             hosts.truncate(usize::from(self.cell.hosts_out_max(fault.allow_majority)).saturating_sub(out));
         }

@@ -34,6 +34,7 @@ pub(super) async fn check_owner<S: Session, H: Host>(
         candidate.deposed(&node).await?;
         return Ok(None);
     }
+    candidate.host.won().await;
     let too_old = session.timeout_ms() * 1_000_000 / CHECK_AGE_PER_T;
     if candidate.states.now() != SessionState::Connected || candidate.host.now() - sent > too_old {
         return Ok(None);

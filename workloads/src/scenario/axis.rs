@@ -1,6 +1,6 @@
 //! The axes of a scenario's matrix. The same keys say which cells an expectation is about.
 
-use hustings_record::{Fencing, SessionUse, StepDown};
+use hustings_record::{Fencing, FencingMethod, SessionUse, StepDown};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -80,6 +80,9 @@ pub struct Coordinates {
     /// Ledgers of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Axis<Fencing>>,
+    /// How `lock-race` fences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fencing: Option<Axis<FencingMethod>>,
     /// Uses of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Axis<SessionUse>>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::fault::{FaultSpec, TargetKind};
-use crate::faults::ToldFault;
+use crate::faults::{Moment, ToldFault};
 
 /// Every key that a fault can have, whatever its kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub(super) struct Draft {
     /// no leave: it gives them back.
     #[serde(default)]
     allow_majority: bool,
-    /// For the target `servers`: their ids, from 1.
+    /// For the target `servers`: their ids, from 1. For partitions: the servers that hosts are cut off from; all without it.
     #[serde(default)]
     servers: Vec<u32>,
     /// For `server-restart-all`: the ids of all servers in the order in which they are started; ascending without it.
@@ -56,6 +56,9 @@ pub(super) struct Draft {
     /// For `server-restart-all`: ids of servers that are killed first, while the others go on with some writes, and so lag
     /// behind.
     behind: Option<Vec<u32>>,
+    /// For faults on hosts that last or kill: when they strike, once their time has come.
+    #[serde(default, skip_serializing_if = "Moment::is_planned")]
+    moment: Moment,
     /// Name of another fault that strikes each time this one does, whatever its own `repeat` and `every_ms` say.
     with: Option<String>,
     /// How long after this one the other strikes, in milliseconds.
@@ -82,6 +85,7 @@ impl TryFrom<Draft> for FaultSpec {
             every_ms: draft.every_ms,
             allow_majority: draft.allow_majority,
             servers: draft.servers,
+            moment: draft.moment,
             with: draft.with,
             with_after_ms: draft.with_after_ms,
             ..Self::of(fault)

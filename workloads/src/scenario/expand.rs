@@ -1,10 +1,10 @@
 //! A scenario's matrix multiplied out to cells, each with a name that can be a file's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_record::{Expect, FaultKind};
 
-use super::axis::Axis;
+use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expected;
 use super::fault::FaultSpec;
@@ -15,7 +15,14 @@ const NAME_MAX: usize = 100;
 
 /// Multiplies the matrix out, one axis after the other; the last one varies fastest.
 pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
-    let (matrix, election) = (&scenario.matrix, &scenario.election);
+    let mut cells: Vec<Cell> = scenario.matrices().flat_map(|matrix| multiply(scenario, matrix)).collect();
+    cells.extend(self_tests(scenario, &cells));
+    finish(scenario, &mut cells);
+    cells
+}
+
+fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
+    let election = &scenario.election;
     let cells = vec![base(scenario)];
     let cells = vary(cells, &values(&matrix.recipe, election.recipe), |cell, v| cell.recipe = *v);
     let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
@@ -25,12 +32,10 @@ pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
     let cells = vary(cells, &values(&matrix.hosts, election.hosts), |cell, v| cell.hosts = *v);
     let candidates = values(&matrix.candidates_per_group, election.candidates_per_group);
     let cells = vary(cells, &candidates, |cell, v| cell.candidates_per_group = *v);
-    let cells = vary(cells, &fault_names(scenario), |cell, v| set_fault(scenario, cell, v));
+    let cells = vary(cells, &faults_of(scenario, matrix), |cell, v| set_fault(scenario, cell, v));
     let cells = vary(cells, &values(&matrix.resource, election.resource), |cell, v| cell.resource = *v);
-    let mut cells = vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v);
-    cells.extend(self_tests(scenario, &cells));
-    finish(scenario, &mut cells);
-    cells
+    let cells = vary(cells, &values(&matrix.fencing, election.fencing), |cell, v| cell.fencing = *v);
+    vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v)
 }
 
 /// The first cell of every fault once more, with the recipe that must be caught.
@@ -57,7 +62,10 @@ fn vary<T>(cells: Vec<Cell>, values: &[T], set: impl Fn(&mut Cell, &T)) -> Vec<C
 
 /// How many cells the matrix has, without making them.
 pub(super) fn count(scenario: &Scenario) -> usize {
-    let m = &scenario.matrix;
+    scenario.matrices().map(|matrix| count_of(scenario, matrix)).fold(0, usize::saturating_add)
+}
+
+fn count_of(scenario: &Scenario, m: &Coordinates) -> usize {
     let lens = [
         len(&m.recipe),
         len(&m.step_down),
@@ -65,8 +73,9 @@ pub(super) fn count(scenario: &Scenario) -> usize {
         len(&m.groups),
         len(&m.hosts),
         len(&m.candidates_per_group),
-        fault_names(scenario).len(),
+        faults_of(scenario, m).len(),
         len(&m.resource),
+        len(&m.fencing),
         len(&m.sessions),
     ];
     lens.into_iter().fold(1, usize::saturating_mul)
@@ -76,9 +85,16 @@ fn len<T>(axis: &Option<Axis<T>>) -> usize {
     axis.as_ref().map_or(1, |axis| axis.0.len())
 }
 
-/// Names of the faults that are run: as the matrix says, else all of them, else a control.
+/// Names of the faults that are run, each once.
 pub(super) fn fault_names(scenario: &Scenario) -> Vec<String> {
-    match &scenario.matrix.fault {
+    let mut seen = BTreeSet::new();
+    let all = scenario.matrices().flat_map(|matrix| faults_of(scenario, matrix));
+    all.filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// Names of the faults of a matrix: as it says, else all of them, else a control.
+fn faults_of(scenario: &Scenario, matrix: &Coordinates) -> Vec<String> {
+    match &matrix.fault {
         Some(axis) => axis.0.clone(),
         None if scenario.faults.is_empty() => vec!["none".to_owned()],
         None => scenario.faults.keys().cloned().collect(),
@@ -138,12 +154,11 @@ fn base(scenario: &Scenario) -> Cell {
 /// What follows from a cell's coordinates: names and expectations.
 fn finish(scenario: &Scenario, cells: &mut [Cell]) {
     let mut taken = BTreeSet::new();
-    for (index, cell) in cells.iter_mut().enumerate() {
+    cells.iter_mut().filter(|cell| cell.groups == 0).for_each(|cell| cell.hosts = 0);
+    let described = describe(cells);
+    for (index, (cell, name)) in cells.iter_mut().zip(described).enumerate() {
         cell.index = u32::try_from(index).unwrap_or(u32::MAX);
-        if cell.groups == 0 {
-            cell.hosts = 0;
-        }
-        cell.name = unique(&describe(scenario, cell), &mut taken);
+        cell.name = unique(&name, &mut taken);
         cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
         cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
         cell.expect = expected::resolve(&scenario.expect, cell);
@@ -155,33 +170,46 @@ fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
     given.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
 }
 
-/// Recipe and fault, and whatever else the matrix varies. Without candidates nothing follows a recipe.
-fn describe(scenario: &Scenario, cell: &Cell) -> String {
-    let matrix = &scenario.matrix;
-    let mut words = vec![cell.fault_name.clone()];
-    if cell.self_test {
-        words.insert(0, "self-test".to_owned());
-    } else if cell.groups > 0 {
-        words.insert(0, cell.recipe.name().to_owned());
-    }
-    let mut add = |varies: bool, word: String| {
-        if varies {
-            words.push(word);
-        }
+/// Recipe and fault. Without candidates nothing follows a recipe.
+fn title(cell: &Cell) -> Vec<String> {
+    let recipe = match (cell.self_test, cell.groups) {
+        (true, _) => Some("self-test".to_owned()),
+        (false, 0) => None,
+        (false, _) => Some(cell.recipe.name().to_owned()),
     };
-    add(varies(matrix.step_down.as_ref()), cell.step_down.to_string());
-    add(varies(matrix.session_timeout_ms.as_ref()), format!("t{}", cell.session_timeout_ms));
-    add(varies(matrix.groups.as_ref()), format!("g{}", cell.groups));
-    add(varies(matrix.hosts.as_ref()), format!("h{}", cell.hosts));
-    add(varies(matrix.candidates_per_group.as_ref()), format!("n{}", cell.candidates_per_group));
-    add(varies(matrix.resource.as_ref()), cell.resource.to_string());
-    add(varies(matrix.sessions.as_ref()), cell.sessions.to_string());
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c.to_ascii_lowercase() } else { '-' };
-    words.join("-").chars().map(safe).take(NAME_MAX).collect()
+    recipe.into_iter().chain([cell.fault_name.clone()]).collect()
 }
 
-fn varies<T>(axis: Option<&Axis<T>>) -> bool {
-    axis.is_some_and(|axis| axis.0.len() > 1)
+/// The other coordinates, as names tell them.
+fn coordinates(cell: &Cell) -> [String; 8] {
+    [
+        cell.step_down.to_string(),
+        format!("t{}", cell.session_timeout_ms),
+        format!("g{}", cell.groups),
+        format!("h{}", cell.hosts),
+        format!("n{}", cell.candidates_per_group),
+        cell.resource.to_string(),
+        format!("fencing-{}", cell.fencing),
+        cell.sessions.to_string(),
+    ]
+}
+
+/// Recipe and fault, and whatever else tells the cell from others with the same two.
+fn describe(cells: &[Cell]) -> Vec<String> {
+    let mut same: BTreeMap<Vec<String>, ([String; 8], [bool; 8])> = BTreeMap::new();
+    for cell in cells {
+        let told = coordinates(cell);
+        let (first, differs) = same.entry(title(cell)).or_insert_with(|| (told.clone(), [false; 8]));
+        first.iter().zip(&told).zip(differs).for_each(|((first, told), differs)| *differs |= first != told);
+    }
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let name = |cell: &Cell| {
+        let mut words = title(cell);
+        let differs = same.get(&words).map_or([false; 8], |(_, differs)| *differs);
+        words.extend(coordinates(cell).into_iter().zip(differs).filter_map(|(word, differs)| differs.then_some(word)));
+        words.join("-").chars().map(safe).take(NAME_MAX).collect()
+    };
+    cells.iter().map(name).collect()
 }
 
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {

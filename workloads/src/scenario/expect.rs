@@ -24,6 +24,9 @@ pub struct ExpectSpec {
     /// Handovers that no injected fault explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unplanned: Option<Expectation>,
+    /// Leads that are lost, whether a fault explains it or not; not judged unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<Expectation>,
     /// Other candidates woken per leader loss. It is what the recipe declares; a scenario that says otherwise is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<FanOut>,

@@ -18,6 +18,7 @@ impl Coordinates {
             && Axis::holds(self.candidates_per_group.as_ref(), &cell.candidates_per_group)
             && Axis::holds(self.fault.as_ref(), &cell.fault_name)
             && Axis::holds(self.resource.as_ref(), &cell.resource)
+            && Axis::holds(self.fencing.as_ref(), &cell.fencing)
             && Axis::holds(self.sessions.as_ref(), &cell.sessions)
     }
 }
@@ -32,6 +33,7 @@ pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
         expect.overlap_of_t_max = entry.overlap_of_t_max.or(expect.overlap_of_t_max);
         expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
         expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
+        expect.handovers = entry.handovers.or(expect.handovers);
         expect.server_leader = entry.server_leader.or(expect.server_leader);
         if let Some(because) = &entry.because {
             expect.because.clone_from(because);

@@ -6,7 +6,7 @@ use hustings_record::words::{moment, round_duration, setting_ms};
 
 use super::cell::Cell;
 use super::schema::Scenario;
-use crate::faults::{Fault, Restart};
+use crate::faults::{Fault, Moment, Restart};
 use crate::plan::{Plan, PlannedFault, plan};
 
 /// Sessions that a modest machine connects and enrols in a second, for the estimate alone.
@@ -111,6 +111,12 @@ fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
 fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
     let lasts = fault.for_ms().map(|ms| format!(" for {}", setting_ms(ms))).unwrap_or_default();
     write!(text, "   {:>10}  {} on {}{lasts}", moment(fault.at_ms * 1_000_000), fault.kind(), fault.target)?;
+    if fault.moment == Moment::Won {
+        write!(text, ", once a candidate has won there")?;
+    }
+    if !fault.from.is_empty() {
+        write!(text, ", from servers {} alone", ids(&fault.from))?;
+    }
     match &fault.fault {
         Fault::Slow { how, .. } => write!(text, ", {how}")?,
         Fault::ServerRestartAll(how) => restart(text, how)?,
@@ -118,7 +124,9 @@ fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
         | Fault::Resign
         | Fault::Crash { .. }
         | Fault::Expire
+        | Fault::ParentDelete
         | Fault::Disconnect
+        | Fault::LostReply { .. }
         | Fault::Partition { .. }
         | Fault::PartitionUp { .. }
         | Fault::PartitionDown { .. }
@@ -149,6 +157,7 @@ fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
         what.push(format!("overlap {}", expect.overlap.name()));
         what.push(format!("stale writes {}", expect.stale_writes.name()));
         what.push(format!("unplanned {}", expect.unplanned.name()));
+        what.extend(expect.handovers.map(|expected| format!("handovers {}", expected.name())));
     }
     match expect.server_leader {
         Some(leader) => what.push(format!("server {leader} leads the ensemble")),

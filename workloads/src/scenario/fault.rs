@@ -6,7 +6,7 @@ use hustings_record::{FaultKind, Hits};
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use crate::faults::{Fault, Told, ToldFault};
+use crate::faults::{Fault, Moment, Told, ToldFault};
 
 /// Whom a fault hits. Who that is at the moment is decided when the fault is due, by the run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,9 +79,12 @@ pub struct FaultSpec {
     pub every_ms: Option<u64>,
     /// Allows it to take more than a minority of the hosts, or of the servers, out at a time.
     pub allow_majority: bool,
-    /// For the target `servers`: their ids, from 1.
+    /// For the target `servers`: their ids, from 1. For partitions: the servers that hosts are cut off from; all without it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<u32>,
+    /// When it strikes, once its time has come.
+    #[serde(skip_serializing_if = "Moment::is_planned")]
+    pub moment: Moment,
     /// Name of another fault that strikes each time this one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
@@ -107,6 +110,7 @@ impl FaultSpec {
             every_ms: None,
             allow_majority: false,
             servers: Vec::new(),
+            moment: Moment::Planned,
             with: None,
             with_after_ms: None,
             misplaced: Vec::new(),
@@ -123,6 +127,20 @@ impl FaultSpec {
     #[must_use]
     pub fn kind(&self) -> FaultKind {
         self.fault.kind()
+    }
+
+    /// Of a partition: the servers that hosts are cut off from; none: all of them.
+    #[must_use]
+    pub fn from(&self) -> Vec<u32> {
+        let mut from = if self.kind().is_partition() { self.servers.clone() } else { Vec::new() };
+        from.sort_unstable();
+        from
+    }
+
+    /// Whether it takes the hosts that it hits out. Who is cut off from some of the servers has the others.
+    #[must_use]
+    pub fn takes_hosts_out(&self) -> bool {
+        self.kind().takes_hosts_out() && self.from().is_empty()
     }
 
     /// Whom it hits, told or not.

@@ -53,8 +53,9 @@ fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError>
 /// A value of `[election]` that the matrix varies would be set to no effect.
 fn overridden(scenario: &Scenario, path: &[String], origin: &str) -> Result<(), ScenarioError> {
     let [section, key] = path else { return Ok(()) };
-    let matrix = Table::try_from(&scenario.matrix).unwrap_or_default();
-    if section == "election" && matrix.contains_key(key) {
+    // What one matrix leaves out would still be set.
+    let varies = |matrix| Table::try_from(matrix).is_ok_and(|matrix| matrix.contains_key(key));
+    if section == "election" && scenario.matrices().all(varies) {
         let message = format!("the matrix varies {key}, so this would have no effect; set matrix.{key} instead");
         return Err(syntax(origin, message));
     }

@@ -43,12 +43,22 @@ pub struct Scenario {
     /// What is varied: one cell for every combination.
     #[serde(default)]
     pub matrix: Coordinates,
+    /// Further cells: one more matrix each. What one of them leaves out is as the election says, and not as the matrix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Coordinates>,
     /// A recipe that is broken on purpose, and must be caught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_test: Option<SelfTest>,
     /// What cells must show. Later entries go before earlier ones, key by key.
     #[serde(default)]
     pub expect: Vec<ExpectSpec>,
+}
+
+impl Scenario {
+    /// The matrix, and those beside it.
+    pub(super) fn matrices(&self) -> impl Iterator<Item = &Coordinates> {
+        std::iter::once(&self.matrix).chain(&self.also)
+    }
 }
 
 /// `[self_test]`: cells of their own, for a recipe that is broken on purpose. Where it is caught in none of them, the run is

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use futures::channel::oneshot;
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
 use super::event_sink::Writer;
@@ -10,9 +11,9 @@ use super::floor;
 use super::run::ADMIN_TIMEOUT_MS;
 use super::scheduled::{follow, lay_traps};
 use super::session::SimSession;
-use super::sim_cell::SimCell;
+use super::sim_cell::{SimCell, Snare};
 use super::world::{COORDINATOR, ClientId, Due, Owner, World, micros};
-use crate::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned, lay_out};
+use crate::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned, lay_out, unless};
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
 
@@ -155,6 +156,16 @@ impl Backend for SimCell {
                 self.now() + lasts_us * 1_000
             }
         }
+    }
+
+    async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
+        let (tell, sprung) = oneshot::channel();
+        self.snare.replace(Some(Snare { hosts: hosts.to_vec(), sprung: Some(tell), held: None }));
+        unless(self.sleep_until(until), sprung).await.and_then(Result::ok)
+    }
+
+    fn let_win(&self) {
+        drop(self.snare.take());
     }
 
     async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {

@@ -9,7 +9,7 @@ use super::sim_cell::SimCell;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
 use crate::driver::{Backend as _, Proof, strike};
-use crate::faults::{Fault, Ms, Slow};
+use crate::faults::{Fault, Moment, Ms, Slow};
 use crate::model::Request;
 use crate::plan::{Hit, PlannedFault};
 use crate::scenario::Target;
@@ -31,9 +31,12 @@ impl SimCell {
         Proof { from: now, to: now, verified, evidence, touches }
     }
 
+    /// How many links of these hosts, one to each server, carry nothing.
     pub(super) fn held(&self, hosts: &[u16]) -> usize {
         let sides = self.world.network.hosts.borrow();
-        hosts.iter().filter(|host| sides[usize::from(**host)].link.is_held()).count()
+        let servers = || 0..self.world.servers.count();
+        let of = |host: &u16| servers().filter(|server| sides[usize::from(*host)].link.is_held(*server)).count();
+        hosts.iter().map(of).sum()
     }
 
     pub(super) fn slow(&self, hosts: &[u16], how: &Slow) {
@@ -117,6 +120,8 @@ impl SimCell {
             at_ms: now / 1_000,
             fault,
             target: Target::Leaders { groups: 1 },
+            moment: Moment::Planned,
+            from: Vec::new(),
             allow_majority: true,
         };
         let leads =

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures::channel::oneshot;
 use hustings_record::FencingMethod;
 
 use super::event_sink::Writer;
@@ -108,6 +109,23 @@ impl Host for Held {
         world.record(Writer::Coordinator, Event::Fence { t, group, by, old_czxid, old_session, how, done });
         world.clock.sleep_until(seat.host, world.clock.now() + world.timing.resource_us).await;
         Ok(())
+    }
+
+    async fn won(&self) {
+        let (seat, world) = (&self.seat, &self.sim.world);
+        let (hold, go_on) = oneshot::channel();
+        {
+            let mut snare = self.sim.snare.borrow_mut();
+            let Some(snare) = snare.as_mut().filter(|snare| snare.hosts.contains(&seat.host)) else { return };
+            let Some(tell) = snare.sprung.take() else { return };
+            snare.held = Some(hold);
+            // Nobody waits any more: its time was over.
+            let _ = tell.send(seat.host);
+        }
+        // Let go by being dropped, too.
+        let _ = go_on.await;
+        // A process that is stopped meanwhile goes on when it is continued.
+        world.clock.sleep_until(seat.host, world.clock.now()).await;
     }
 
     async fn order(&self) -> Order {

@@ -7,14 +7,17 @@ use hustings_record::Direction;
 
 use super::seat::Seat;
 use super::sim_cell::SimCell;
-use super::world::nanos;
-use crate::driver::{Injury, Outcome, Proof, Remedy};
+use super::world::{LostReply, ServerSet, nanos};
+use crate::driver::{Backend as _, Injury, Outcome, Proof, Remedy, delete_parent, lost_replies};
 use crate::faults::{Fault, Slow};
 use crate::model::Micros;
 use crate::plan::{Hit, PlannedFault};
 
 /// A host's word on what came of an order is waited for this long.
 const ANSWER_MAX_US: Micros = 10_000_000;
+
+/// Between two looks at what has come by.
+const LOOK_AGAIN_US: Micros = 1_000;
 
 impl SimCell {
     /// Does a fault to what it hits.
@@ -25,6 +28,7 @@ impl SimCell {
             Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
             Fault::Resign => self.single(hit, "the deletion of its znode was answered", Self::resign).await,
             Fault::Expire => self.single(hit, "the close of its session was answered", Self::expire).await,
+            Fault::ParentDelete => delete_parent(&**self, hit).await,
             Fault::Crash { .. } => {
                 let touches = self.touches(hosts);
                 let dead: Vec<u16> = hosts.iter().copied().filter(|host| self.kill_host(*host)).collect();
@@ -44,9 +48,10 @@ impl SimCell {
                 let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new());
                 Injury { proof, remedy: Remedy::None }
             }
-            Fault::Partition { .. } => self.cut(hosts, Direction::Both),
-            Fault::PartitionUp { .. } => self.cut(hosts, Direction::Up),
-            Fault::PartitionDown { .. } => self.cut(hosts, Direction::Down),
+            Fault::LostReply { lasts } => self.lose_replies(hosts, lasts.for_ms).await,
+            Fault::Partition { .. } => self.cut(hit, Direction::Both),
+            Fault::PartitionUp { .. } => self.cut(hit, Direction::Up),
+            Fault::PartitionDown { .. } => self.cut(hit, Direction::Down),
             Fault::Slow { how, .. } => {
                 Injury { proof: self.make_slow(hosts, how), remedy: Remedy::Links(hosts.clone()) }
             }
@@ -57,13 +62,40 @@ impl SimCell {
         }
     }
 
-    /// Lets nothing pass, and tells nobody.
-    fn cut(&self, hosts: &[u16], way: Direction) -> Injury {
-        let touches = self.touches(hosts);
-        hosts.iter().for_each(|host| self.world.network.hold(*host, way));
-        let held = self.held(hosts);
-        let evidence = format!("{held} of {} links carry nothing", hosts.len());
-        let proof = self.seen(held == hosts.len() && held > 0, evidence, touches);
+    /// Lets nothing pass between hosts and servers, and tells nobody.
+    fn cut(&self, hit: &Hit, way: Direction) -> Injury {
+        let (hosts, servers) = (&hit.hosts, ServerSet::of(&hit.servers));
+        // Whoever has other servers to go to is heard of again.
+        let touches = if hit.servers.is_empty() { self.touches(hosts) } else { Vec::new() };
+        hosts.iter().for_each(|host| self.world.network.hold_from(*host, way, servers));
+        let cut = if hit.servers.is_empty() { self.world.servers.count() } else { hit.servers.len() };
+        let (held, due) = (self.held(hosts), hosts.len() * cut);
+        let proof = self.seen(held == due && held > 0, format!("{held} of {due} links carry nothing"), touches);
+        Injury { proof, remedy: Remedy::Links(hosts.clone()) }
+    }
+
+    /// Lies in wait for the answers to creates that are carried out, one on each link.
+    async fn lose_replies(self: &Rc<Self>, hosts: &[u16], for_ms: u64) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.now());
+        let of = |host: &u16| world.network.of_link(*host, |link| link.lost.clone());
+        hosts.iter().for_each(|host| world.network.of_link(*host, |link| link.lose_replies(ServerSet::ALL)));
+        let all = hosts.len() * world.servers.count();
+        let until = from + for_ms * 1_000;
+        let lost = loop {
+            let goes_on = self.goes_on_until(nanos((world.clock.now() + LOOK_AGAIN_US).min(until))).await;
+            let lost: Vec<LostReply> = hosts.iter().flat_map(of).collect();
+            if !goes_on || lost.len() >= all || world.clock.now() >= until {
+                break lost;
+            }
+        };
+        let told = |reply: &LostReply| nanos(reply.at);
+        let proof = Proof {
+            from: lost.iter().map(told).min().unwrap_or(nanos(from)),
+            to: lost.iter().map(told).max().unwrap_or(nanos(from)),
+            verified: !lost.is_empty(),
+            evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), all),
+            touches: Vec::new(),
+        };
         Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
 
@@ -79,14 +111,18 @@ impl SimCell {
                 (started == hosts.len(), format!("{started} of {} processes started again", hosts.len()))
             }
             Remedy::Continue(hosts) => {
-                let gone_on = hosts.iter().filter(|host| self.continue_host(**host)).count();
+                hosts.iter().for_each(|host| _ = self.continue_host(*host));
+                // One that was killed meanwhile, to fence its leaders off, runs anew.
+                let sides = self.world.network.hosts.borrow();
+                let runs = |host: &&u16| sides[usize::from(**host)].alive && !sides[usize::from(**host)].paused;
+                let gone_on = hosts.iter().filter(runs).count();
                 (gone_on == hosts.len(), format!("{gone_on} of {} processes continued", hosts.len()))
             }
             Remedy::Links(hosts) => {
                 self.slow(hosts, &Slow::default());
                 hosts.iter().for_each(|host| self.world.release(*host));
-                let free = hosts.len() - self.held(hosts);
-                (free == hosts.len(), format!("{free} of {} links carry everything, without delay", hosts.len()))
+                let (held, all) = (self.held(hosts), hosts.len() * self.world.servers.count());
+                (held == 0, format!("{} of {all} links carry everything, without delay", all - held))
             }
         };
         self.seen(verified, evidence, Vec::new())

@@ -115,6 +115,7 @@ fn set_up(simulation: &Simulation, world: &Rc<World>) -> Rc<SimCell> {
         changes: Rc::default(),
         alarm: Cell::new(0),
         on_leading: RefCell::default(),
+        snare: RefCell::default(),
         admin: RefCell::default(),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use futures::channel::oneshot;
 use hustings_record::Nanos;
 
 use super::process::SimProcess;
@@ -34,8 +35,19 @@ pub(super) struct SimCell {
     pub(super) alarm: Cell<Nanos>,
     /// What a schedule does when a candidate begins its n-th term.
     pub(super) on_leading: RefCell<BTreeMap<(u32, u32), Vec<Action>>>,
+    /// What lies in wait for a candidate that wins.
+    pub(super) snare: RefCell<Option<Snare>>,
     /// The coordinator's own, which no fault hits.
     pub(super) admin: RefCell<Option<SimSession>>,
+}
+
+/// Lies in wait on some hosts for a candidate that wins.
+pub(super) struct Snare {
+    pub(super) hosts: Vec<u16>,
+    /// Until it has sprung.
+    pub(super) sprung: Option<oneshot::Sender<u16>>,
+    /// Who is held.
+    pub(super) held: Option<oneshot::Sender<()>>,
 }
 
 /// A host as far as its processes go.

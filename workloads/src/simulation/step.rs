@@ -61,14 +61,14 @@ impl World {
 
     /// A message is at its host: it is taken once the host's processor has done with those before it.
     fn reaches_host(&self, conn: Conn, down: Down) {
-        let host = self.network.host_of(conn);
+        let (host, server) = (self.network.host_of(conn), self.network.server_of(conn));
         if host == COORDINATOR {
             return self.taken(conn, down);
         }
         let at = {
             let mut hosts = self.network.hosts.borrow_mut();
             let side = &mut hosts[usize::from(host)];
-            if side.link.holds_down() {
+            if side.link.holds_down(server) {
                 side.link.hold_down(conn, down);
                 return;
             }

@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use futures::executor::{LocalPool, LocalSpawner};
 use futures::task::LocalSpawnExt as _;
-use hustings_record::{Event, Nanos, ServerLine, ServerMetrics, ServerState, Token};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState, Token};
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -161,6 +161,10 @@ impl Backend for Fake {
         Err("there are none".to_owned())
     }
 
+    async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String> {
+        Err("there are none".to_owned())
+    }
+
     async fn measure_floor(&self, _: u32) {}
 
     fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
@@ -176,15 +180,25 @@ impl Backend for Fake {
         as_planned(self).await
     }
 
+    async fn winner(&self, hosts: &[u16], _: Nanos) -> Option<u16> {
+        hosts.first().copied()
+    }
+
+    fn let_win(&self) {}
+
     async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
         let servers = hit.servers.clone();
         let remedy = match &planned.fault {
-            Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::Disconnect => Remedy::None,
+            Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::ParentDelete | Fault::Disconnect => {
+                Remedy::None
+            }
             Fault::Crash { .. } => Remedy::Restart(hit.hosts.clone()),
             Fault::Pause { .. } => Remedy::Continue(hit.hosts.clone()),
-            Fault::Partition { .. } | Fault::PartitionUp { .. } | Fault::PartitionDown { .. } | Fault::Slow { .. } => {
-                Remedy::Links(hit.hosts.clone())
-            }
+            Fault::LostReply { .. }
+            | Fault::Partition { .. }
+            | Fault::PartitionUp { .. }
+            | Fault::PartitionDown { .. }
+            | Fault::Slow { .. } => Remedy::Links(hit.hosts.clone()),
             Fault::ServerPause { .. } => Remedy::Servers(ServerRemedy::Resume(servers)),
             Fault::ServerPartition { .. } => Remedy::Servers(ServerRemedy::Rejoin(servers)),
             Fault::ServerKill { .. } | Fault::ServerRestartAll(_) => {

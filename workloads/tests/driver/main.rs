@@ -109,7 +109,9 @@ fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Struck> {
 #[test]
 fn every_scenario_that_ships_strikes_as_planned_and_hits_whom_the_seed_and_the_leaders_say() {
     for shipped in SHIPPED {
-        for cell in cells(shipped) {
+        // Whom a fault hits that lies in wait, no plan knows.
+        let planned = |cell: &Cell| cell.faults().all(|(_, fault)| fault.moment.is_planned());
+        for cell in cells(shipped).into_iter().filter(planned) {
             let events = drive(&cell, 7, true, NEVER);
             let begin = phase(&events, Phase::Measure).expect("it is measured");
             let due = due(&cell, 7, begin, &events);

@@ -185,6 +185,9 @@ fn expected(expect: &Expect) -> String {
         word(expect.stale_writes),
         word(expect.unplanned)
     ));
+    if let Some(handovers) = expect.handovers {
+        text.push_str(&format!("; lost leads {}", word(handovers)));
+    }
     if let Some(server) = expect.server_leader {
         text.push_str(&format!("; server {server} leads the ensemble"));
     }

@@ -1,7 +1,7 @@
 //! Faults one by one: how long, how often, whom, and what only a slow link has.
 
 use super::{HOUR_MS, add, within};
-use crate::faults::{Fault, Slow, Told};
+use crate::faults::{Fault, Moment, Slow, Told};
 use crate::scenario::draft;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target, TargetKind};
@@ -31,6 +31,10 @@ pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     }
     if !kind.hits_servers() {
         target(name, fault, found);
+    }
+    if fault.moment == Moment::Won && !kind.takes_hosts_out() {
+        let remedy = "leave it out, or use a kind that takes a host out: crash, pause or a partition";
+        add(found, &key("moment"), format!("has no meaning for {kind}"), remedy);
     }
     if let Fault::Slow { how, .. } = &fault.fault {
         slow(name, how, found);

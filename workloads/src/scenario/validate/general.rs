@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{HOUR_MS, add, within};
-use crate::scenario::axis::Axis;
+use crate::scenario::axis::{Axis, Coordinates};
 use crate::scenario::error::Problem;
-use crate::scenario::schema::Scenario;
+use crate::scenario::schema::{ElectionSpec, Scenario};
 
 const NAME_MAX: usize = 200;
 
@@ -52,9 +52,13 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
 
 /// What may be varied, wherever it is given.
 fn sizes(scenario: &Scenario, found: &mut Vec<Problem>) {
-    let (matrix, election) = (&scenario.matrix, &scenario.election);
+    let names = std::iter::once("matrix".to_owned()).chain((1..).map(|place| format!("also[{place}]")));
+    names.zip(scenario.matrices()).for_each(|(name, matrix)| sizes_of(&name, matrix, &scenario.election, found));
+}
+
+fn sizes_of(name: &str, matrix: &Coordinates, election: &ElectionSpec, found: &mut Vec<Problem>) {
     let mut each = |field: &str, axis: Option<Vec<u64>>, otherwise: u64, least: u64, most: u64| {
-        let section = if axis.is_some() { "matrix" } else { "election" };
+        let section = if axis.is_some() { name } else { "election" };
         for value in axis.unwrap_or_else(|| vec![otherwise]) {
             within(found, &format!("{section}.{field}"), value, least, most);
         }

@@ -1,6 +1,7 @@
 //! Never more than a minority of the hosts, or of the servers, at a time, unless asked.
 
 use super::add;
+use crate::faults::Moment;
 use crate::plan::SHORTEST_GAP;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
@@ -87,7 +88,7 @@ fn together(cell: &Cell, main: &FaultSpec, outage: &Outage) -> bool {
 }
 
 fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
-    if !fault.kind().takes_hosts_out() {
+    if !fault.takes_hosts_out() {
         return None;
     }
     let at_once = match fault.target() {
@@ -96,6 +97,8 @@ fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
         Target::Leaders { .. } | Target::Followers { .. } => 1,
         Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
     };
+    // Of those that it lies in wait on, it hits one.
+    let at_once = if fault.moment == Moment::Won { 1 } else { at_once };
     let for_good = cell.fault_lasts_ms(fault).is_none();
     let times = if for_good { u64::from(cell.fault.repeat) } else { 1 };
     Some(Outage { at_once, in_all: at_once * times, for_good, field: "hosts" })

@@ -35,7 +35,8 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
             unknown("self_test.fault", fault, &run, found);
         }
     }
-    let in_matrix = scenario.matrix.fault.iter().map(|axis| ("matrix.fault".to_owned(), axis));
+    let keys = std::iter::once("matrix.fault".to_owned()).chain((1..).map(|place| format!("also[{place}].fault")));
+    let in_matrix = keys.zip(scenario.matrices()).filter_map(|(key, matrix)| Some((key, matrix.fault.as_ref()?)));
     let in_expect = scenario.expect.iter().enumerate();
     let in_expect =
         in_expect.filter_map(|(i, e)| Some((format!("expect[{}].when.fault", i + 1), e.when.fault.as_ref()?)));

@@ -39,8 +39,15 @@ fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>)
     }
     match (fault.target == Some(TargetKind::Servers), fault.servers.is_empty()) {
         (true, true) => add(found, &key("servers"), "is missing", "name the ids of the servers, for example [1]"),
+        // Of partitions they say whom hosts are cut off from.
+        (false, false) if kind.is_partition() => cut_off(servers, &key("servers"), &fault.servers, found),
         (false, false) => {
-            add(found, &key("servers"), "has no meaning for this target", "use it with target = \"servers\"");
+            add(
+                found,
+                &key("servers"),
+                "has no meaning for this target",
+                "use it with target = \"servers\", or with a partition",
+            );
         }
         _ => {}
     }
@@ -65,6 +72,13 @@ fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>)
         add(found, &key("kind"), few, "use ensemble.servers = 3 or 5");
     } else if fault.target != Some(TargetKind::Servers) {
         add(found, &key("target"), few, "use ensemble.servers = 3 or 5, or target = \"servers\"");
+    }
+}
+
+/// Whoever is cut off from all servers is not cut off from chosen ones.
+fn cut_off(servers: u32, key: &str, given: &[u32], found: &mut Vec<Problem>) {
+    if (1..=servers).all(|id| given.contains(&id)) {
+        add(found, key, "names all servers", "leave it out: hosts are cut off from all of them");
     }
 }
 

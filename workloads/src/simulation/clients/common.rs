@@ -47,7 +47,7 @@ impl World {
     pub(super) fn send_up(&self, id: ClientId, conn: Conn, up: Up, later_us: Micros) {
         let now = self.clock.now();
         let at = self.arrival(conn, Direction::Up, now + later_us, || up.bytes());
-        let held = self.network.of_link(self.network.host_of(conn), |link| link.holds_up());
+        let held = self.network.of_link(self.network.host_of(conn), |link| link.holds_up(self.network.server_of(conn)));
         self.with(id, |client| {
             client.last_send = now;
             if !held {

@@ -99,7 +99,7 @@ impl World {
                 (now + client.patience_us()).min(client.give_up_at.max(now)),
             )
         });
-        if self.network.of_link(host, |link| link.is_held()) {
+        if self.network.of_link(host, |link| link.is_held(server)) {
             return self.clock.plan(until, Due::Client(id, era, ClientTimer::Unreached));
         }
         let added_us = self.added_us(host, Direction::Up) + self.added_us(host, Direction::Down);

@@ -2,9 +2,9 @@
 
 use hustings_record::{Direction, ServerState};
 
-use crate::model::{Conn, Micros, Output, Server, Zxid};
+use crate::model::{Conn, Micros, Output, Response, Server, Zxid};
 use crate::simulation::event_sink::Writer;
-use crate::simulation::world::{AnswerFate, Down, Due, World};
+use crate::simulation::world::{AnswerFate, Down, Due, LostReply, World};
 
 impl World {
     /// Does what the model wants done, and has it called when it is due again.
@@ -42,7 +42,14 @@ impl World {
             Output::Reply { server, conn, xid, zxid, result } => {
                 let at = self.worked(free_at(server), self.timing.listing_us(&result));
                 self.servers.sides.borrow_mut()[server].free_at = at;
-                let fate = self.traps.borrow_mut().answered(conn, xid);
+                let mut fate = self.traps.borrow_mut().answered(conn, xid);
+                if let Ok(Response::Created { path, .. }) = &result
+                    && self.network.of_link(self.network.host_of(conn), |link| {
+                        link.loses(server, || LostReply { at: self.clock.now(), xid, path: path.clone(), zxid })
+                    })
+                {
+                    fate = Some(AnswerFate::Lost);
+                }
                 let late_us = match fate {
                     None => 0,
                     Some(AnswerFate::Late(us)) => us,

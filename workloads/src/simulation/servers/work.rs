@@ -14,7 +14,7 @@ impl World {
         if !open {
             return;
         }
-        if self.network.of_link(host, |link| link.holds_up()) {
+        if self.network.of_link(host, |link| link.holds_up(server)) {
             return self.network.of_link(host, |link| link.hold_up(conn, up));
         }
         self.arrives(server, Job::Up(conn, up));
@@ -121,7 +121,7 @@ impl World {
             }
             (connection.host, connection.server)
         };
-        if self.network.of_link(host, |link| link.is_held() || !link.slow.is_nothing()) {
+        if self.network.of_link(host, |link| link.is_held(server) || !link.slow.is_nothing()) {
             return false;
         }
         let mut servers = self.servers.sides.borrow_mut();

@@ -4,34 +4,64 @@ use hustings_record::Direction;
 
 use super::message::{Down, Up};
 use crate::faults::Slow;
-use crate::model::Conn;
+use crate::model::{Conn, Micros, Server, Zxid};
 
 /// Messages that wait, each with its connection.
 type Held<T> = Vec<(Conn, T)>;
 
+/// Servers, one bit each.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ServerSet(u64);
+
+impl ServerSet {
+    pub(crate) const ALL: Self = Self(u64::MAX);
+
+    /// Those with these ids; all without any.
+    pub(crate) fn of(ids: &[u32]) -> Self {
+        if ids.is_empty() { Self::ALL } else { Self(ids.iter().fold(0, |set, id| set | 1 << (id - 1))) }
+    }
+
+    fn has(self, server: Server) -> bool {
+        self.0 >> server & 1 == 1
+    }
+}
+
+/// The answer to a create, which never arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct LostReply {
+    pub(crate) at: Micros,
+    pub(crate) xid: i32,
+    pub(crate) path: String,
+    pub(crate) zxid: Zxid,
+}
+
 /// Where a host's messages pass, both ways.
 #[derive(Default)]
 pub(crate) struct Link {
-    up_held: bool,
-    down_held: bool,
+    up_held: ServerSet,
+    down_held: ServerSet,
     held_up: Held<Up>,
     held_down: Held<Down>,
+    /// Links, by their server, that lose the answer to the next create that is carried out.
+    losing: ServerSet,
+    /// Answers that were lost.
+    pub(crate) lost: Vec<LostReply>,
     /// What it adds to messages.
     pub(crate) slow: Slow,
 }
 
 impl Link {
-    pub(crate) fn holds_up(&self) -> bool {
-        self.up_held
+    pub(crate) fn holds_up(&self, server: Server) -> bool {
+        self.up_held.has(server)
     }
 
-    pub(crate) fn holds_down(&self) -> bool {
-        self.down_held
+    pub(crate) fn holds_down(&self, server: Server) -> bool {
+        self.down_held.has(server)
     }
 
-    /// No connection can be made while either way is held.
-    pub(crate) fn is_held(&self) -> bool {
-        self.up_held || self.down_held
+    /// No connection can be made to a server while either way is held.
+    pub(crate) fn is_held(&self, server: Server) -> bool {
+        self.holds_up(server) || self.holds_down(server)
     }
 
     pub(crate) fn hold_up(&mut self, conn: Conn, up: Up) {
@@ -42,15 +72,36 @@ impl Link {
         self.held_down.push((conn, down));
     }
 
-    /// Nothing passes this way from now on; what is sent waits.
-    pub(super) fn hold(&mut self, way: Direction) {
-        self.up_held |= way.is_up();
-        self.down_held |= way.is_down();
+    /// Nothing passes this way between the host and these servers from now on; what is sent waits.
+    pub(super) fn hold(&mut self, way: Direction, servers: ServerSet) {
+        if way.is_up() {
+            self.up_held.0 |= servers.0;
+        }
+        if way.is_down() {
+            self.down_held.0 |= servers.0;
+        }
+    }
+
+    /// Each of these links loses the answer to the next create that is carried out.
+    pub(crate) fn lose_replies(&mut self, servers: ServerSet) {
+        self.losing = servers;
+        self.lost.clear();
+    }
+
+    /// Whether this answer to a create is lost; one a link.
+    pub(crate) fn loses(&mut self, server: Server, reply: impl FnOnce() -> LostReply) -> bool {
+        let loses = self.losing.has(server);
+        if loses {
+            self.losing.0 &= !(1 << server);
+            self.lost.push(reply());
+        }
+        loses
     }
 
     /// Everything passes again. Gives what has waited, each way in its order.
     pub(crate) fn release(&mut self) -> (Held<Up>, Held<Down>) {
-        (self.up_held, self.down_held) = (false, false);
+        self.losing = ServerSet::default();
+        (self.up_held, self.down_held) = (ServerSet::default(), ServerSet::default());
         (std::mem::take(&mut self.held_up), std::mem::take(&mut self.held_down))
     }
 }

@@ -30,7 +30,7 @@ pub use self::clock::BEGIN_NS;
 pub(crate) use self::clock::{Clock, micros, nanos};
 use self::cores::Cores;
 pub(crate) use self::due::{COORDINATOR, ClientId, ClientTimer, Due, Job};
-pub(crate) use self::link::Link;
+pub(crate) use self::link::{Link, LostReply, ServerSet};
 pub(crate) use self::message::{Down, Up};
 pub(crate) use self::network::{Connection, Network};
 pub(crate) use self::owners::Owners;

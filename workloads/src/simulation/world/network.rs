@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use hustings_record::Direction;
 
 use super::due::{COORDINATOR, ClientId, Due};
-use super::link::Link;
+use super::link::{Link, ServerSet};
 use crate::faults::Slow;
 use crate::model::{Conn, Micros, Server};
 
@@ -83,8 +83,18 @@ impl Network {
         *last
     }
 
+    pub(crate) fn server_of(&self, conn: Conn) -> Server {
+        self.connections.borrow()[conn as usize].server
+    }
+
     /// Nothing passes from now on; what is sent waits.
+    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn hold(&self, host: u16, way: Direction) {
-        self.of_link(host, |link| link.hold(way));
+        self.hold_from(host, way, ServerSet::ALL);
+    }
+
+    /// Nothing passes to and from these servers from now on; what is sent waits.
+    pub(crate) fn hold_from(&self, host: u16, way: Direction, servers: ServerSet) {
+        self.of_link(host, |link| link.hold(way, servers));
     }
 }

@@ -1,0 +1,66 @@
+//! Lost replies: a link lies in wait for a create that is carried out, and closes the connection instead of passing the answer.
+//! Only the embedded proxy reads what passes.
+
+use std::time::Duration;
+
+use hustings_workloads::driver::lost_replies;
+
+use crate::proxy::stats::LostReply;
+
+use super::actions;
+use super::actions::Bracket;
+use super::control::Control;
+use super::driver::{BEFORE_LIMIT, CALL_LIMIT, Links, endpoints};
+use super::error::LinkError;
+use super::probe;
+use super::receipt::LinkReceipt;
+use super::toxics::Toxic;
+
+/// Creates whose answers each link loses.
+const CREATES: u32 = 1;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl Links {
+    /// Lies in wait on all links of these hosts, until each has lost an answer, or `goes_on` says that it is over.
+    ///
+    /// # Errors
+    /// It could not be injected exactly so (then nothing is left of it), the links cannot read what passes, or their API cannot
+    /// be reached. That no create came by is no error but a receipt that is not verified.
+    pub async fn lose_replies(
+        &self,
+        hosts: &[u16],
+        goes_on: impl AsyncFn(Duration) -> bool,
+    ) -> Result<LinkReceipt, LinkError> {
+        if !self.embedded {
+            return Err(LinkError::CannotRead { url: self.url().to_owned() });
+        }
+        let links = self.layout().links(hosts)?;
+        let before = probe::ask_all(&endpoints(&links), &self.question, BEFORE_LIMIT).await;
+        self.remember(&links, before.iter().map(|answer| answer.came()));
+        let toxics = vec![Toxic::new("lose_reply", "downstream", &[("creates", CREATES)])];
+        let armed = self.inject("lose answers", &links, toxics).await?;
+        loop {
+            let goes_on = goes_on(LOOK_EVERY).await;
+            let here = links.clone();
+            let look = move |controls: &mut Vec<Control>| actions::counters(controls, &here);
+            let stats = self.caller.call("read the counters", CALL_LIMIT, look).await?;
+            // What an earlier fault lost is still listed.
+            let lost: Vec<LostReply> =
+                stats.into_iter().flat_map(|link| link.lost).filter(|reply| reply.at >= armed.from).collect();
+            if !goes_on || lost.len() >= links.len() {
+                return Ok(receipt(armed, &lost, links.len()));
+            }
+        }
+    }
+}
+
+/// Verified: an answer was held back.
+fn receipt(armed: Bracket, lost: &[LostReply], links: usize) -> LinkReceipt {
+    let times = || lost.iter().map(|reply| reply.at);
+    LinkReceipt {
+        from: times().min().unwrap_or(armed.from),
+        to: times().max().unwrap_or(armed.to),
+        verified: !lost.is_empty(),
+        evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), links),
+    }
+}

@@ -1,0 +1,226 @@
+//! Reads along on a connection of a client of ZooKeeper: which creates go up, and which of them an answer that comes down says
+//! were carried out. Nothing is kept but the heads of frames; what is no such connection is left alone.
+
+use std::collections::VecDeque;
+
+use crate::wire::jute::FRAME_BYTES_MAX;
+use crate::wire::op_code;
+
+/// A frame's length, a request's id and its operation (i32 each).
+const REQUEST_HEAD: usize = 12;
+/// A frame's length and a request's id (i32), the zxid (i64) and the error (i32) of its answer.
+const ANSWER_HEAD: usize = 20;
+/// So much of a path is kept.
+const PATH_BYTES_MAX: usize = 512;
+/// Creates without an answer that are kept in mind; a client has a few under way.
+const CREATES_MAX: usize = 1_024;
+
+/// What was read on one connection.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    up: Frames,
+    down: Frames,
+    /// Creates without an answer so far: request ids and paths.
+    creates: VecDeque<(i32, String)>,
+}
+
+/// A create that an answer says was carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Created {
+    pub(super) xid: i32,
+    /// As the client asked for it: of a sequential znode, without its number.
+    pub(super) path: String,
+    pub(super) zxid: i64,
+}
+
+impl Reading {
+    /// Takes what a client has sent.
+    pub(super) fn up(&mut self, data: &[u8]) {
+        let creates = &mut self.creates;
+        self.up.take(data, request_head, |head| {
+            if let Some(create) = create(head).filter(|_| creates.len() < CREATES_MAX) {
+                creates.push_back(create);
+            }
+            false
+        });
+    }
+
+    /// Takes what a server has sent. Where `keeps` wants a create's answer kept, gives how many of these bytes may pass: then
+    /// the client has less than the whole answer.
+    pub(super) fn down(&mut self, data: &[u8], mut keeps: impl FnMut(Created) -> bool) -> Option<usize> {
+        let creates = &mut self.creates;
+        self.down.take(
+            data,
+            |_| ANSWER_HEAD,
+            |head| {
+                let Some((xid, zxid, error)) = answer(head) else { return false };
+                // Answers come in the order of the requests.
+                let Some((_, path)) = creates.pop_front_if(|(create, _)| *create == xid) else { return false };
+                error == 0 && keeps(Created { xid, path, zxid })
+            },
+        )
+    }
+}
+
+/// How much of a request is to be read, by what was read of it.
+fn request_head(head: &[u8]) -> usize {
+    if head.len() < REQUEST_HEAD || !is_create(int(head, 8)) {
+        return REQUEST_HEAD;
+    }
+    let path = usize::try_from(int(head, REQUEST_HEAD)).unwrap_or(0).min(PATH_BYTES_MAX);
+    REQUEST_HEAD + 4 + if head.len() < REQUEST_HEAD + 4 { 0 } else { path }
+}
+
+fn is_create(op: i32) -> bool {
+    [op_code::CREATE, op_code::CREATE2, op_code::CREATE_CONTAINER, op_code::CREATE_TTL].contains(&op)
+}
+
+fn create(head: &[u8]) -> Option<(i32, String)> {
+    let path = head.get(REQUEST_HEAD + 4..).filter(|_| is_create(int(head, 8)))?;
+    Some((int(head, 4), String::from_utf8_lossy(path).into_owned()))
+}
+
+fn answer(head: &[u8]) -> Option<(i32, i64, i32)> {
+    let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
+    (head.len() >= ANSWER_HEAD).then(|| (int(head, 4), zxid, int(head, 16)))
+}
+
+/// The number at a place; 0 where there is none.
+fn int(bytes: &[u8], at: usize) -> i32 {
+    let four = bytes.get(at..at + 4).and_then(|four| <[u8; 4]>::try_from(four).ok());
+    four.map_or(0, i32::from_be_bytes)
+}
+
+/// A stream of frames, each of which begins with its length.
+#[derive(Debug, Default)]
+struct Frames {
+    /// The first, with which both sides introduce themselves, is past.
+    introduced: bool,
+    /// What was kept of the frame under way, with its length, and how many of its bytes have come.
+    head: Vec<u8>,
+    come: usize,
+    /// This is no stream of frames.
+    other: bool,
+}
+
+impl Frames {
+    /// Takes the next bytes. `tell` is told the head of every frame once `wanted` bytes of it, or all, are there; when it says so
+    /// the rest is not looked at, and it is told how many bytes were.
+    fn take(
+        &mut self,
+        data: &[u8],
+        wanted: impl Fn(&[u8]) -> usize,
+        mut tell: impl FnMut(&[u8]) -> bool,
+    ) -> Option<usize> {
+        let mut at = 0;
+        while at < data.len() && !self.other {
+            let want = self.want(&wanted);
+            if self.head.len() < want {
+                let n = (want - self.head.len()).min(data.len() - at);
+                self.head.extend_from_slice(&data[at..at + n]);
+                (at, self.come) = (at + n, self.come + n);
+                self.other = self.head.len() >= 4 && self.whole() > FRAME_BYTES_MAX + 4;
+                let done = self.introduced && self.head.len() > 4 && self.head.len() >= self.want(&wanted);
+                if done && tell(&self.head) {
+                    return Some(at);
+                }
+            } else {
+                let n = (self.whole() - self.come).min(data.len() - at);
+                (at, self.come) = (at + n, self.come + n);
+            }
+            if self.head.len() >= 4 && self.come == self.whole() {
+                (self.introduced, self.come) = (true, 0);
+                self.head.clear();
+            }
+        }
+        None
+    }
+
+    /// How many bytes of the frame under way are to be kept, as far as that is known.
+    fn want(&self, wanted: impl Fn(&[u8]) -> usize) -> usize {
+        match self.head.len() {
+            0..4 => 4,
+            _ if self.introduced => wanted(&self.head).max(4).min(self.whole()),
+            _ => 4,
+        }
+    }
+
+    /// Bytes of the frame under way, whose length is known.
+    fn whole(&self) -> usize {
+        usize::try_from(int(&self.head, 0)).map_or(usize::MAX, |length| length.saturating_add(4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::jute::Writer;
+
+    fn frame(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+        let mut writer = Writer::default();
+        write(&mut writer);
+        writer.frame()
+    }
+
+    fn request(xid: i32, op: i32, path: &str) -> Vec<u8> {
+        frame(|to| _ = to.int(xid).int(op).string(path).buffer(b"data").int(0))
+    }
+
+    fn reply(xid: i32, zxid: i64, error: i32) -> Vec<u8> {
+        frame(|to| _ = to.int(xid).long(zxid).int(error).string("/a/b0000000001"))
+    }
+
+    /// What a session says and hears: an introduction, a ping, a read, two creates of which the first is refused.
+    fn session() -> (Vec<u8>, Vec<u8>) {
+        let hello = frame(|to| _ = to.int(0).long(0).int(4_000).long(0).buffer(&[0; 16]));
+        let ping = frame(|to| _ = to.int(op_code::XID_PING).int(op_code::PING));
+        let read = request(1, op_code::GET_CHILDREN, "/a");
+        let up =
+            [&hello[..], &ping, &read, &request(2, op_code::CREATE, "/a/b"), &request(3, op_code::CREATE2, "/a/c")];
+        let pong = frame(|to| _ = to.int(op_code::XID_PING).long(7).int(0));
+        let event = frame(|to| _ = to.int(op_code::XID_EVENT).long(-1).int(0).int(1).int(3).string("/a/x"));
+        let down = [&hello[..], &pong, &reply(1, 7, 0), &event, &reply(2, 8, -110), &reply(3, 9, 0)];
+        (up.concat(), down.concat())
+    }
+
+    #[test]
+    fn the_answer_to_a_create_that_was_carried_out_is_known_wherever_the_stream_is_cut() {
+        let (up, down) = session();
+        let whole = down.len() - reply(3, 9, 0).len();
+        for size in 1..=down.len() {
+            let mut reading = Reading::default();
+            up.chunks(size).for_each(|chunk| reading.up(chunk));
+            let (mut passed, mut seen) = (0, Vec::new());
+            for chunk in down.chunks(size) {
+                let cut = reading.down(chunk, |created| {
+                    seen.push(created);
+                    true
+                });
+                passed += cut.unwrap_or(chunk.len());
+                if cut.is_some() {
+                    break;
+                }
+            }
+            assert_eq!(seen, [Created { xid: 3, path: "/a/c".to_owned(), zxid: 9 }], "chunks of {size}");
+            assert!((whole..down.len()).contains(&passed), "chunks of {size}: {passed} passed");
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_back_unless_it_is_wanted() {
+        let (up, down) = session();
+        let mut reading = Reading::default();
+        reading.up(&up);
+        assert_eq!(reading.down(&down, |_| false), None);
+        assert!(reading.creates.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_session_is_left_alone() {
+        let (_, down) = session();
+        let mut reading = Reading::default();
+        reading.up(b"ruok and then some");
+        assert!(reading.up.other);
+        assert_eq!(reading.down(&down, |_| true), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! `parent-delete`: the znode of a group goes with all that is in it, and comes again, in one transaction: nobody finds it
+//! missing, and everybody's znode is gone. Written once over a session of the coordinator's own.
+
+use std::time::Duration;
+
+use hustings_record::Nanos;
+
+use super::backend::Backend;
+use super::injury::{Injury, Outcome, Proof, Remedy};
+use super::unless::unless;
+use crate::coordination::{CreateMode, Op, OpError, Session};
+use crate::plan::Hit;
+
+/// All of it takes no longer than this, else it is given up.
+const AT_MOST: Duration = Duration::from_secs(10);
+
+/// Deletes the znode of the group of the one candidate that is hit, and makes it again.
+pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
+    let asked = backend.now();
+    let state = backend.state();
+    let group = hit.cands.first().and_then(|cand| state.leaders.borrow().group_of(*cand));
+    let outcome = match group {
+        None => Err("there was no leader to hit".to_owned()),
+        Some(group) => {
+            let path = format!("{}{}", backend.chroot(), state.cell.election(group, false).path);
+            let until = asked + AT_MOST.as_nanos() as Nanos;
+            let renewed = unless(backend.sleep_until(until), renew(backend, &path)).await;
+            renewed.unwrap_or_else(|| Err(format!("not done within {} s", AT_MOST.as_secs())))
+        }
+    };
+    let what = "the group's znode, deleted with all in it and made again, was seen to be another one";
+    Injury { proof: Proof::of_order(what, asked, backend.now(), outcome), remedy: Remedy::None }
+}
+
+/// Tries server after server. Gives when the transaction that did it was sent and answered.
+async fn renew<B: Backend>(backend: &B, path: &str) -> Outcome {
+    let mut trouble = "no server gave a session".to_owned();
+    for server in 1..=backend.servers() {
+        let Some(session) = backend.connect_to(server).await else { continue };
+        match renew_by(backend, &session, path).await {
+            Ok(times) => return Ok(times),
+            Err(error) => trouble = error.to_string(),
+        }
+    }
+    Err(trouble)
+}
+
+/// Candidates come and go meanwhile: a transaction that does not name all that is there is refused, and put together anew.
+async fn renew_by<B: Backend, S: Session>(backend: &B, session: &S, path: &str) -> Result<(Nanos, Nanos), OpError> {
+    let was = session.exists(path).await?.map(|stat| stat.czxid);
+    loop {
+        let names = session.children(path).await?;
+        let delete = |path: String| Op::Delete { path, version: None };
+        let mut ops: Vec<Op> = names.iter().map(|name| delete(format!("{path}/{name}"))).collect();
+        ops.push(delete(path.to_owned()));
+        ops.push(Op::Create { path: path.to_owned(), data: Vec::new(), mode: CreateMode::Persistent });
+        let sent = backend.now();
+        match session.multi(ops).await {
+            Ok(()) => {
+                let answered = backend.now();
+                let is = session.exists(path).await?.map(|stat| stat.czxid);
+                return if is.is_some() && is != was { Ok((sent, answered)) } else { Err(OpError::Unknown) };
+            }
+            Err(OpError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
