@@ -36,6 +36,9 @@ have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 have_kazoo() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import kazoo' >/dev/null 2>&1; }
 
+# Plain python3 and zstd are all that the recount of records needs.
+have_recount() { have python3 && have zstd; }
+
 have_curator() { [ -e /usr/share/java/curator-recipes.jar ]; }
 
 # Java runs a file of source only with its compiler, which a runtime alone lacks.
@@ -53,6 +56,7 @@ missing() {
   if [ "$tests" = yes ]; then
     have_browser || echo chromium
     have_kazoo || echo python3-kazoo
+    have_recount || echo python3 zstd
     have_curator || echo libcurator-recipes-java
     have_java_compiler || echo default-jdk-headless
   fi

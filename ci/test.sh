@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that must hold: format, lints, all tests, doc tests. The last line is "<n> passed, <n> failed", counted from
-# what the test runners say. Exits with 0 only if every step succeeded and tests were run. --no-docker leaves the tests out
-# that need a Docker engine, and says so.
+# Everything that must hold: format, lints, all tests, doc tests; and the figures of the records that the tests leave behind,
+# which another program recounts. The last line is "<n> passed, <n> failed", counted from what the test runners say. Exits with
+# 0 only if every step succeeded and tests were run. --no-docker leaves the tests out that need a Docker engine, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -78,6 +78,20 @@ images() {
   HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh
 }
 
+# The tests keep their records here, for the recount.
+kept=$(realpath -m "${CARGO_TARGET_DIR:-target}/kept-records")
+rm -rf "$kept"
+export HUSTINGS_KEEP_RECORDS=$kept
+
+recount() {
+  local records=("$kept"/*/)
+  [ -d "${records[0]}" ] || {
+    echo "the tests left no record behind"
+    return 1
+  }
+  ci/recount "${records[@]}" | { grep -vE ': [0-9]+ figures agree, 0 do not$' || true; }
+}
+
 step "format" cargo fmt --all --check -- --color never
 step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 wanted=()
@@ -98,6 +112,8 @@ fi
 step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
 # shellcheck disable=SC2046
 add $(count_libtest)
+
+step "recount" recount
 
 [ "${#flaky[@]}" -eq 0 ] || printf 'passed only when tried again: %s\n' "${flaky[@]}"
 [ "$docker" = yes ] || echo "the tests that need Docker were left out"

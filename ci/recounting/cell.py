@@ -200,9 +200,9 @@ class Cell:
         return any(a < end and begin < b for a, b in self.long_stalls[host])
 
     def did_not_run(self, hosts, begin, end):
-        """For how long of begin..end a process of these hosts, or one of no host, did not run of its own accord."""
+        """For how long of begin..end, in one stall of its own, a process of these hosts, or one of no host, did not run."""
         theirs = (parts for host, parts in self.own_stalls if host is None or host in hosts)
-        return spans.total(spans.clip(spans.union([part for parts in theirs for part in parts]), begin, end))
+        return max((spans.total(spans.clip(parts, begin, end)) for parts in theirs), default=0)
 
     def _own_stalls(self):
         return [

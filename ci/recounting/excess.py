@@ -25,9 +25,8 @@ def figures(cell):
         floor = (begun_anew or touched) + cell.t_ns
         taker = Taker(cell, loss)
         if begun_anew:
-            restarted += 1
             taker.take(naive, touched + cell.t_ns, seen, bool(told))
-            taker.take(real, floor, seen, bool(told))
+            restarted += taker.take(real, floor, seen, bool(told))
         early += bool(told) and seen < floor
         beyond += taker.take(over, floor, seen, bool(told)) and seen - floor > window
     if not over.shown():

@@ -1,32 +1,23 @@
 """Whom the losses of leaders woke, and how many requests that caused."""
 
-from .losses import stands
-from .phases import Told, wakes
+from .numbers import Samples
+from .phases import Told
 
 
 def figures(cell):
-    woken, requests, promised = [], [], []
+    woken, requests, spread = [], [], Samples()
     for loss in cell.losses[0]:
         told = Told(cell, loss)
         woken.append(len({notice["cand"] for notice in told.notices}))
         requests.append(sum(caused(cell, notice) for notice in told.notices))
-        promised.append(promise(cell, loss))
-    promised = [count for count in promised if count is not None]
+        if len(told.first_of) > 1:
+            spread.add(max(told.first_of.values()) - min(told.first_of.values()))
     return {
-        "promised": [min(promised), max(promised)] if promised else None,
+        "spread": spread.shown(),
         "losses": len(woken),
         "woken": least_median_most(woken),
         "requests": least_median_most(requests)[1:] if requests else None,
     }
-
-
-def promise(cell, loss):
-    """How many others the recipe declares to wake, of those that stood when the lead was lost."""
-    others = [
-        cand for cand in cell.members[loss.lost.group]
-        if cand != loss.lost.cand and cand not in loss.fault.cands and stands(cell, cand, loss.since)
-    ]
-    return {"one": min(1, len(others)), "all-others": len(others), "none": 0}.get(wakes(cell))
 
 
 def caused(cell, notice):

@@ -2,9 +2,9 @@
 
 LASTS_UNTIL_HEALED = (
     "partition", "partition-up", "partition-down", "slow", "pause", "server-kill", "server-pause", "server-partition",
-    "server-restart-all",
+    "server-restart-all", "lost-reply",
 )
-HITS_CANDIDATES = ("none", "resign", "expire")
+HITS_CANDIDATES = ("none", "resign", "expire", "parent-delete")
 LETS_SESSIONS_EXPIRE = ("crash", "partition", "partition-up", "pause")
 
 

@@ -65,7 +65,8 @@ def is_kept(cell, loss):
     outlasts = lost.leaving > loss.fault.explains_until
     if following is None:
         return not loss.deleted and (outlasts or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1])
-    if following.life_id == lost.life_id and not (loss.deleted and following.asked >= loss.answered):
+    renewed = loss.fault.kind == "parent-delete" and following.czxid != lost.czxid
+    if following.life_id == lost.life_id and not renewed and not (loss.deleted and following.asked >= loss.answered):
         return True
     return outlasts and following.begun > loss.fault.explains_until
 

@@ -24,8 +24,8 @@ class Told:
 
 
 class Taker:
-    """Takes the samples of one loss. One that ended is void where processes that had a part in it did not run for more than a
-    quarter of it."""
+    """Takes the samples of one loss. One that ended is void where a process that had a part in it did not run for more than a
+    quarter of it at a stretch."""
 
     def __init__(self, cell, loss):
         self.cell = cell

@@ -52,7 +52,7 @@ def figures(cell):
     handovers = [handover for handover in cell.handovers if handover.has_rival and not handover.stalled]
     stale = [write for write, (is_stale, _, _) in judged if is_stale]
     past = [write for write, (_, _, is_past) in judged if is_past]
-    tried = [f.event["t"] for f in cell.faults if f.kind in ("pause", "expire")]
+    tried = [f.event["t"] for f in cell.faults if f.kind in ("pause", "expire", "parent-delete")]
     excused = [write for write in stale if tried and write["t"] >= min(tried)]
     waking = 0
     for write, _ in judged:

@@ -37,7 +37,7 @@ use hustings_record::{Manifest, Nanos};
 pub struct Summary {
     pub verdict: Verdict,
     pub manifest: Manifest,
-    /// From the first event of the first cell to the last of the last one.
+    /// From the first cell's first phase to the last cell's end.
     #[serde(default)]
     pub recorded_ns: Option<Nanos>,
     /// What the reader of the record had to drop or mend, and cells that are missing.

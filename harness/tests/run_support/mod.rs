@@ -2,6 +2,7 @@
 //! it left behind.
 #![expect(dead_code, reason = "every test program uses some of it")]
 
+mod keep;
 pub(crate) mod scenario;
 
 use std::fs;
@@ -124,6 +125,12 @@ impl Bench {
     pub(crate) fn assert_no_process_left(&self) {
         let gone = wait_until(GONE_WITHIN, || self.processes().is_empty());
         assert!(gone, "left running: {:#?}", self.processes());
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        keep::records_below(self.folder.path());
     }
 }
 

@@ -198,14 +198,14 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
     if index.info.leader_wakes() == Some(FanOut::None) {
         return;
     }
-    // Who is told later was not told in time to do anything about it.
-    let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).filter(|&t| t <= end).collect();
-    let detected = woken.first().copied();
+    let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).collect();
+    // Who is told after the grant was not told in time to do anything about it, but belongs to the herd.
+    let detected = woken.first().copied().filter(|&t| t <= end);
     taker.take(&mut phases.detect, loss.released, detected.unwrap_or(end), detected.is_some());
     taker.take(&mut phases.decide, detected.unwrap_or(end), end, happened && detected.is_some());
     if index.info.leader_wakes() != Some(FanOut::One) {
-        let last = woken.last().copied();
-        taker.take(&mut phases.spread, detected.unwrap_or(end), last.unwrap_or(end), last.is_some());
+        let (first, last) = (woken.first().copied(), woken.last().copied());
+        taker.take(&mut phases.spread, first.unwrap_or(end), last.unwrap_or(end), last.is_some());
     }
     over_the_floor(&taker, loss, fault, (detected, end), window_ns, phases);
 }

@@ -48,6 +48,23 @@ fn a_faster_detection_than_the_floor_is_early_and_shows_that_the_harness_is_wron
     assert_eq!((excess.early, excess.over_floor.max), (1, 0));
 }
 
+#[test]
+fn a_watcher_that_is_told_after_the_grant_belongs_to_the_spread() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
+    cell.receipt(id, ReceiptStage::Injected, 20_000, true, Vec::new());
+    let node = cell.node(0, 0);
+    cell.kill(0, 20_000);
+    cell.notify(0, 1, &node, 24_000);
+    cell.lead(0, 1, 24_010);
+    cell.notify(0, 2, &node, 24_060);
+    let summary = cell.summary();
+    let spread = summary.failover.spread.unwrap();
+    assert_eq!((spread.n, spread.censored, spread.max), (1, 0, ms(60)));
+    assert_eq!(summary.failover.detect.unwrap().max, ms(4_000));
+    assert_eq!(summary.fan_out.woken, Some((2, 2, 2)));
+}
+
 pub(crate) fn unproven_fault() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
