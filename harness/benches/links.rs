@@ -70,7 +70,7 @@ fn link(c: &mut Criterion) {
     let server = echo();
     let runtime = runtime();
     let links = runtime.block_on(Links::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
-    runtime.block_on(links.populate(&["host".to_owned()], &[server])).expect("a link");
+    runtime.block_on(links.populate(&["host".to_owned()], &[server], &[server])).expect("a link");
     let (mut direct, mut linked) = (connect(server), connect(links.endpoints(0)[0]));
     let mut group = c.benchmark_group("round trip of 64 bytes");
     group.bench_function("direct", |b| b.iter(|| round_trip(&mut direct)));

@@ -116,7 +116,7 @@ fn with_links(runtime: &Runtime, ensemble: &LocalEnsemble) -> anyhow::Result<()>
     // One server for everybody: the ways differ in nothing but the link.
     let server = ensemble.servers()[0];
     let links = runtime.block_on(Links::start_embedded(Path::new(EXE), 1, false))?;
-    runtime.block_on(links.populate(&["host".to_owned()], &[server]))?;
+    runtime.block_on(links.populate(&["host".to_owned()], &[server], &[server]))?;
     let measured = runtime.block_on(Way::open("direct", &server.to_string())).and_then(|direct| {
         let linked = runtime.block_on(Way::open("through a link", &links.endpoints(0)[0].to_string()))?;
         measure(runtime, &direct, &linked)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use hustings_record::ProcessFate;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A process: its pid, and when it started in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are given
@@ -63,6 +64,16 @@ impl ProcessId {
 pub fn process_state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// What has become of a process, as the kernel tells it; None: there is none.
+#[must_use]
+pub fn fate_of(pid: Option<u32>) -> ProcessFate {
+    match pid.and_then(process_state) {
+        None | Some('Z' | 'X') => ProcessFate::Ended,
+        Some('T') => ProcessFate::Stopped,
+        Some(_) => ProcessFate::Kept,
+    }
 }
 
 /// Whether it lives, by its state (field 3) and its number of threads (20), and when it started (22). The name in field 2

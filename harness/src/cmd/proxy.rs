@@ -36,9 +36,9 @@ pub(crate) struct Args {
     /// Seed of jitter, sizes of slices, and of which connections a toxic hits
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Accept toxics and ignore them: to test that users of the proxy notice
-    #[arg(long, hide = true)]
-    lie: bool,
+    /// Accept toxics and ignore them, on proxies whose names end so: to test that users of the proxy notice
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    lie: Option<String>,
     /// Do not tell of what goes beyond Toxiproxy: to test how users get along with a real one
     #[arg(long, hide = true)]
     plain: bool,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no async runtime")?;
-    let options = Options { listen: args.listen, lie: args.lie, plain: args.plain, seed: args.seed };
+    let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
     runtime.block_on(async {
         let server = Server::bind(options).with_context(|| {
             format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)

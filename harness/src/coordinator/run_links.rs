@@ -72,7 +72,7 @@ fn check_reading(links: &Links, cells: &[Cell]) -> Result<(), LinkError> {
 
 /// Asks every server something over a link of its own, and takes these links away again.
 async fn prove(links: &Links, upstreams: &[String]) -> Result<(), LinkError> {
-    links.populate(&["proof".to_owned()], upstreams).await?;
+    links.populate(&["proof".to_owned()], upstreams, &[]).await?;
     let mut proof = Ok(());
     for ((server, endpoint), upstream) in (1..).zip(links.endpoints(0)).zip(upstreams) {
         let why = match four_letter::ask(endpoint, "srvr", ANSWER_WITHIN).await {

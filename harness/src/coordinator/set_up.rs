@@ -24,7 +24,8 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
         () = interrupt.first() => return Err(CutShort::Interrupted),
     }
     if let Some(links) = &environment.links {
-        links.populate(&cell.host_names, &environment.upstreams).await.map_err(anyhow::Error::from)?;
+        let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
+        populated.map_err(anyhow::Error::from)?;
     }
     tokio::select! {
         observing = observe(live) => observing?,

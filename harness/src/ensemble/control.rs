@@ -7,6 +7,9 @@ use super::EnsembleError;
 /// What was seen when something was done to a server, for a receipt.
 pub type Seen = Result<String, EnsembleError>;
 
+/// The same of servers that were cut off, with what was counted and read of it, where there is somebody to count.
+pub type SeenApart = Result<(String, Option<hustings_record::Seen>), EnsembleError>;
+
 /// Faults on servers. Every method returns when its effect on the process, container or network was seen, with what was
 /// seen; what that does to the ensemble is for others to watch. What was done to a server that is asked for again is an
 /// error, not a success: a fault that had no effect must not look like one that had.
@@ -24,7 +27,7 @@ pub trait ServerControl {
     fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen>;
 
     /// From now on nothing passes between these servers and the other ones. Clients reach all of them as before.
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen>;
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart>;
 
     /// Lets everything pass between these servers and the other ones again.
     fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen>;

@@ -61,16 +61,24 @@ pub(crate) async fn until(ensemble: &dyn Ensemble, server: u32, wanted: ServerSt
     }
 }
 
-/// Waits until all these servers serve; gives those that do not when the time is over.
-pub(crate) async fn until_all_serve(ensemble: &dyn Ensemble, servers: &[u32], at_most: Duration) -> Vec<u32> {
+/// Waits until all these servers serve, or for so long; gives the last state seen of each.
+pub(crate) async fn until_all_serve(
+    ensemble: &dyn Ensemble,
+    servers: &[u32],
+    at_most: Duration,
+) -> Vec<(u32, ServerState)> {
     let until = clock::now() + at_most.as_nanos() as u64;
     loop {
         let states = futures::future::join_all(servers.iter().map(|&server| look(ensemble, server))).await;
-        let idle = servers.iter().zip(states).filter(|(_, (state, _))| !state.serves()).map(|(&server, _)| server);
-        let idle: Vec<u32> = idle.collect();
-        if idle.is_empty() || clock::now() > until {
-            return idle;
+        let states: Vec<_> = servers.iter().zip(states).map(|(&server, (state, _))| (server, state)).collect();
+        if idle(&states).is_empty() || clock::now() > until {
+            return states;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
+}
+
+/// Those that do not serve.
+pub(crate) fn idle(states: &[(u32, ServerState)]) -> Vec<u32> {
+    states.iter().filter(|(_, state)| !state.serves()).map(|(server, _)| *server).collect()
 }

@@ -2,20 +2,23 @@
 
 use std::rc::Rc;
 
+use hustings_record::{ProcessFate, Seen};
 use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
 use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::procfs::fate_of;
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
-    let (mut seen, mut dead) = (Vec::new(), Vec::new());
+    let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     for &host in &hit.hosts {
         match cell.kill(host).await {
             Ok(status) => {
                 dead.push(host);
+                fates.push((host, ProcessFate::Ended));
                 seen.push(format!("host {host}: {status}"));
             }
             Err(error) => {
@@ -30,6 +33,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
         Err(why) => seen.push(why),
     }
     proof.evidence = seen.join("; ");
+    proof.seen = Some(Seen::Processes { hosts: fates });
     Injury { proof, remedy: Remedy::Restart(dead) }
 }
 
@@ -37,7 +41,11 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: true, ..Proof::default() };
     match cell.restart(hosts).await {
-        Ok(pids) => proof.evidence = format!("started again as {pids:?}"),
+        Ok(pids) => {
+            proof.evidence = format!("started again as {pids:?}");
+            let fate = |&host: &u16| (host, fate_of(cell.pid(host)));
+            proof.seen = Some(Seen::Processes { hosts: hosts.iter().map(fate).collect() });
+        }
         Err(error) => {
             proof.verified = false;
             proof.evidence = format!("{error:#}");

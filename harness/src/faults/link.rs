@@ -70,7 +70,9 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
 
 fn proof_of(receipt: Result<LinkReceipt, LinkError>, from: u64) -> Proof {
     match receipt {
-        Ok(LinkReceipt { from, to, verified, evidence }) => Proof { from, to, verified, evidence, touches: Vec::new() },
+        Ok(LinkReceipt { from, to, verified, evidence, seen }) => {
+            Proof { from, to, verified, evidence, seen: Some(seen), ..Proof::default() }
+        }
         Err(error) => Proof { from, to: clock::now(), evidence: error.to_string(), ..Proof::default() },
     }
 }

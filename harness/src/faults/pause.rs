@@ -4,13 +4,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::Seen;
 use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
 use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
-use crate::procfs::process_state;
+use crate::procfs::{fate_of, process_state};
 
 /// The kernel shows the new state long before this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
@@ -34,7 +35,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
 async fn signal_all(cell: &Rc<LiveCell>, hosts: &[u16], signal: Signal, stopped: bool) -> Proof {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hosts.is_empty(), ..Proof::default() };
-    let mut seen = Vec::new();
+    let (mut seen, mut fates) = (Vec::new(), Vec::new());
     for &host in hosts {
         let Some(pid) = cell.pid(host) else {
             proof.verified = false;
@@ -47,11 +48,13 @@ async fn signal_all(cell: &Rc<LiveCell>, hosts: &[u16], signal: Signal, stopped:
             continue;
         }
         let state = wait_for_state(pid, stopped).await;
+        fates.push((host, fate_of(Some(pid))));
         proof.verified &= state.is_some_and(|state| (state == 'T') == stopped);
         seen.push(format!("host {host}: state {}", state.unwrap_or('?')));
     }
     proof.to = clock::now();
     proof.evidence = seen.join("; ");
+    proof.seen = Some(Seen::Processes { hosts: fates });
     proof
 }
 

@@ -1,10 +1,11 @@
 //! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`. What was done
 //! is proven by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::ServerState;
+use hustings_record::{Seen, ServerState};
 use hustings_workloads::driver::{Injury, Proof, Remedy, ServerRemedy};
 use hustings_workloads::faults::Restart;
 use hustings_workloads::plan::Hit;
@@ -12,7 +13,7 @@ use hustings_workloads::plan::Hit;
 use crate::clock;
 use crate::coordinator::admin;
 use crate::coordinator::live_cell::LiveCell;
-use crate::ensemble::control::Seen;
+use crate::ensemble::control::Seen as Told;
 use crate::ensemble::{Ensemble, ServerControl, look};
 
 /// A server that was hit shows it within this.
@@ -26,16 +27,22 @@ const WRITES_BEHIND: u32 = 50;
 struct Witness {
     proof: Proof,
     seen: Vec<String>,
+    /// What each server was that was asked last.
+    asked: BTreeMap<u32, ServerState>,
 }
 
 impl Witness {
     fn new() -> Self {
         let from = clock::now();
-        Self { proof: Proof { from, to: from, verified: true, ..Proof::default() }, seen: Vec::new() }
+        Self {
+            proof: Proof { from, to: from, verified: true, ..Proof::default() },
+            seen: Vec::new(),
+            asked: BTreeMap::new(),
+        }
     }
 
     /// Takes down what came of one act; true when it was done.
-    fn take(&mut self, what: Seen) -> bool {
+    fn take(&mut self, what: Told) -> bool {
         let done = what.is_ok();
         self.proof.verified &= done;
         self.seen.push(what.unwrap_or_else(|error| error.to_string()));
@@ -54,6 +61,9 @@ impl Witness {
 
     fn into_proof(mut self) -> Proof {
         self.proof.evidence = self.seen.join("; ");
+        if !self.asked.is_empty() {
+            self.proof.seen = Some(Seen::Servers { asked: self.asked.into_iter().collect() });
+        }
         self.proof
     }
 }
@@ -99,7 +109,10 @@ pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
 
 pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     on_servers(cell, hit, async |witness, _, control| {
-        let cut = witness.take(control.cut(&hit.servers).await);
+        let (told, apart) =
+            control.cut(&hit.servers).await.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
+        witness.proof.seen = apart;
+        let cut = witness.take(told);
         witness.in_effect();
         ServerRemedy::Rejoin(if cut { hit.servers.clone() } else { Vec::new() })
     })
@@ -150,7 +163,7 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
     kill_all(witness, ensemble, control, behind).await;
     let addresses = ensemble.servers();
     let others: Vec<u32> = (1..).take(addresses.len()).filter(|server| !behind.contains(server)).collect();
-    if !look::until_all_serve(ensemble, &others, SERVES_AT_MOST).await.is_empty() {
+    if !look::idle(&look::until_all_serve(ensemble, &others, SERVES_AT_MOST).await).is_empty() {
         witness.find(false, format!("without {behind:?} the other servers did not serve"));
         return;
     }
@@ -164,6 +177,7 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
 /// Looks until a server shows a state, in bounded time.
 async fn shows(witness: &mut Witness, ensemble: &dyn Ensemble, server: u32, wanted: ServerState) {
     let state = look::until(ensemble, server, wanted, SHOWS_AT_MOST).await;
+    witness.asked.insert(server, state);
     let judgement = if state == wanted { "" } else { "NOT as it should be: " };
     witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", state.name()));
 }
@@ -200,7 +214,8 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
         }
     };
     witness.in_effect();
-    let idle = look::until_all_serve(&*ensemble, servers, SERVES_AT_MOST).await;
+    witness.asked.extend(look::until_all_serve(&*ensemble, servers, SERVES_AT_MOST).await);
+    let idle: Vec<u32> = witness.asked.iter().filter(|(_, state)| !state.serves()).map(|(&server, _)| server).collect();
     match idle.is_empty() {
         true => witness.find(true, format!("asked from outside, {servers:?} serve again")),
         false => witness.find(false, format!("NOT as it should be: asked from outside, {idle:?} do not serve")),

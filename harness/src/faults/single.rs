@@ -36,5 +36,6 @@ async fn on_the_leader(
         None => Err("there was no leader to hit".to_owned()),
         Some(&cand) => cell.ask(cand, fault, order(cand), AT_MOST).await,
     };
-    Injury { proof: Proof::of_order(what, asked, clock::now(), outcome), remedy: Remedy::None }
+    let cand = hit.cands.first().copied();
+    Injury { proof: Proof::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }
 }

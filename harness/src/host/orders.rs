@@ -158,8 +158,15 @@ impl Host {
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
                 let busy = seat.resigning.get().is_some();
-                if busy || orders.try_send(Order::Resign).is_err() {
-                    let outcome = Err("it is resigning already".to_owned());
+                let refused = if seat.belief.get().0.is_none() {
+                    Some("it does not lead")
+                } else if busy || orders.try_send(Order::Resign).is_err() {
+                    Some("it is resigning already")
+                } else {
+                    None
+                };
+                if let Some(why) = refused {
+                    let outcome = Err(why.to_owned());
                     self.shared.tell(FromHost::Done { fault, cand, outcome });
                 } else {
                     seat.resigning.set(Some(fault));

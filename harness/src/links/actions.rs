@@ -1,7 +1,7 @@
 //! What the driver does to links: blocking, on the caller's thread, each change read back. The times around a change are taken
 //! here, so that waiting for the thread does not widen them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use toxiproxy_rust::proxy::Proxy;
@@ -144,11 +144,11 @@ pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, Link
 }
 
 /// What became of the connections that were told to go.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Gone {
     pub(super) told: u64,
-    /// Proxies on which some of them are still open.
-    pub(super) links_left: usize,
+    /// Links on which some of them are still open.
+    pub(super) links_left: BTreeSet<String>,
 }
 
 /// Resets all connections of the links; embedded proxies only.
@@ -172,7 +172,7 @@ pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Go
                 left.push((control, link, below));
             }
         }
-        gone.links_left = left.len();
+        gone.links_left = left.iter().map(|(_, link, _): &(&Control, &Link, u64)| link.name.clone()).collect();
         if left.is_empty() || Instant::now() >= deadline {
             return Ok((Bracket { from, to: clock::now() }, gone));
         }

@@ -158,11 +158,17 @@ impl Links {
     }
 
     /// Makes one link a host and server. The hosts' names are not used: links are called by number. Servers are named as the
-    /// proxies reach them, `host:port`; names are looked up by the proxies, whenever a client connects.
+    /// proxies reach them, `host:port`; names are looked up by the proxies, whenever a client connects. `direct` is where this
+    /// process reaches the same servers past all links: what a cut link is silent about, they must be able to say there.
     ///
     /// # Errors
     /// There are too few ports, the API refuses them (a port is taken), or something else is read back.
-    pub async fn populate(&self, hosts: &[String], servers: &[impl ToString]) -> Result<(), LinkError> {
+    pub async fn populate(
+        &self,
+        hosts: &[String],
+        servers: &[impl ToString],
+        direct: &[SocketAddr],
+    ) -> Result<(), LinkError> {
         self.place.check_room(hosts.len(), servers.len())?;
         let mut wanted = vec![Vec::new(); self.processes];
         let mut ports = self.place.first_port.map(|first| first..=u16::MAX);
@@ -192,10 +198,11 @@ impl Links {
             let (api, name) = (layout::process_of(host, self.processes), layout::name(host, server));
             let mut endpoint = *listening.get(api)?.get(&name)?;
             endpoint.set_ip(self.place.reach.unwrap_or(self.place.bind));
-            Some(Link { api, server: server as u32 + 1, name, endpoint })
+            Some(Link { api, name, endpoint, ends: (host as u16, server as u32 + 1) })
         };
         let of = |host| (0..servers.len()).filter_map(|server| link(host, server)).collect();
-        self.layout().hosts = (0..hosts.len()).map(of).collect();
+        let hosts = (0..hosts.len()).map(of).collect();
+        *self.layout() = Layout { hosts, direct: direct.to_vec() };
         Ok(())
     }
 

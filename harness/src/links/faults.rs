@@ -5,8 +5,8 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use futures::future::{join, join_all};
-use hustings_record::Direction;
+use futures::future::{join_all, join3};
+use hustings_record::{CutLink, Direction, ResetLink, WholeLink};
 
 use crate::proxy::stats::ProxyStats;
 
@@ -15,12 +15,14 @@ use super::control::Control;
 use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, Links, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
-use super::probe::{self, Before};
+use super::probe::{self, Before, Reply};
 use super::receipt::{self, LinkReceipt};
 use super::toxics::{self, Toxic};
 
 /// How long a partitioned link is listened at: three times what the slowest answer took before, within these bounds.
 const SILENCE: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(1));
+/// How often is listened, at most.
+const SILENCE_TRIES: u32 = 3;
 /// How long connections may take to be seen closing.
 const CLOSING_LIMIT: Duration = Duration::from_millis(500);
 
@@ -51,9 +53,11 @@ impl Links {
         let (kind, attributes): (_, &[_]) = if self.embedded { ("hold", &[]) } else { ("timeout", &[("timeout", 0)]) };
         let toxics: Vec<_> = toxics::streams(direction).iter().map(|way| Toxic::new(kind, way, attributes)).collect();
         let bracket = self.inject("partition", &links, toxics.clone()).await?;
-        let looked = self.look_for_silence(&links, &mut before).await;
+        let slowest = before.iter().filter_map(|b| b.answer.after()).max().unwrap_or_default();
+        let limit = (slowest * 3).clamp(SILENCE.0, SILENCE.1);
+        let looked = self.look_for_silence(&links, &mut before, direction, limit).await;
         match looked {
-            Ok((seen, limit)) => Ok(receipt::partition(bracket, (kind, direction), &before, &seen, limit)),
+            Ok(seen) => Ok(receipt::partition(bracket, (kind, direction), seen, limit)),
             Err(error) => {
                 self.take_back(links, toxics).await;
                 Err(error)
@@ -61,23 +65,55 @@ impl Links {
         }
     }
 
-    /// Asks on old connections and on new ones, and counts what passes meanwhile.
+    /// Asks on old connections and on new ones, asks every server past its links, and counts what passes meanwhile. A server
+    /// that was silent too, busy or stopped, is given a second chance, and a third.
     async fn look_for_silence(
         &self,
         links: &[Link],
         before: &mut [Before],
-    ) -> Result<(receipt::Silence, Duration), LinkError> {
-        let slowest = before.iter().filter_map(|b| b.answer.after()).max().unwrap_or_default();
-        let limit = (slowest * 3).clamp(SILENCE.0, SILENCE.1);
+        direction: Direction,
+        limit: Duration,
+    ) -> Result<Vec<CutLink>, LinkError> {
         let first = self.counters(links).await?;
-        let standing = before.iter_mut().filter_map(|b| b.standing.as_mut());
-        let (old, new) = join(
-            join_all(standing.map(|stream| probe::ask_on(stream, &self.question, limit))),
-            probe::ask_all(&endpoints(links), &self.question, limit),
-        )
-        .await;
-        let counted = first.zip(self.counters(links).await?);
-        Ok((receipt::Silence { old, new, counted }, limit))
+        let mut tries_left = SILENCE_TRIES;
+        loop {
+            tries_left -= 1;
+            let mut seen = self.listen(links, before, limit).await;
+            let then = self.counters(links).await?;
+            let of = |stats: &Option<Vec<ProxyStats>>, place: usize| {
+                stats.as_ref()?.get(place).map(|stats| (stats.up.bytes, stats.down.bytes))
+            };
+            for (place, link) in seen.iter_mut().enumerate() {
+                link.bytes = of(&first, place).zip(of(&then, place)).map(|(first, then)| [first, then]);
+            }
+            let alone = seen.iter().any(|link| link.silent() && !link.server_spoke(direction));
+            if !alone || tries_left == 0 {
+                return Ok(seen);
+            }
+        }
+    }
+
+    /// Asks every link, on its old connection and on a new one, and its server past it, all at the same time.
+    async fn listen(&self, links: &[Link], before: &mut [Before], limit: Duration) -> Vec<CutLink> {
+        let question = &self.question[..];
+        let past: Vec<_> = links.iter().map(|link| self.layout().past(link)).collect();
+        let asked = links.iter().zip(before).zip(past).map(async |((link, before), past)| {
+            let old = async {
+                let stream = before.standing.as_mut()?;
+                Some(probe::ask_on(stream, question, limit).await.asked)
+            };
+            let direct = async {
+                match past {
+                    Some(past) => probe::ask(past, question, limit).await,
+                    None => Reply::nobody(),
+                }
+            };
+            let new = probe::ask(link.endpoint, question, limit);
+            let (old, new, direct) = join3(old, new, direct).await;
+            let ((host, server), before) = (link.ends, before.answer.asked);
+            CutLink { host, server, before, old, new: new.asked, direct: direct.asked, bytes: None }
+        });
+        join_all(asked).await
     }
 
     /// Takes all faults from the links of these hosts.
@@ -96,7 +132,13 @@ impl Links {
         let limit = |expected: &bool| if *expected { HEALED_LIMIT } else { BEFORE_LIMIT };
         let asked: Vec<_> = endpoints(&links).into_iter().zip(expected.iter().map(limit)).collect();
         let answers = probe::ask_until_answered(&asked, &self.question).await;
-        Ok(receipt::heal(bracket, &answers, &expected))
+        let seen = links.iter().zip(&expected).zip(&answers).map(|((link, due), after)| WholeLink {
+            host: link.ends.0,
+            server: link.ends.1,
+            due: *due,
+            after: after.asked,
+        });
+        Ok(receipt::heal(bracket, seen.collect(), &answers))
     }
 
     /// Ends all connections of these hosts; new ones can be made at once.
@@ -116,10 +158,23 @@ impl Links {
             }
         };
         let (bracket, gone) = self.caller.call("disconnect", CALL_LIMIT, act).await?;
-        let standing = before.iter_mut().filter_map(|b| b.standing.as_mut());
-        let closed = join_all(standing.map(|stream| probe::closes(stream, CLOSING_LIMIT))).await;
+        let standing = before.iter_mut().map(async |b| match &mut b.standing {
+            Some(stream) => Some(probe::closes(stream, CLOSING_LIMIT).await),
+            None => None,
+        });
+        let closed = join_all(standing).await;
         let after = probe::ask_all(&endpoints, &self.question, BEFORE_LIMIT).await;
-        Ok(receipt::disconnect(bracket, gone, &before, &closed, &after))
+        let left = |link: &Link| gone.as_ref().is_some_and(|gone| gone.links_left.contains(&link.name));
+        let answers = before.iter().zip(closed).zip(&after);
+        let seen = links.iter().zip(answers).map(|(link, ((before, closed), after))| ResetLink {
+            host: link.ends.0,
+            server: link.ends.1,
+            before: before.answer.asked,
+            closed,
+            left: left(link),
+            after: after.asked,
+        });
+        Ok(receipt::disconnect(bracket, gone.as_ref().map(|gone| gone.told), seen.collect()))
     }
 
     pub(super) async fn inject(

@@ -33,18 +33,20 @@ pub fn processes_needed(hosts: usize, connections: u64, limit: u64) -> Result<us
 pub(super) struct Link {
     /// Which of the proxy processes serves it.
     pub(super) api: usize,
-    /// Id of the server that it leads to, from 1.
-    pub(super) server: u32,
     /// The proxy's name there.
     pub(super) name: String,
     /// Where the host connects.
     pub(super) endpoint: SocketAddr,
+    /// The host, and the server's id.
+    pub(super) ends: (u16, u32),
 }
 
 /// The links of all hosts, by number of host.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) hosts: Vec<Vec<Link>>,
+    /// Where this process reaches the servers past all links, by their ids.
+    pub(super) direct: Vec<SocketAddr>,
 }
 
 /// Never made of user strings: it goes into URLs. Servers count from 1, as ZooKeeper's ids do.
@@ -65,6 +67,11 @@ impl Layout {
             .ok_or(LinkError::NoSuchHost { host, hosts: self.hosts.len() })
     }
 
+    /// Where the server at the end of this link is reached past it.
+    pub(super) fn past(&self, link: &Link) -> Option<SocketAddr> {
+        self.direct.get(link.ends.1.checked_sub(1)? as usize).copied()
+    }
+
     /// The links of these hosts, each once.
     pub(super) fn links(&self, hosts: &[u16]) -> Result<Vec<Link>, LinkError> {
         let mut hosts = hosts.to_vec();
@@ -77,7 +84,7 @@ impl Layout {
     /// The links between these hosts and the servers with these ids; to all servers without any.
     pub(super) fn links_to(&self, hosts: &[u16], servers: &[u32]) -> Result<Vec<Link>, LinkError> {
         let mut links = self.links(hosts)?;
-        links.retain(|link| servers.is_empty() || servers.contains(&link.server));
+        links.retain(|link| servers.is_empty() || servers.contains(&link.ends.1));
         Ok(links)
     }
 }

@@ -46,9 +46,12 @@ impl Way {
 }
 
 /// What was seen of links that are held.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Held {
-    pub(crate) links: usize,
+    /// From which server to which, a link each.
+    pub(crate) ways: Vec<(u32, u32)>,
+    /// What had passed on all of them, before they were watched and after.
+    pub(crate) bytes: (u64, u64),
     /// For how long no byte passed on any of them.
     pub(crate) watched: Duration,
 }
@@ -78,7 +81,8 @@ impl Mesh {
             Ok(fleet)
         };
         let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
-        let link = |way: Way| (way, Link { api: 0, server: way.to, name: way.name(), endpoint: way.listen });
+        let ends = |way: &Way| (way.from as u16, way.to);
+        let link = |way: Way| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
         let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
         mesh.populate().await?;
         Ok(mesh)
@@ -116,11 +120,12 @@ impl Mesh {
         tokio::time::sleep(WATCHED).await;
         let here = links.clone();
         let look = move |controls: &mut Vec<Control>| {
-            let quiet = passed(controls, &here).and_then(|(to, after)| expect_quiet(before, after).map(|()| to));
+            let quiet = passed(controls, &here).and_then(|now| expect_quiet(before, now.1).map(|()| now));
             quiet.inspect_err(|_| actions::take_back(controls, &here, &holds()))
         };
-        let to = self.caller.call("read the counters", CALL_LIMIT, look).await?;
-        Ok(Held { links: links.len(), watched: Duration::from_nanos(to.saturating_sub(from)) })
+        let (to, after) = self.caller.call("read the counters", CALL_LIMIT, look).await?;
+        let ways = links.iter().map(|link| (u32::from(link.ends.0), link.ends.1)).collect();
+        Ok(Held { ways, bytes: (before, after), watched: Duration::from_nanos(to.saturating_sub(from)) })
     }
 
     /// Lets all links that `which` names go; gives their number. What was held up flows on.

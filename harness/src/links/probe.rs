@@ -5,38 +5,53 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use hustings_record::{Answer, Asked};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::clock;
 
 /// Pause between two questions to a link that does not answer.
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// What became of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// The first byte came after this time, or that many bytes in one piece did.
-    Came(Duration, usize),
-    /// Nothing in the time allowed.
-    Silence,
-    /// The connection was refused, reset or closed.
-    Closed,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reply {
+    pub(super) asked: Asked,
+    /// The first byte came so long after the question was sent, and that many bytes in one piece did.
+    pub(super) came: Option<(Duration, usize)>,
 }
 
-impl Answer {
-    pub(super) fn came(self) -> bool {
-        matches!(self, Self::Came(..))
+impl Reply {
+    /// What an attempt that began `at` has come to; None: it ran out of time.
+    fn new(at: u64, outcome: Option<Option<(Duration, usize)>>) -> Self {
+        let (answer, came) = match outcome {
+            None => (Answer::Silence, None),
+            Some(None) => (Answer::Closed, None),
+            Some(came) => (Answer::Answered, came),
+        };
+        Self { asked: Asked { at, until: clock::now(), came: answer }, came }
     }
 
-    pub(super) fn after(self) -> Option<Duration> {
-        if let Self::Came(after, _) = self { Some(after) } else { None }
+    /// There was nobody to ask.
+    pub(super) fn nobody() -> Self {
+        Self::new(clock::now(), Some(None))
+    }
+
+    pub(super) fn came(&self) -> bool {
+        self.came.is_some()
+    }
+
+    pub(super) fn after(&self) -> Option<Duration> {
+        self.came.map(|came| came.0)
     }
 }
 
 /// A link before a fault: did it answer, and a connection that was opened then and stands idle.
 #[derive(Debug)]
 pub(super) struct Before {
-    pub(super) answer: Answer,
+    pub(super) answer: Reply,
     pub(super) standing: Option<TcpStream>,
 }
 
@@ -55,17 +70,19 @@ pub(super) struct Timing {
 }
 
 /// Asks on a new connection.
-pub(super) async fn ask(endpoint: SocketAddr, question: &[u8], limit: Duration) -> Answer {
+pub(super) async fn ask(endpoint: SocketAddr, question: &[u8], limit: Duration) -> Reply {
+    let at = clock::now();
     let asked = async {
-        let Some(mut stream) = connect(endpoint).await else { return Answer::Closed };
+        let mut stream = connect(endpoint).await?;
         question_on(&mut stream, question).await
     };
-    timeout(limit, asked).await.unwrap_or(Answer::Silence)
+    Reply::new(at, timeout(limit, asked).await.ok())
 }
 
 /// Asks on a connection that stands already.
-pub(super) async fn ask_on(stream: &mut TcpStream, question: &[u8], limit: Duration) -> Answer {
-    timeout(limit, question_on(stream, question)).await.unwrap_or(Answer::Silence)
+pub(super) async fn ask_on(stream: &mut TcpStream, question: &[u8], limit: Duration) -> Reply {
+    let at = clock::now();
+    Reply::new(at, timeout(limit, question_on(stream, question)).await.ok())
 }
 
 /// Waits for the other side to close an idle connection.
@@ -84,12 +101,12 @@ pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Dur
 }
 
 /// Asks all links at once.
-pub(super) async fn ask_all(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Answer> {
+pub(super) async fn ask_all(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Reply> {
     join_all(endpoints.iter().map(|endpoint| ask(*endpoint, question, limit))).await
 }
 
 /// Asks each link, again and again, until it answers or its time is over.
-pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], question: &[u8]) -> Vec<Answer> {
+pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], question: &[u8]) -> Vec<Reply> {
     join_all(links.iter().map(|(endpoint, limit)| async {
         let started = Instant::now();
         loop {
@@ -142,14 +159,13 @@ async fn connect(endpoint: SocketAddr) -> Option<TcpStream> {
     Some(stream)
 }
 
-async fn question_on(stream: &mut TcpStream, question: &[u8]) -> Answer {
+/// None: the connection was closed.
+async fn question_on(stream: &mut TcpStream, question: &[u8]) -> Option<(Duration, usize)> {
     let asked = Instant::now();
-    if stream.write_all(question).await.is_err() {
-        return Answer::Closed;
-    }
+    stream.write_all(question).await.ok()?;
     let mut answer = [0; 512];
     match stream.read(&mut answer).await {
-        Ok(0) | Err(_) => Answer::Closed,
-        Ok(n) => Answer::Came(asked.elapsed(), n),
+        Ok(0) | Err(_) => None,
+        Ok(n) => Some((asked.elapsed(), n)),
     }
 }

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use hustings_record::Direction;
+use hustings_record::{
+    Answer, Asked, CutLink, Direction, FaultKind, ReceiptStage, ResetLink, Seen, Slowness, WholeLink,
+};
 use hustings_workloads::faults::Slow;
 
-use crate::proxy::stats::ProxyStats;
-
-use super::actions::{Bracket, Gone};
-use super::probe::{Answer, Before, Flow, Timing};
+use super::actions::Bracket;
+use super::layout::Link;
+use super::probe::{Flow, Reply, Timing};
 use super::toxics::{spelled, toxiproxy_rate};
 
 /// The proof that a fault took effect on links, or the lack of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkReceipt {
     /// It took effect between these two times, in nanoseconds of CLOCK_MONOTONIC: taken before the first change was sent,
     /// and after the last was read back.
@@ -22,31 +23,13 @@ pub struct LinkReceipt {
     pub verified: bool,
     /// What was seen.
     pub evidence: String,
+    /// The same in figures: all that `verified` rests on.
+    pub seen: Seen,
 }
 
 impl LinkReceipt {
-    fn new(bracket: Bracket, verified: bool, evidence: String) -> Self {
-        Self { from: bracket.from, to: bracket.to, verified, evidence }
-    }
-}
-
-/// What came through links that should be silent.
-#[derive(Debug)]
-pub(super) struct Silence {
-    /// Answers on connections from before, and on new ones.
-    pub(super) old: Vec<Answer>,
-    pub(super) new: Vec<Answer>,
-    /// Counters of the links before and after the questions; None if the proxy has none.
-    pub(super) counted: Option<(Vec<ProxyStats>, Vec<ProxyStats>)>,
-}
-
-impl Silence {
-    /// Bytes that passed (up, down) meanwhile.
-    fn passed(&self) -> Option<(u64, u64)> {
-        let (first, last) = self.counted.as_ref()?;
-        let sum = |all: &[ProxyStats], way: fn(&ProxyStats) -> u64| all.iter().map(way).sum::<u64>();
-        let grown = |way| sum(last, way).saturating_sub(sum(first, way));
-        Some((grown(|s| s.up.bytes), grown(|s| s.down.bytes)))
+    fn new(bracket: Bracket, verified: bool, evidence: String, seen: Seen) -> Self {
+        Self { from: bracket.from, to: bracket.to, verified, evidence, seen }
     }
 }
 
@@ -54,90 +37,93 @@ fn count<T>(all: &[T], is: impl Fn(&T) -> bool) -> usize {
     all.iter().filter(|one| is(one)).count()
 }
 
-/// Verified: some link answered before, none does now, on connections old and new, and nothing was counted to pass.
+fn answered(asked: &Asked) -> bool {
+    asked.came == Answer::Answered
+}
+
+/// The kind of fault that cuts this way.
+fn cutting(direction: Direction) -> FaultKind {
+    let cuts = |kind: &FaultKind| kind.facts().cuts == Some(direction);
+    FaultKind::ALL.iter().copied().find(cuts).unwrap_or(FaultKind::Partition)
+}
+
+/// Verified: every link answered before, none does now, on connections old and new, though every server is there; and nothing
+/// was counted to pass.
 pub(super) fn partition(
     bracket: Bracket,
     (toxic, direction): (&str, Direction),
-    before: &[Before],
-    seen: &Silence,
+    links: Vec<CutLink>,
     limit: Duration,
 ) -> LinkReceipt {
-    let links = before.len();
-    let answered = count(before, |b| b.answer.came());
-    let leaks = count(&seen.old, |a| a.came()) + count(&seen.new, |a| a.came());
-    let passed = seen.passed();
-    let blocked = passed.map_or(0, |(up, down)| match direction {
-        Direction::Both => up + down,
-        Direction::Up => up,
-        Direction::Down => down,
-    });
-    let counters = match passed {
-        None => "this proxy counts no bytes".to_owned(),
-        Some((up, down)) => format!("the proxy counted {up} B up and {down} B down meanwhile"),
+    let before = count(&links, |link| answered(&link.before));
+    let old: Vec<&Asked> = links.iter().filter_map(|link| link.old.as_ref()).collect();
+    let leaks = count(&old, |old| answered(old)) + count(&links, |link| answered(&link.new));
+    let alive = count(&links, |link| link.server_spoke(direction));
+    let passed = |way: fn(&(u64, u64)) -> u64| -> Option<u64> {
+        links.iter().map(|link| link.bytes.map(|[first, last]| way(&last).saturating_sub(way(&first)))).sum()
     };
-    let verified = answered > 0 && leaks == 0 && blocked == 0;
-    let judgement = match (answered, leaks, blocked) {
-        (0, ..) => "nothing is proven, for no link answered before: ",
-        (_, 0, 0) => "",
-        _ => "NOT in effect although the proxy says so: ",
+    let counters = match (passed(|bytes| bytes.0), passed(|bytes| bytes.1)) {
+        (Some(up), Some(down)) => format!("the proxy counted {up} B up and {down} B down meanwhile"),
+        _ => "this proxy counts no bytes".to_owned(),
+    };
+    let (all, asked_again) = (links.len(), old.len());
+    let seen = Seen::Cut { way: direction, links };
+    let shown = seen.shows(cutting(direction), ReceiptStage::Injected);
+    let judgement = match &shown {
+        Ok(()) => String::new(),
+        Err(why) if before == all && alive == all => format!("NOT in effect although the proxy says so: {why}: "),
+        Err(why) => format!("nothing is proven, for {why}: "),
     };
     let evidence = format!(
-        "{judgement}{toxic} ({}) read back on {links} links; {answered} of them answered before; in {} ms {leaks} \
-         answers came to {} questions on old and {} on new connections; {counters}",
+        "{judgement}{toxic} ({}) read back on {all} links; {before} of them answered before; in {} ms {leaks} answers came to \
+         {asked_again} questions on old and {all} on new connections, and {alive} of the servers behind them answered past \
+         them; {counters}",
         spelled(direction),
         limit.as_millis(),
-        seen.old.len(),
-        seen.new.len(),
     );
-    LinkReceipt::new(bracket, verified, evidence)
+    LinkReceipt::new(bracket, shown.is_ok(), evidence, seen)
 }
 
 /// Verified: every link that answered before its fault answers again.
-pub(super) fn heal(bracket: Bracket, answers: &[Answer], expected: &[bool]) -> LinkReceipt {
-    let all = answers.iter().zip(expected);
-    let due = count(expected, |e| *e);
-    let came = all.filter(|(answer, expected)| **expected && answer.came()).count();
-    let slowest = answers.iter().filter_map(|a| a.after()).max();
-    let links = answers.len();
-    let verified = due > 0 && came == due;
+pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -> LinkReceipt {
+    let due = count(&links, |link| link.due);
+    let came = count(&links, |link| link.due && answered(&link.after));
+    let slowest = answers.iter().filter_map(Reply::after).max();
+    let all = links.len();
+    let seen = Seen::Whole { links };
+    let verified = seen.shows(FaultKind::Partition, ReceiptStage::Healed).is_ok();
     let silent = if due == 0 { "nothing is proven, for no link answered before the fault: " } else { "" };
     let evidence = format!(
-        "{silent}no toxic left on {links} links, read back; {came} of the {due} links that answered before answer again, the \
+        "{silent}no toxic left on {all} links, read back; {came} of the {due} links that answered before answer again, the \
          slowest after {:.1} ms",
         millis(slowest.unwrap_or_default()),
     );
-    LinkReceipt::new(bracket, verified, evidence)
+    LinkReceipt::new(bracket, verified, evidence, seen)
 }
 
-/// Verified: the old connections were seen to close, and new ones answer where they did before.
-pub(super) fn disconnect(
-    bracket: Bracket,
-    gone: Option<Gone>,
-    before: &[Before],
-    closed: &[bool],
-    after: &[Answer],
-) -> LinkReceipt {
-    let (stood, seen) = (closed.len(), count(closed, |c| *c));
-    let links_left = gone.map_or(0, |gone| gone.links_left);
-    let answered = before.iter().zip(after).filter(|(b, _)| b.answer.came()).count();
-    let again = before.iter().zip(after).filter(|(b, a)| b.answer.came() && a.came()).count();
-    let verified = stood > 0 && seen == stood && links_left == 0;
-    let told = match gone {
+/// Verified: on every link old connections were seen to close.
+pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLink>) -> LinkReceipt {
+    let stood = count(&links, |link| link.closed.is_some());
+    let closed = count(&links, |link| link.closed == Some(true));
+    let left = count(&links, |link| link.left);
+    let before = count(&links, |link| answered(&link.before));
+    let again = count(&links, |link| answered(&link.before) && answered(&link.after));
+    let seen = Seen::Reset { links };
+    let shown = seen.shows(FaultKind::Disconnect, ReceiptStage::Injected);
+    let told = match told {
         None => "ports closed and opened again, read back".to_owned(),
-        Some(gone) => format!("{} connections told to reset, old ones still open on {links_left} links", gone.told),
+        Some(told) => format!("{told} connections told to reset, old ones still open on {left} links"),
     };
-    let judgement = if stood == 0 {
-        "nothing is proven, for no probe could connect before: "
-    } else if verified {
-        ""
-    } else {
-        "NOT in effect although the proxy says so: "
+    let judgement = match shown {
+        Ok(()) => String::new(),
+        Err(why) if stood == 0 => format!("nothing is proven, for {why}: "),
+        Err(why) => format!("NOT in effect although the proxy says so: {why}: "),
     };
     let evidence = format!(
-        "{judgement}{told}; {seen} of {stood} standing probes saw it; {again} of the {answered} links that answered before answer \
+        "{judgement}{told}; {closed} of {stood} standing probes saw it; {again} of the {before} links that answered before answer \
          again"
     );
-    LinkReceipt::new(bracket, verified, evidence)
+    LinkReceipt::new(bracket, judgement.is_empty(), evidence, seen)
 }
 
 /// Growth below this many milliseconds cannot be told from noise.
@@ -149,8 +135,7 @@ const PLAIN_MS: f64 = 20.0;
 #[derive(Default)]
 struct Sight {
     words: Vec<String>,
-    visible: bool,
-    wrong: bool,
+    held: Vec<Slowness>,
 }
 
 impl Sight {
@@ -160,15 +145,19 @@ impl Sight {
         if due_ms < VISIBLE_MS {
             return;
         }
-        self.visible = true;
-        self.wrong |= seen_ms.is_nan() || seen_ms < due_ms / 2.0;
+        self.took(what, seen_ms, due_ms, false);
         self.words.push(format!("{what} {seen_ms:.1} ms ({due_ms:.1} due)"));
+    }
+
+    fn took(&mut self, what: &str, seen_ms: f64, due_ms: f64, spared: bool) {
+        let seen_ms = seen_ms.is_finite().then_some(seen_ms);
+        self.held.push(Slowness { what: what.to_owned(), seen_ms, due_ms, spared });
     }
 
     /// A way that is not to be slow.
     fn spare(&mut self, what: &str, seen_ms: f64, other_ms: f64) {
         if other_ms >= PLAIN_MS {
-            self.wrong |= seen_ms > other_ms / 2.0;
+            self.took(what, seen_ms, other_ms, true);
             self.words.push(format!("{what} {seen_ms:.1} ms (none due)"));
         }
     }
@@ -177,7 +166,13 @@ impl Sight {
 /// Verified: every toxic was read back, and on every link that answered before, what probes can show of it was seen: the
 /// quickest ones later by the least that the toxics must add, each way by itself where the proxy tells; apart by a quarter of
 /// the jitter at least; long ones as much later as a line of this rate needs. What is too small to show is read back only.
-pub(super) fn slow(bracket: Bracket, how: &Slow, question: usize, before: &[Timing], during: &[Timing]) -> LinkReceipt {
+pub(super) fn slow(
+    bracket: Bracket,
+    how: &Slow,
+    (links, question): (&[Link], usize),
+    before: &[Timing],
+    during: &[Timing],
+) -> LinkReceipt {
     let pairs: Vec<_> = before.iter().zip(during).filter(|(before, _)| !before.rounds.is_empty()).collect();
     let answer = pairs.iter().flat_map(|(before, _)| &before.rounds).map(|round| round.1).min().unwrap_or(0);
     let (up, down) = (due(how, Direction::Up, question), due(how, Direction::Down, answer));
@@ -205,8 +200,12 @@ pub(super) fn slow(bracket: Bracket, how: &Slow, question: usize, before: &[Timi
     if how.rate_kb.is_some() {
         flows(&mut sight, how, &pairs);
     }
-    let verified = !pairs.is_empty() && sight.visible && !sight.wrong;
-    let judgement = match (pairs.len(), sight.visible, verified) {
+    let visible = sight.held.iter().any(|held| !held.spared);
+    let answering = links.iter().zip(before).filter(|(_, before)| !before.rounds.is_empty());
+    let seen = Seen::Slow { links: answering.map(|(link, _)| link.ends).collect(), held: sight.held };
+    let shown = seen.shows(FaultKind::Slow, ReceiptStage::Injected).is_ok();
+    let verified = !pairs.is_empty() && visible && shown;
+    let judgement = match (pairs.len(), visible, verified) {
         (0, ..) => "nothing is proven, for no link answered before: ",
         (_, false, _) => "nothing is proven, for a probe cannot show so small an effect: ",
         (_, _, false) => "NOT in effect although the proxy says so: ",
@@ -219,7 +218,7 @@ pub(super) fn slow(bracket: Bracket, how: &Slow, question: usize, before: &[Timi
         pairs.len(),
         if sight.words.is_empty() { "nothing to see".to_owned() } else { sight.words.join(", ") },
     );
-    LinkReceipt::new(bracket, verified, evidence)
+    LinkReceipt::new(bracket, verified, evidence, seen)
 }
 
 /// What of a slow link probes can see one way, in milliseconds.

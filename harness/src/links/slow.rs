@@ -13,7 +13,7 @@ use crate::proxy::stats::ProxyStats;
 use super::driver::{BEFORE_LIMIT, HEALED_LIMIT, Links, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
-use super::probe::{self, Answer, Flow, Timing};
+use super::probe::{self, Flow, Timing};
 use super::receipt::{self, LinkReceipt};
 use super::toxics;
 
@@ -49,7 +49,7 @@ impl Links {
             tries_left -= 1;
             match self.timings(&links, how, late + HEALED_LIMIT, answered).await {
                 Ok(during) => {
-                    let receipt = receipt::slow(bracket, how, self.question.len(), &before, &during);
+                    let receipt = receipt::slow(bracket, how, (&links, self.question.len()), &before, &during);
                     if receipt.verified || tries_left == 0 {
                         return Ok(receipt);
                     }
@@ -102,11 +102,7 @@ impl Links {
 
     async fn rounds(&self, endpoint: SocketAddr, limit: Duration) -> Vec<(Duration, usize)> {
         let answers = join_all((0..ROUNDS).map(|_| probe::ask(endpoint, &self.question, limit))).await;
-        let came = |answer| match answer {
-            Answer::Came(after, bytes) => Some((after, bytes)),
-            Answer::Silence | Answer::Closed => None,
-        };
-        answers.into_iter().filter_map(came).collect()
+        answers.into_iter().filter_map(|answer| answer.came).collect()
     }
 }
 

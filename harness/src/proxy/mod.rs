@@ -40,12 +40,13 @@ use tracing::debug;
 use registry::Registry;
 
 /// What the proxy is told at its start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Where the API listens; port 0 takes any free one.
     pub listen: SocketAddr,
-    /// Accept, keep and show toxics, but leave the bytes alone: tests that a user of the proxy notices.
-    pub lie: bool,
+    /// Accept, keep and show toxics, but leave the bytes alone on all proxies whose names end so: tests that a user of the
+    /// proxy notices.
+    pub lie: Option<String>,
     /// Do not tell of the extensions: users that look for them take it for a real Toxiproxy.
     pub plain: bool,
     /// Seed of the random choices: which connections a toxic hits, jitter, sizes of slices.
@@ -82,7 +83,7 @@ impl Server {
     /// # Errors
     /// The API's listener failed for good.
     pub async fn serve(self) -> io::Result<()> {
-        let router = api::router(Registry::new(self.options.lie, self.options.seed), self.options.plain);
+        let router = api::router(Registry::new(self.options.lie.clone(), self.options.seed), self.options.plain);
         let listener = self.listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "an API connection keeps its Nagle delay");

@@ -18,7 +18,7 @@ pub(super) struct Registry(pub(super) Arc<Mutex<Proxies>>);
 
 pub(super) struct Proxies {
     by_name: BTreeMap<String, Relay>,
-    lie: bool,
+    lie: Option<String>,
     seed: u64,
     toxics_made: u64,
 }
@@ -49,7 +49,7 @@ fn yes() -> bool {
 }
 
 impl Registry {
-    pub(super) fn new(lie: bool, seed: u64) -> Self {
+    pub(super) fn new(lie: Option<String>, seed: u64) -> Self {
         Self(Arc::new(Mutex::new(Proxies { by_name: BTreeMap::new(), lie, seed, toxics_made: 0 })))
     }
 }
@@ -101,7 +101,8 @@ impl Proxies {
         if self.by_name.len() >= PROXIES_MAX {
             return Err(ApiError::too_many("proxies", PROXIES_MAX));
         }
-        let mut relay = Relay::new(request.name.clone(), request.listen, request.upstream, self.lie, self.seed);
+        let lie = self.lie.as_ref().is_some_and(|end| request.name.ends_with(end.as_str()));
+        let mut relay = Relay::new(request.name.clone(), request.listen, request.upstream, lie, self.seed);
         if request.enabled {
             relay.start().await?;
         }

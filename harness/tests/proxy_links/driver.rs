@@ -18,7 +18,7 @@ fn names(hosts: usize) -> Vec<String> {
 async fn embedded(hosts: usize, processes: usize, lie: bool) -> Links {
     let links = Links::start_embedded(Path::new(EXE), processes, lie).await.unwrap();
     let servers: Vec<_> = (1..=3).map(zookeeper).collect();
-    links.populate(&names(hosts), &servers).await.unwrap();
+    links.populate(&names(hosts), &servers, &servers).await.unwrap();
     links
 }
 
@@ -127,7 +127,7 @@ async fn a_lying_proxy_is_noticed() {
 async fn silence_of_a_dead_server_proves_nothing() {
     let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    links.populate(&names(1), &[dead]).await.unwrap();
+    links.populate(&names(1), &[dead], &[dead]).await.unwrap();
     let receipt = links.partition(&[0], Direction::Both).await.unwrap();
     assert!(!receipt.verified && receipt.evidence.starts_with("nothing is proven"), "{receipt:?}");
     assert!(!links.heal(&[0]).await.unwrap().verified);
@@ -138,7 +138,8 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
     let proxy = Proxy::start(&["--plain"]);
     let links = Links::external(External::local(&proxy.url())).await.unwrap();
     assert!(!links.is_embedded());
-    links.populate(&names(1), &[zookeeper(1), zookeeper(2)]).await.unwrap();
+    let servers = [zookeeper(1), zookeeper(2)];
+    links.populate(&names(1), &servers, &servers).await.unwrap();
     for direction in [Direction::Both, Direction::Up, Direction::Down] {
         seen(&links.partition(&[0], direction).await.unwrap());
         seen(&links.heal(&[0]).await.unwrap());
@@ -156,7 +157,8 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
 async fn a_toxic_that_is_there_already_is_noticed_and_nothing_else_is_left() {
     let proxy = Proxy::start(&[]);
     let links = Links::external(External::local(&proxy.url())).await.unwrap();
-    links.populate(&names(1), &[zookeeper(1), zookeeper(2)]).await.unwrap();
+    let servers = [zookeeper(1), zookeeper(2)];
+    links.populate(&names(1), &servers, &servers).await.unwrap();
     let other = r#"{"type":"latency","attributes":{"latency":1}}"#;
     assert_eq!(proxy.call("POST", "/proxies/h000-s2/toxics", other).0, 200);
     let error = links.slow(&[0], &Slow { latency_ms: 100, ..Slow::default() }).await.unwrap_err();
@@ -204,7 +206,7 @@ async fn a_refused_toxic_is_noticed_although_the_client_library_hides_it() {
     let upstream = zookeeper(1);
     let api = refusing_api("2.1.4", upstream);
     let links = Links::external(External::local(&format!("http://{api}"))).await.unwrap();
-    links.populate(&names(1), &[upstream]).await.unwrap();
+    links.populate(&names(1), &[upstream], &[upstream]).await.unwrap();
     let error = links.partition(&[0], Direction::Both).await.unwrap_err();
     assert!(matches!(&error, LinkError::NotApplied { found, .. } if found == "no toxic"), "{error}");
 }
@@ -230,7 +232,7 @@ async fn what_is_no_toxiproxy_is_refused_with_a_remedy() {
 async fn a_dead_proxy_is_an_error_in_bounded_time_and_no_panic() {
     let proxy = Proxy::start(&[]);
     let links = Links::external(External::local(&proxy.url())).await.unwrap();
-    links.populate(&names(1), &[zookeeper(1)]).await.unwrap();
+    links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap();
     drop(proxy);
     let asked = Instant::now();
     assert!(matches!(links.partition(&[0], Direction::Both).await, Err(LinkError::Unreachable { .. })));
@@ -257,7 +259,7 @@ async fn a_taken_port_is_told_with_its_number() {
     let port = taken.local_addr().unwrap().port();
     let place = External { first_port: Some(port), ..External::local(&proxy.url()) };
     let links = Links::external(place).await.unwrap();
-    let error = links.populate(&names(1), &[zookeeper(1)]).await.unwrap_err();
+    let error = links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap_err();
     assert!(matches!(&error, LinkError::Refused { .. }) && error.to_string().contains(&port.to_string()), "{error}");
 }
 
@@ -267,7 +269,8 @@ async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
     let place = External { first_port: Some(21_000), last_port: Some(21_004), ..External::local(&proxy.url()) };
     assert!(place.check_room(1, 3).is_ok() && place.check_room(5, 1).is_ok());
     let links = Links::external(place).await.unwrap();
-    let error = links.populate(&names(2), &[zookeeper(1), zookeeper(2), zookeeper(3)]).await.unwrap_err().to_string();
+    let error =
+        links.populate(&names(2), &[zookeeper(1), zookeeper(2), zookeeper(3)], &[]).await.unwrap_err().to_string();
     for told in ["2 hosts x 3 servers = 6 ports", "21000 to 21004 are 5"] {
         assert!(error.contains(told), "{error}");
     }
@@ -277,8 +280,9 @@ async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
 #[tokio::test]
 async fn a_servers_name_is_looked_up_when_a_client_connects() {
     let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
-    let upstream = format!("localhost:{}", zookeeper(1).port());
-    links.populate(&names(1), &[upstream]).await.unwrap();
+    let direct = zookeeper(1);
+    let upstream = format!("localhost:{}", direct.port());
+    links.populate(&names(1), &[upstream], &[direct]).await.unwrap();
     seen(&links.partition(&[0], Direction::Both).await.unwrap());
     seen(&links.heal(&[0]).await.unwrap());
 }

@@ -3,6 +3,7 @@
 mod api;
 mod driver;
 mod hold;
+mod liars;
 mod measure;
 mod slow;
 mod support;

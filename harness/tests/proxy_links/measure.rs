@@ -88,7 +88,7 @@ async fn measure() {
 
     let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let servers: Vec<_> = (1..=3).map(zookeeper).collect();
-    links.populate(&vec![String::new(); 50], &servers).await.unwrap();
+    links.populate(&vec![String::new(); 50], &servers, &servers).await.unwrap();
     for hosts in [vec![0], (0..10).collect()] {
         for _ in 0..3 {
             let asked = Instant::now();

@@ -101,7 +101,7 @@ fn grew(now: f64, before: f64, due_ms: f64, what: &str) {
 async fn every_parameter_is_measured(links: Links) {
     // What its driver asks goes to a ZooKeeper; what is timed here goes to a listener of our own, over another link.
     let timed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    links.populate(&[String::new()], &[timed.local_addr().unwrap(), zookeeper(1)]).await.unwrap();
+    links.populate(&[String::new()], &[timed.local_addr().unwrap(), zookeeper(1)], &[]).await.unwrap();
     let ways = |direction: Direction| [direction.is_up(), direction.is_down()].map(|acts| if acts { 1.0 } else { 0.0 });
     for direction in [Direction::Up, Direction::Down, Direction::Both] {
         let [up, down] = ways(direction);

@@ -61,7 +61,7 @@ impl<E: Start> Stage<E> {
         let ensemble = E::start_three(tick_ms, &work).await;
         let links = Links::start_embedded(Path::new(EXE), 1, false).await.expect("a proxy");
         let hosts: Vec<String> = (0..LINKS).map(|host| format!("host-{host}")).collect();
-        links.populate(&hosts, &ensemble.servers()).await.expect("links");
+        links.populate(&hosts, &ensemble.servers(), &ensemble.servers()).await.expect("links");
         let cluster = joined(&ensemble.servers());
         Self {
             ensemble,

@@ -237,7 +237,16 @@ fn resign(
     w.of(next).push(&Event::Settled { t: at + 4 * MS, cand: heir, session, requests: 2 })?;
     let (from, to, evidence) = (at + 2 * MS, at + 3 * MS, "the deletion of its znode was answered".to_owned());
     let stage = ReceiptStage::Injected;
-    w.coordinator().push(&Event::Receipt { id, stage, from, to, verified: true, evidence, touches: Vec::new() })?;
+    w.coordinator().push(&Event::Receipt {
+        id,
+        stage,
+        from,
+        to,
+        verified: true,
+        evidence,
+        touches: Vec::new(),
+        seen: None,
+    })?;
     lead(w, size, group, next, stands, at + 5 * MS)?;
     stands[usize::from(host)] = join(w, cand, host, czxid, at + 20 * MS)?;
     Ok(())

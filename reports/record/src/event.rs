@@ -11,6 +11,7 @@ use crate::fault::{FaultKind, ReceiptStage, Touch};
 use crate::holdings::Holdings;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
+use crate::seen::Seen;
 use crate::server::{ServerLine, ServerMetrics, ServerState, WindowEdge};
 use crate::session::{SessionState, WatchEvent};
 
@@ -185,6 +186,9 @@ pub enum Event {
         verified: bool,
         evidence: String,
         touches: Vec<Touch>,
+        /// What was looked at: all that `verified` rests on. None: not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Box<Seen>>,
     },
     /// One write at the fenced resource, in the order in which the resource took them (`seq`, per run of the coordinator).
     Write {

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;
+use crate::names::names;
 use crate::nanos::Nanos;
+use crate::server::ServerState;
 
 /// The last time that bytes of a session went up its link before a fault: the start of its expiry clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,8 @@ pub struct FaultFacts {
     pub counters: Counters,
     /// It lies in wait for what it hits, for as long as it lasts at most. Whoever may come by is as before until then.
     pub lies_in_wait: bool,
+    /// What servers that it hits say when they are asked; None: what they said before, or nobody is hit.
+    pub leaves: Option<ServerState>,
     /// How it is proven to have taken effect.
     pub proof: &'static str,
 }
@@ -78,12 +82,17 @@ pub enum Lasts {
 }
 
 /// What becomes of a host's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ProcessFate {
     Kept,
     /// It does nothing until it is continued, and does not know that.
     Stopped,
     Ended,
+}
+
+names! {
+    ProcessFate { Kept = "running", Stopped = "stopped", Ended = "gone" }
 }
 
 /// Whether whoever leads under a fault loses the lead.
@@ -138,6 +147,7 @@ const BLANK: FaultFacts = FaultFacts {
     elects: Elects::Never,
     counters: Counters::Kept,
     lies_in_wait: false,
+    leaves: None,
     proof: "there is nothing to prove",
 };
 
@@ -147,7 +157,7 @@ const PARTITION: FaultFacts = FaultFacts {
     lasts: Lasts::Must,
     until_healed: true,
     deafens: true,
-    proof: "no probe is answered and no byte is counted on its way",
+    proof: "every link answers before it and none during it, no byte is counted on its way, and every server answers past its links",
     ..ON_LINKS
 };
 const ON_SERVERS: FaultFacts = FaultFacts { hits: Hits::Servers, takes_out: true, until_healed: true, ..BLANK };
@@ -160,7 +170,7 @@ macro_rules! kinds {
         #[serde(rename_all = "kebab-case")]
         pub enum FaultKind { $($(#[$doc])* $variant,)+ }
 
-        crate::names::names! { FaultKind { $($variant = $name),+ } }
+        names! { FaultKind { $($variant = $name),+ } }
 
         impl FaultKind {
             /// What is true of all faults of this kind.
@@ -241,13 +251,14 @@ kinds! {
 
     /// A server is killed and, if it lasts, started again on its data.
     ServerKill = "server-kill",
-        lasts: Lasts::May, elects: Elects::AtOnce, counters: Counters::Anew,
+        lasts: Lasts::May, elects: Elects::AtOnce, counters: Counters::Anew, leaves: Some(ServerState::Down),
         proof: "the process has ended and nobody answers there";
         ..ON_SERVERS
 
     /// A server is stopped and continued.
     ServerPause = "server-pause",
         lasts: Lasts::Must, elects: Elects::WhenMissed, counters: Counters::Stopped,
+        leaves: Some(ServerState::Silent),
         proof: "the process is stopped and the server is silent";
         ..ON_SERVERS
 
@@ -260,6 +271,7 @@ kinds! {
     /// All servers are killed, then started one after the other.
     ServerRestartAll = "server-restart-all",
         takes_out: false, elects: Elects::WhenStarted, counters: Counters::Anew,
+        leaves: Some(ServerState::Down),
         proof: "the processes have ended and nobody answers there";
         ..ON_SERVERS
 }

@@ -18,6 +18,7 @@ mod nanos;
 mod phase;
 mod reader;
 mod schema_2;
+mod seen;
 mod segment;
 mod server;
 mod session;
@@ -42,6 +43,7 @@ pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA
 pub use nanos::Nanos;
 pub use phase::Phase;
 pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
+pub use seen::{Answer, Asked, CutLink, ModelledLink, ResetLink, Seen, Slowness, WholeLink};
 pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};
 pub use server::{DELETION_WATCHES_FIRED, ServerLine, ServerMetrics, ServerState, WindowEdge};
 pub use session::{SessionEnd, SessionState, WatchEvent};

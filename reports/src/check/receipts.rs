@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Fault, Index};
+use crate::index::{Fault, Index, Proof};
 use crate::stats::{Distribution, Samples};
 use hustings_record::{FaultKind, Nanos};
 
@@ -52,7 +52,10 @@ impl Section for Faults {
             match &fault.injected {
                 None => finding.inconclusive(format!("{}: no receipt, no sample", named())),
                 Some(p) if !p.verified => {
-                    finding.inconclusive(format!("{}: not seen to take effect: {}", named(), p.evidence.join("; ")));
+                    finding.inconclusive(format!("{}: not seen to take effect: {}", named(), words(p)));
+                }
+                Some(p) if fault.kind.is_partition() && !p.recorded() => {
+                    finding.inconclusive(format!("{}: what proves that its links were cut is not recorded", named()));
                 }
                 Some(_) => {}
             }
@@ -61,7 +64,7 @@ impl Section for Faults {
                     finding.inconclusive(format!("{}: never seen to be healed", named()))
                 }
                 Some(p) if !p.verified => {
-                    finding.inconclusive(format!("{}: not seen to be healed: {}", named(), p.evidence.join("; ")));
+                    finding.inconclusive(format!("{}: not seen to be healed: {}", named(), words(p)));
                 }
                 _ => {}
             }
@@ -74,9 +77,26 @@ impl Section for Faults {
         if met < aimed {
             finding.note(format!("{aimed} leaders were aimed at, and {met} met while they led"));
         }
+        let proofs = || faults.iter().flat_map(|f| f.injected.iter().chain(&f.healed));
+        let trusted = proofs().filter(|p| p.verified && !p.recorded()).count();
+        if trusted > 0 {
+            finding.note(format!(
+                "what {trusted} of {} receipts rest on is not recorded: they are believed",
+                proofs().count()
+            ));
+        }
         finding.headline(format!("{} of {} faults proven", index.verified_faults(), faults.len()));
         finding.section = count(faults, faults.iter().map(|f| receipt(index, f)).collect());
         finding
+    }
+}
+
+/// Why a proof proves nothing.
+fn words(proof: &Proof) -> String {
+    let told = proof.evidence.join("; ");
+    match &proof.unfounded {
+        Some(why) => format!("{why}, though its receipt says otherwise ({told})"),
+        None => told,
     }
 }
 
@@ -90,7 +110,7 @@ fn count(faults: &[Fault<'_>], receipts: Vec<Receipt>) -> Faults {
 }
 
 fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
-    let span = |p: &Option<crate::index::Proof>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
+    let span = |p: &Option<Proof>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
     let healed = !fault.kind.facts().until_healed || fault.healed.as_ref().is_some_and(|p| p.verified);
     let proofs = fault.injected.iter().chain(&fault.healed);
     let mut evidence: Vec<&str> = proofs.flat_map(|p| &p.evidence).map(String::as_str).collect();

@@ -3,18 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
+use super::proofs::{self, Beliefs, Proof};
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate, ReceiptStage, Touch};
-
-/// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
-#[derive(Clone, Debug)]
-pub struct Proof {
-    pub from: Nanos,
-    pub to: Nanos,
-    pub verified: bool,
-    pub evidence: Vec<String>,
-    pub touches: Vec<Touch>,
-}
+use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate};
 
 #[derive(Clone, Debug)]
 pub struct Fault<'a> {
@@ -104,8 +95,8 @@ pub struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: &Horizon<'_>) -> Self {
-        let mut proofs = collect_proofs(cell);
+            proofs::judge(&mut fault, &cell.info, candidates, &beliefs);
+            faults.all.push(timed(fault, horizon));
         let mut faults = Self::default();
         for (_, event) in cell.events() {
             let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = event else {
@@ -113,7 +104,7 @@ impl<'a> Faults<'a> {
             };
             let cands = hit(cands, hosts, candidates);
             let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
-            let fault = Fault {
+            let mut fault = Fault {
                 id: *id,
                 kind: *kind,
                 t: *t,
@@ -130,6 +121,7 @@ impl<'a> Faults<'a> {
                 active: (*t, *t),
                 explains_until: 0,
             };
+            proofs::judge(&mut fault, &cell.info, candidates, &beliefs);
             faults.all.push(timed(fault, horizon));
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
@@ -220,25 +212,4 @@ fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon<'_>) -> Fault<'a> {
     fault.active = (fault.t, over.max(fault.t));
     fault.explains_until = horizon.explains_until(fault.kind.facts().hits, over);
     fault
-}
-
-/// Proofs by fault and whether they are of its injection.
-fn collect_proofs(cell: &CellRecord) -> BTreeMap<(u32, bool), Proof> {
-    let mut proofs: BTreeMap<(u32, bool), Proof> = BTreeMap::new();
-    for (_, event) in cell.events() {
-        let Event::Receipt { id, stage, from, to, verified, evidence, touches } = event else { continue };
-        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| Proof {
-            from: *from,
-            to: *to,
-            verified: true,
-            evidence: Vec::new(),
-            touches: Vec::new(),
-        });
-        proof.from = proof.from.min(*from);
-        proof.to = proof.to.max(*to);
-        proof.verified &= *verified;
-        proof.evidence.push(evidence.clone());
-        proof.touches.extend_from_slice(touches);
-    }
-    proofs
 }

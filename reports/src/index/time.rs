@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hustings_record::{CellRecord, Departure, Event, Nanos};
+use hustings_record::{CellRecord, Departure, Event, Nanos, Seen};
 
 /// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
@@ -37,8 +37,11 @@ fn is_plausible(event: &Event) -> bool {
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
             Event::Left { how: Departure::Resigned { delete: Some((from, to)) }, .. } => span(*from, *to),
             Event::Fault { intended, for_ms, .. } => *intended <= NUMBER_MAX && for_ms.is_none_or(|ms| ms <= MS_MAX),
-            Event::Receipt { from, to, touches, .. } => {
-                span(*from, *to) && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
+            Event::Receipt { from, to, touches, seen, .. } => {
+                let looked = seen.as_deref().map(Seen::times).unwrap_or_default();
+                span(*from, *to)
+                    && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
+                    && looked.into_iter().all(|(from, to)| span(from, to))
             }
             Event::Write { seq, .. } => *seq <= NUMBER_MAX,
             Event::ServerWatch { every_ns: ns, .. }

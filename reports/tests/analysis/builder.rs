@@ -7,6 +7,8 @@ use hustings_reports::analysis::summarise;
 use hustings_reports::summary::{CellSummary, CheckResult};
 use hustings_reports::verdict::Verdict;
 
+use crate::proofs::seen;
+
 pub(crate) const T: u64 = 4_000;
 pub(crate) const TICK: u64 = 1_000;
 pub(crate) const MEASURE: u64 = 10_000;
@@ -213,7 +215,10 @@ impl Cell {
     pub(crate) fn receipt(&mut self, id: u32, stage: ReceiptStage, at: u64, verified: bool, touches: Vec<Touch>) {
         let evidence = if verified { "seen" } else { "not seen" }.to_owned();
         let (from, to) = (ms(at), ms(at) + 100_000);
-        self.coordinator.push(Event::Receipt { id, stage, from, to, verified, evidence, touches });
+        let of = |e: &&Event| matches!(e, Event::Fault { id: of, .. } if *of == id);
+        let fault = self.coordinator.iter().find(of).filter(|_| verified);
+        let seen = fault.and_then(|fault| seen(fault, stage, self.info.servers, (from, to))).map(Box::new);
+        self.coordinator.push(Event::Receipt { id, stage, from, to, verified, evidence, touches, seen });
     }
 
     pub(crate) fn injected(&mut self, id: u32, at: u64) {

@@ -15,6 +15,7 @@ mod leads;
 mod leaks;
 mod oracle;
 mod promptness;
+mod proofs;
 mod registry;
 mod schema_2;
 mod sessions;

@@ -86,6 +86,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             detail: text,
         },
         21 | 22 => Event::Receipt {
+            seen: None,
             id: life,
             stage: if kind == 21 { ReceiptStage::Injected } else { ReceiptStage::Healed },
             from: t,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, Nanos, ReceiptStage, Touch};
+use hustings_record::{Event, FaultKind, Nanos, ReceiptStage, Seen, Touch};
 
 /// Lost answers that are told one by one.
 const LOST_TOLD_MAX: usize = 8;
@@ -21,27 +21,34 @@ pub struct Proof {
     pub evidence: String,
     /// For sessions left to expire: when each was last heard of.
     pub touches: Vec<Touch>,
+    /// All that was looked at.
+    pub seen: Option<Seen>,
 }
 
 impl Proof {
     /// Of an order to one candidate that was given at `asked`, and of which it is known at `told` what came. `what` says in
     /// words what its answer proves.
     #[must_use]
-    pub fn of_order(what: &str, asked: Nanos, told: Nanos, outcome: Outcome) -> Self {
+    pub fn of_order(what: &str, cand: Option<u32>, asked: Nanos, told: Nanos, outcome: Outcome) -> Self {
         match outcome {
             Ok((from, to)) => {
-                let evidence = format!("{what} after {} µs", (to - from) / 1_000);
-                Self { from, to, verified: true, evidence, touches: Vec::new() }
+                let evidence = format!("{what} after {} µs", to.saturating_sub(from) / 1_000);
+                let seen = cand.map(|cand| Seen::Obeyed { cand, sent: from, answered: to });
+                Self { from, to, verified: true, evidence, seen, ..Self::default() }
             }
             Err(evidence) => Self { from: asked, to: told, evidence, ..Self::default() },
         }
     }
 
-    /// The receipt of fault `id`.
+    /// The receipt of fault `id`. What was looked at has to show it, whatever else is thought of it.
     #[must_use]
-    pub fn receipt(self, id: u32, stage: ReceiptStage) -> Event {
-        let Self { from, to, verified, evidence, touches } = self;
-        Event::Receipt { id, stage, from, to, verified, evidence, touches }
+    pub fn receipt(self, id: u32, kind: FaultKind, stage: ReceiptStage) -> Event {
+        let Self { from, to, mut verified, mut evidence, touches, seen } = self;
+        if let (true, Some(Err(why))) = (verified, seen.as_ref().map(|seen| seen.shows(kind, stage))) {
+            verified = false;
+            evidence = format!("{evidence}; not proven: {why}");
+        }
+        Event::Receipt { id, stage, from, to, verified, evidence, touches, seen: seen.map(Box::new) }
     }
 }
 

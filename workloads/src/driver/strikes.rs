@@ -115,13 +115,13 @@ pub async fn strike<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit,
         _ if planned.kind().facts().lies_in_wait => backend.now(),
         lasts => injury.proof.to.max(intended) + lasts.unwrap_or(0) * 1_000_000,
     };
-    backend.record(injury.proof.receipt(id, ReceiptStage::Injected));
+    backend.record(injury.proof.receipt(id, planned.kind(), ReceiptStage::Injected));
     // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
     if lasts(&planned, &injury.remedy) {
         let goes_on = backend.goes_on_until(heal_at).await;
         if goes_on || !injury.remedy.raises_the_dead() {
             let healed = backend.heal(&injury.remedy).await;
-            backend.record(healed.receipt(id, ReceiptStage::Healed));
+            backend.record(healed.receipt(id, planned.kind(), ReceiptStage::Healed));
         }
     }
     backend.state().restore(planned.kind(), &hit);

@@ -15,7 +15,7 @@ use crate::host::{Host, Nanos};
 const LEAVE_MAX_MS: u64 = 1_800;
 
 /// When the deletion of the own znode was first sent and when it was answered; `None`: there was nothing to delete, or no
-/// answer came.
+/// answer came that says that this deletion did it. That the znode is not there is no such answer: it may have gone otherwise.
 pub(super) type Left = Option<(Nanos, Nanos)>;
 
 /// Gives back what it has, for good, by this way of deleting the own znode.
@@ -71,7 +71,7 @@ pub(super) async fn delete_own<S: Session, H: Host>(
     let mut first_sent = None;
     loop {
         let node = match candidate.own.clone() {
-            Own::None => return Ok(first_sent.map(|sent| (sent, host.now()))),
+            Own::None => return Ok(None),
             Own::Maybe => {
                 recover(candidate).await?;
                 continue;
@@ -86,11 +86,12 @@ pub(super) async fn delete_own<S: Session, H: Host>(
         certain = false;
         first_sent.get_or_insert_with(|| host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
-            Answer::Ok(()) | Answer::Refused(Refusal::NoNode) => {
+            answer @ (Answer::Ok(()) | Answer::Refused(Refusal::NoNode)) => {
                 let answered = host.now();
                 candidate.own = Own::None;
                 candidate.drop_own_watch(node.name()).await;
-                return Ok(first_sent.map(|sent| (sent, answered)));
+                let deleted = matches!(answer, Answer::Ok(()));
+                return Ok(first_sent.filter(|_| deleted).map(|sent| (sent, answered)));
             }
             Answer::Refused(refusal) => return Err(candidate.stuck("the deletion of its znode was refused", &refusal)),
             Answer::Lost => candidate.note("the answer to the deletion of its znode was lost: deleting it again"),

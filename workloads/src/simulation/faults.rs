@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hustings_record::{Direction, Nanos, Touch};
+use hustings_record::{Direction, ModelledLink, Nanos, ProcessFate, Seen, Touch};
 
 use super::session::SimSession;
 use super::sim_cell::SimCell;
@@ -26,17 +26,38 @@ impl SimCell {
     }
 
     /// What is seen at this very moment.
-    pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>) -> Proof {
+    pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>, seen: Option<Seen>) -> Proof {
         let now = self.world.clock.nanos();
-        Proof { from: now, to: now, verified, evidence, touches }
+        Proof { from: now, to: now, verified, evidence, touches, seen }
     }
 
-    /// How many links of these hosts, one to each server, carry nothing.
-    pub(super) fn held(&self, hosts: &[u16]) -> usize {
+    /// The links of these hosts to these servers, to all without any, as they are.
+    pub(super) fn links(&self, hosts: &[u16], servers: &[u32]) -> Vec<ModelledLink> {
         let sides = self.world.network.hosts.borrow();
-        let servers = || 0..self.world.servers.count();
-        let of = |host: &u16| servers().filter(|server| sides[usize::from(*host)].link.is_held(*server)).count();
-        hosts.iter().map(of).sum()
+        let ids = || (1..=self.world.servers.count() as u32).filter(|id| servers.is_empty() || servers.contains(id));
+        let of = |host: u16, server: u32| {
+            let link = &sides[usize::from(host)].link;
+            let place = server as usize - 1;
+            let held = match (link.holds_up(place), link.holds_down(place)) {
+                (true, true) => Some(Direction::Both),
+                (true, false) => Some(Direction::Up),
+                (false, true) => Some(Direction::Down),
+                (false, false) => None,
+            };
+            ModelledLink { host, server, held, slow: link.slow != Slow::default() }
+        };
+        hosts.iter().flat_map(|&host| ids().map(move |server| (host, server))).map(|(h, s)| of(h, s)).collect()
+    }
+
+    /// What has become of the processes of these hosts.
+    pub(super) fn processes(&self, hosts: &[u16]) -> Seen {
+        let sides = self.world.network.hosts.borrow();
+        let fate = |host: u16| match &sides[usize::from(host)] {
+            side if !side.alive => ProcessFate::Ended,
+            side if side.paused => ProcessFate::Stopped,
+            _ => ProcessFate::Kept,
+        };
+        Seen::Processes { hosts: hosts.iter().map(|&host| (host, fate(host))).collect() }
     }
 
     pub(super) fn slow(&self, hosts: &[u16], how: &Slow) {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use hustings_record::Direction;
+use hustings_record::{Direction, Seen};
 
 use super::seat::Seat;
 use super::sim_cell::SimCell;
@@ -34,18 +34,20 @@ impl SimCell {
                 let dead: Vec<u16> = hosts.iter().copied().filter(|host| self.kill_host(*host)).collect();
                 let (verified, all) = of(dead.len());
                 let evidence = format!("{} of {all} processes killed", dead.len());
-                Injury { proof: self.seen(verified, evidence, touches), remedy: Remedy::Restart(dead) }
+                let seen = Some(self.processes(hosts));
+                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Restart(dead) }
             }
             Fault::Pause { .. } => {
                 let touches = self.touches(hosts);
                 let stopped = hosts.iter().filter(|host| self.pause_host(**host)).count();
                 let (verified, all) = of(stopped);
                 let evidence = format!("{stopped} of {all} processes stopped");
-                Injury { proof: self.seen(verified, evidence, touches), remedy: Remedy::Continue(hosts.clone()) }
+                let seen = Some(self.processes(hosts));
+                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(hosts.clone()) }
             }
             Fault::Disconnect => {
                 let reset: usize = hosts.iter().map(|host| world.reset_host(*host)).sum();
-                let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new());
+                let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new(), None);
                 Injury { proof, remedy: Remedy::None }
             }
             Fault::LostReply { lasts } => self.lose_replies(hosts, lasts.for_ms).await,
@@ -68,9 +70,11 @@ impl SimCell {
         // Whoever has other servers to go to is heard of again.
         let touches = if hit.servers.is_empty() { self.touches(hosts) } else { Vec::new() };
         hosts.iter().for_each(|host| self.world.network.hold_from(*host, way, servers));
-        let cut = if hit.servers.is_empty() { self.world.servers.count() } else { hit.servers.len() };
-        let (held, due) = (self.held(hosts), hosts.len() * cut);
-        let proof = self.seen(held == due && held > 0, format!("{held} of {due} links carry nothing"), touches);
+        let links = self.links(hosts, &hit.servers);
+        let (held, due) = (links.iter().filter(|link| link.held.is_some()).count(), links.len());
+        let evidence = format!("{held} of {due} links carry nothing");
+        let seen = Some(Seen::Modelled { links });
+        let proof = self.seen(held == due && held > 0, evidence, touches, seen);
         Injury { proof, remedy: Remedy::Links(hosts.clone()) }
     }
 
@@ -95,20 +99,22 @@ impl SimCell {
             verified: !lost.is_empty(),
             evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), all),
             touches: Vec::new(),
+            seen: None,
         };
         Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
 
     /// Undoes it.
     pub(super) async fn mend(self: &Rc<Self>, remedy: &Remedy) -> Proof {
-        let (verified, evidence) = match remedy {
+        let (verified, evidence, seen) = match remedy {
             Remedy::None => return Proof::default(),
             Remedy::Servers(remedy) => return self.mend_servers(remedy).await,
             Remedy::Restart(hosts) => {
                 hosts.iter().for_each(|host| self.restart_host(*host));
                 let sides = self.world.network.hosts.borrow();
                 let started = hosts.iter().filter(|host| sides[usize::from(**host)].alive).count();
-                (started == hosts.len(), format!("{started} of {} processes started again", hosts.len()))
+                let evidence = format!("{started} of {} processes started again", hosts.len());
+                (started == hosts.len(), evidence, self.processes(hosts))
             }
             Remedy::Continue(hosts) => {
                 hosts.iter().for_each(|host| _ = self.continue_host(*host));
@@ -116,16 +122,19 @@ impl SimCell {
                 let sides = self.world.network.hosts.borrow();
                 let runs = |host: &&u16| sides[usize::from(**host)].alive && !sides[usize::from(**host)].paused;
                 let gone_on = hosts.iter().filter(runs).count();
-                (gone_on == hosts.len(), format!("{gone_on} of {} processes continued", hosts.len()))
+                let evidence = format!("{gone_on} of {} processes continued", hosts.len());
+                (gone_on == hosts.len(), evidence, self.processes(hosts))
             }
             Remedy::Links(hosts) => {
                 self.slow(hosts, &Slow::default());
                 hosts.iter().for_each(|host| self.world.release(*host));
-                let (held, all) = (self.held(hosts), hosts.len() * self.world.servers.count());
-                (held == 0, format!("{} of {all} links carry everything, without delay", all - held))
+                let links = self.links(hosts, &[]);
+                let free = links.iter().filter(|link| link.held.is_none() && !link.slow).count();
+                let evidence = format!("{free} of {} links carry everything, without delay", links.len());
+                (free == links.len(), evidence, Seen::Modelled { links })
             }
         };
-        self.seen(verified, evidence, Vec::new())
+        self.seen(verified, evidence, Vec::new(), Some(seen))
     }
 
     /// A fault on one candidate, carried out by its host. `done` is its proof in words.
@@ -148,7 +157,8 @@ impl SimCell {
                 }
             }
         };
-        Injury { proof: Proof::of_order(done, asked, self.world.clock.nanos(), outcome), remedy: Remedy::None }
+        let (cand, told) = (hit.cands.first().copied(), self.world.clock.nanos());
+        Injury { proof: Proof::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
     }
 
     fn resign(self: &Rc<Self>, seat: &Rc<Seat>, outcome: oneshot::Sender<Outcome>) {
@@ -156,7 +166,12 @@ impl SimCell {
         world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
             // One resignation at a time: whoever asked first is told.
             let first = own.resigning.take();
-            if first.is_some() {
+            if own.belief.get().0.is_none() {
+                // Schedules let anybody give up its place; that is no leader's resignation.
+                own.resigning.set(first);
+                let _ = outcome.send(Err("it does not lead".to_owned()));
+                own.tell_to_resign();
+            } else if first.is_some() {
                 own.resigning.set(first);
                 let _ = outcome.send(Err("it is resigning already".to_owned()));
             } else {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Nanos, ServerState};
+use hustings_record::{Nanos, Seen, ServerState};
 
 use super::session::SimSession;
 use super::sim_cell::SimCell;
@@ -36,7 +36,8 @@ impl SimCell {
         let left = if behind.is_empty() { None } else { Some(self.leave_behind(behind).await) };
         places(&hit.servers).into_iter().for_each(|server| world.kill_server(server));
         let down = |server| world.servers.says(server) == ServerState::Down;
-        let proof = self.servers_are_hit(from, hit, ("are down", down), left);
+        let proof =
+            Proof { seen: self.asked(&hit.servers), ..self.servers_are_hit(from, hit, ("are down", down), left) };
         let (servers, gap_ms, empty) = match restart {
             None => (hit.servers.clone(), 0, false),
             Some(restart) => (restart.order.clone(), restart.gap_ms, restart.empty),
@@ -48,7 +49,8 @@ impl SimCell {
         let (world, from) = (&self.world, self.world.clock.nanos());
         places(&hit.servers).into_iter().for_each(|server| world.pause_server(server));
         let silent = |server| world.servers.says(server) == ServerState::Silent;
-        let proof = self.servers_are_hit(from, hit, ("are silent", silent), None);
+        let proof =
+            Proof { seen: self.asked(&hit.servers), ..self.servers_are_hit(from, hit, ("are silent", silent), None) };
         injury(hit, proof, ServerRemedy::Resume(hit.servers.clone()))
     }
 
@@ -60,7 +62,13 @@ impl SimCell {
             let mut others = (0..world.servers.count()).filter(|other| !servers.contains(other));
             others.all(|other| world.servers.are_parted(server, other))
         };
-        let proof = self.servers_are_hit(from, hit, ("are parted from the others", parted), None);
+        let ways = |server: &Server| {
+            let others = (0..world.servers.count()).filter(|other| world.servers.are_parted(*server, *other));
+            let (server, id) = (*server as u32 + 1, |other: Server| other as u32 + 1);
+            others.flat_map(move |other| [(server, id(other)), (id(other), server)]).collect::<Vec<_>>()
+        };
+        let seen = Some(Seen::Apart { ways: servers.iter().flat_map(ways).collect(), bytes: None });
+        let proof = Proof { seen, ..self.servers_are_hit(from, hit, ("are parted from the others", parted), None) };
         injury(hit, proof, ServerRemedy::Rejoin(hit.servers.clone()))
     }
 
@@ -77,7 +85,14 @@ impl SimCell {
         let mut seen: Vec<String> = before.map(|seen| seen.unwrap_or_else(|trouble| trouble)).into_iter().collect();
         let judgement = if verified { "" } else { "NOT as it should be: not all " };
         seen.push(format!("servers {:?} {judgement}{now}", hit.servers));
-        Proof { from, to: self.world.clock.nanos(), verified, evidence: seen.join("; "), touches: Vec::new() }
+        let evidence = seen.join("; ");
+        Proof { from, to: self.world.clock.nanos(), verified, evidence, ..Proof::default() }
+    }
+
+    /// What these servers say when they are asked.
+    fn asked(&self, ids: &[u32]) -> Option<Seen> {
+        let asked = ids.iter().map(|&id| (id, self.world.servers.says(id as Server - 1))).collect();
+        Some(Seen::Servers { asked })
     }
 
     /// Kills some servers and has the others go on without them for some writes. Gives what was seen, or what went wrong.
@@ -134,7 +149,7 @@ impl SimCell {
         let verified = self.all_serve(ids).await;
         let now = if verified { "they serve again" } else { "NOT as it should be: not all of them serve" };
         let evidence = format!("servers {ids:?} {done}; {now}");
-        Proof { from, to, verified, evidence, touches: Vec::new() }
+        Proof { from, to, verified, evidence, seen: self.asked(ids), ..Proof::default() }
     }
 
     async fn start_in_order(self: &Rc<Self>, ids: &[u32], gap: Duration, empty: bool) {

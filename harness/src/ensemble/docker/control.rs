@@ -7,7 +7,7 @@ use bollard::query_parameters::{KillContainerOptionsBuilder, StartContainerOptio
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::Seen;
+use super::super::control::{Seen, SeenApart};
 use super::super::{EnsembleError, ServerControl};
 use super::faults::Faults;
 use super::networks::{Pair, pairs};
@@ -83,7 +83,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
         Box::pin(async move {
             let cut = self.side(servers, "cut off")?;
             let again = self.faults.borrow().cuts.iter().flatten().find(|server| cut.contains(server)).copied();
@@ -94,7 +94,7 @@ impl ServerControl for DockerEnsemble {
             // Noted before: what was cut halfway can be rejoined.
             self.faults.borrow_mut().cuts.push(cut.clone());
             self.follow(&before, &cut).await?;
-            Ok(format!("servers {} share no network with the others any more", list(&cut)))
+            Ok((format!("servers {} share no network with the others any more", list(&cut)), None))
         })
     }
 

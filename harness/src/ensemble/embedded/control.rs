@@ -8,7 +8,7 @@ use futures::future::LocalBoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::super::control::Seen;
+use super::super::control::{Seen, SeenApart};
 use super::super::four_letter::{self, FourLetterError};
 use super::super::{EnsembleError, ServerControl};
 use super::{EmbeddedEnsemble, EmbeddedError, Order};
@@ -56,8 +56,11 @@ impl ServerControl for EmbeddedEnsemble {
         })
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
-        Box::pin(self.several(servers, "cut off", Order::Cut { servers: servers.to_vec() }))
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+        Box::pin(async move {
+            let text = self.several(servers, "cut off", Order::Cut { servers: servers.to_vec() }).await?;
+            Ok((text, None))
+        })
     }
 
     fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {

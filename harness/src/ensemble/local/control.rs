@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::Seen;
+use super::super::control::{Seen, SeenApart};
 use super::super::{EnsembleError, ServerControl};
 use super::LocalEnsemble;
 use super::quorum_links::crosses;
@@ -54,17 +54,18 @@ impl ServerControl for LocalEnsemble {
         Box::pin(self.stop_or_go(server, false))
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
         const WHAT: &str = "cut off";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;
             let held = mesh.hold(|way| crosses(servers, way)).await.map_err(|why| cannot(servers, WHAT, why))?;
-            Ok(format!(
+            let text = format!(
                 "servers {servers:?}: {} links to and from the others held both ways, read back; no byte passed in {} ms by the \
                  proxy's counters",
-                held.links,
+                held.ways.len(),
                 held.watched.as_millis(),
-            ))
+            );
+            Ok((text, Some(hustings_record::Seen::Apart { ways: held.ways, bytes: Some(held.bytes) })))
         })
     }
 

@@ -1,0 +1,103 @@
+//! Proxies that take a toxic and cut nothing, or not all, and servers whose silence is mistaken for that of their links.
+
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use hustings::links::{External, LinkReceipt, Links};
+use hustings_record::{Direction, Seen};
+
+use super::support::*;
+
+/// Links of one host to these servers, over a proxy of this kind that lies on links whose names end so.
+async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) -> (Proxy, Links) {
+    let proxy = Proxy::start(options);
+    let links = Links::external(External::local(&proxy.url())).await.unwrap();
+    links.populate(&[String::new()], servers, direct).await.unwrap();
+    (proxy, links)
+}
+
+fn unproven(receipt: &LinkReceipt, says: &str) {
+    assert!(!receipt.verified && receipt.evidence.contains(says), "{says}: {receipt:?}");
+}
+
+/// Answers so many questions, and then none for ever: a server in a long pause. It goes on taking connections.
+fn stops_after(answers: usize) -> SocketAddr {
+    let left = Arc::new(AtomicUsize::new(answers));
+    server(move |mut stream| {
+        let mut question = [0; 64];
+        while let Ok(1..) = stream.read(&mut question) {
+            let answers = left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
+            if !answers {
+                thread::sleep(SOON);
+            }
+            let _ = stream.write_all(b"imok");
+        }
+    })
+    .0
+}
+
+#[tokio::test]
+async fn one_link_that_is_not_cut_is_enough() {
+    for kind in [&["--lie=-s2"][..], &["--lie=-s2", "--plain"]] {
+        let servers = [zookeeper(1), zookeeper(2)];
+        let (_proxy, links) = lying(kind, &servers, &servers).await;
+        for direction in [Direction::Both, Direction::Up, Direction::Down] {
+            unproven(&links.partition(&[0], direction).await.unwrap(), "to server 2 answers");
+            links.heal(&[0]).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_did_not_answer_before_is_not_proven_by_the_others() {
+    let servers = [zookeeper(1), stops_after(0)];
+    let (_proxy, links) = lying(&["--lie=-s2", "--plain"], &servers, &servers).await;
+    let receipt = links.partition(&[0], Direction::Both).await.unwrap();
+    unproven(&receipt, "server 2 did not answer before");
+}
+
+#[tokio::test]
+async fn a_server_that_pauses_cannot_stand_in_for_a_cut_link() {
+    for direction in [Direction::Both, Direction::Down] {
+        let servers = [stops_after(1)];
+        let (_proxy, links) = lying(&["--lie", "--plain"], &servers, &servers).await;
+        let receipt = links.partition(&[0], direction).await.unwrap();
+        unproven(&receipt, "so was its server on another path");
+    }
+    // Nor where bytes are counted: what it does not say is not counted either.
+    let servers = [stops_after(1)];
+    let (_proxy, links) = lying(&["--lie"], &servers, &servers).await;
+    let receipt = links.partition(&[0], Direction::Down).await.unwrap();
+    unproven(&receipt, "so was its server on another path");
+}
+
+#[tokio::test]
+async fn a_pause_that_ends_in_time_is_waited_for() {
+    let pauses = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&pauses);
+    // Every third question is answered late: one of those asked past the link, the first time.
+    let (busy, _) = server(move |mut stream| {
+        let mut question = [0; 64];
+        while let Ok(1..) = stream.read(&mut question) {
+            if counted.fetch_add(1, SeqCst) == 1 {
+                thread::sleep(Duration::from_millis(400));
+            }
+            let _ = stream.write_all(b"imok");
+        }
+    });
+    let (_proxy, links) = lying(&["--plain"], &[busy], &[busy]).await;
+    let receipt = links.partition(&[0], Direction::Both).await.unwrap();
+    assert!(receipt.verified, "{receipt:?}");
+    let Seen::Cut { links, .. } = &receipt.seen else { panic!("{receipt:?}") };
+    assert!(links[0].bytes.is_none() && links[0].direct.until < links[0].new.until, "{links:?}");
+}
+
+#[tokio::test]
+async fn servers_that_nobody_can_ask_past_their_links_prove_nothing() {
+    let (_proxy, links) = lying(&[], &[zookeeper(1)], &[]).await;
+    unproven(&links.partition(&[0], Direction::Both).await.unwrap(), "so was its server on another path");
+}

@@ -1,0 +1,347 @@
+//! What was looked at for a receipt: the questions that probes asked and when they were answered, the bytes that proxies
+//! counted, the states that processes and servers were in. Whether that proves the fault is decided here, by those who inject
+//! it and by whoever reads the record alike.
+
+use serde::{Deserialize, Serialize};
+
+use crate::direction::Direction;
+use crate::fault::{Counters, FaultKind, Hits, ProcessFate, ReceiptStage};
+use crate::nanos::Nanos;
+use crate::server::ServerState;
+
+/// All that a receipt rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "kebab-case")]
+pub enum Seen {
+    /// Links through which nothing was to pass this way.
+    Cut { way: Direction, links: Vec<CutLink> },
+    /// Links that were to carry everything again.
+    Whole { links: Vec<WholeLink> },
+    /// Links whose connections were to end.
+    Reset { links: Vec<ResetLink> },
+    /// Links that were to be slow, by what was furthest from what is due on those that answered: `links`, by host and server.
+    Slow { links: Vec<(u16, u32)>, held: Vec<Slowness> },
+    /// Simulated links as they are: which way nothing passes, and whether they are slow.
+    Modelled { links: Vec<ModelledLink> },
+    /// A candidate carried out an order, and the servers answered.
+    Obeyed { cand: u32, sent: Nanos, answered: Nanos },
+    /// The processes of hosts, by what became of them.
+    Processes { hosts: Vec<(u16, ProcessFate)> },
+    /// What servers said or did not say when they were asked, by id.
+    Servers { asked: Vec<(u32, ServerState)> },
+    /// Ways from one server to another that carry nothing, and the bytes that were counted on all of them, before and after
+    /// they were watched; None where nobody counts any.
+    Apart {
+        ways: Vec<(u32, u32)>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<(u64, u64)>,
+    },
+}
+
+/// A question, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub at: Nanos,
+    /// When the answer came, or the end of waiting for it.
+    pub until: Nanos,
+    pub came: Answer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    Answered,
+    Silence,
+    /// The connection was refused, reset or closed.
+    Closed,
+}
+
+/// One link before and during a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutLink {
+    pub host: u16,
+    pub server: u32,
+    pub before: Asked,
+    /// Asked while it was cut, over a connection from before and over a new one.
+    pub old: Option<Asked>,
+    pub new: Asked,
+    /// The server was asked meanwhile on another path, past the link.
+    pub direct: Asked,
+    /// The bytes that the proxy had handed on up and down, before and after these questions; None where it counts none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<[(u64, u64); 2]>,
+}
+
+/// One link after its heal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WholeLink {
+    pub host: u16,
+    pub server: u32,
+    /// It answered before its fault.
+    pub due: bool,
+    pub after: Asked,
+}
+
+/// One link whose connections were told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResetLink {
+    pub host: u16,
+    pub server: u32,
+    pub before: Asked,
+    /// A connection from before was seen to close; None: there was none.
+    pub closed: Option<bool>,
+    /// Connections from before were still open on it.
+    pub left: bool,
+    pub after: Asked,
+}
+
+/// A measure of slow links, on the link on which it was furthest from what is due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slowness {
+    pub what: String,
+    /// None: it could not be measured.
+    pub seen_ms: Option<f64>,
+    /// The least that the fault adds; of a way that it leaves alone, what it adds to the other one.
+    pub due_ms: f64,
+    /// It is to be left alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spared: bool,
+}
+
+/// One simulated link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelledLink {
+    pub host: u16,
+    pub server: u32,
+    /// Which way nothing passes.
+    pub held: Option<Direction>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slow: bool,
+}
+
+impl Seen {
+    /// Whether all of it shows the effect that faults of this kind have, or that they have ended.
+    ///
+    /// # Errors
+    /// A sentence on what does not.
+    pub fn shows(&self, kind: FaultKind, stage: ReceiptStage) -> Result<(), String> {
+        let facts = kind.facts();
+        match (self, stage) {
+            (Self::Cut { way, links }, ReceiptStage::Injected) => match facts.cuts {
+                Some(wanted) if wanted == *way => all(links, |link| link.shows(*way)),
+                _ => Err(format!("links that were cut {way} are no proof of a {kind}")),
+            },
+            (Self::Whole { links }, ReceiptStage::Healed) => match links.iter().any(|link| link.due) {
+                true => all(links, WholeLink::shows),
+                false => Err("no link answered before the fault".to_owned()),
+            },
+            (Self::Reset { links }, ReceiptStage::Injected) => all(links, ResetLink::shows),
+            (Self::Slow { held, .. }, ReceiptStage::Injected) => all(held, Slowness::shows),
+            (Self::Modelled { links }, _) => all(links, |link| link.shows(facts.cuts, stage)),
+            (Self::Obeyed { sent, answered, .. }, ReceiptStage::Injected) if facts.hits == Hits::Candidates => {
+                if sent <= answered { Ok(()) } else { Err("it was answered before it was sent".to_owned()) }
+            }
+            (Self::Processes { hosts }, _) => {
+                let wanted = if stage == ReceiptStage::Injected { facts.process } else { ProcessFate::Kept };
+                all(hosts, |(host, fate)| match *fate == wanted {
+                    true => Ok(()),
+                    false => Err(format!("the process of host {host} is {fate}, not {wanted}")),
+                })
+            }
+            (Self::Servers { asked }, _) => all(asked, |(server, state)| {
+                let wanted = match stage {
+                    ReceiptStage::Injected => facts.leaves == Some(*state),
+                    ReceiptStage::Healed => state.serves(),
+                };
+                if wanted { Ok(()) } else { Err(format!("server {server} is {}", state.name())) }
+            }),
+            (Self::Apart { ways, bytes }, ReceiptStage::Injected) if facts.counters == Counters::WatchesDropped => {
+                match bytes {
+                    Some((before, after)) if before != after => Err("bytes passed between the servers".to_owned()),
+                    _ => all(ways, |_| Ok(())),
+                }
+            }
+            _ => Err(format!("what was looked at is no proof of a {kind}")),
+        }
+    }
+
+    /// The hosts that it speaks of, in order.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<u16> {
+        let mut hosts: Vec<u16> = match self {
+            Self::Cut { links, .. } => links.iter().map(|link| link.host).collect(),
+            Self::Whole { links } => links.iter().map(|link| link.host).collect(),
+            Self::Reset { links } => links.iter().map(|link| link.host).collect(),
+            Self::Slow { links, .. } => links.iter().map(|link| link.0).collect(),
+            Self::Modelled { links } => links.iter().map(|link| link.host).collect(),
+            Self::Processes { hosts } => hosts.iter().map(|host| host.0).collect(),
+            Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => Vec::new(),
+        };
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    /// The links that it speaks of, each by host and server; None where it does not tell servers apart.
+    #[must_use]
+    pub fn links(&self) -> Option<Vec<(u16, u32)>> {
+        match self {
+            Self::Cut { links, .. } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
+            Self::Whole { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
+            Self::Reset { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
+            Self::Slow { links, .. } => Some(links.clone()),
+            Self::Modelled { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
+            Self::Processes { .. }
+            | Self::Obeyed { .. }
+            | Self::Servers { .. }
+            | Self::Apart { .. } => None,
+        }
+    }
+
+    /// The servers that it speaks of.
+    #[must_use]
+    pub fn servers(&self) -> Vec<u32> {
+        match self {
+            Self::Servers { asked } => asked.iter().map(|server| server.0).collect(),
+            Self::Apart { ways, .. } => ways.iter().map(|way| way.0).collect(),
+            Self::Cut { .. }
+            | Self::Whole { .. }
+            | Self::Reset { .. }
+            | Self::Slow { .. }
+            | Self::Modelled { .. }
+            | Self::Obeyed { .. }
+            | Self::Processes { .. } => Vec::new(),
+        }
+    }
+
+    /// The times that it tells, as far as they are told: none may be later than its receipt was written, or end before it
+    /// begins.
+    #[must_use]
+    pub fn times(&self) -> Vec<(Nanos, Nanos)> {
+        let span = |asked: &Asked| (asked.at, asked.until);
+        match self {
+            Self::Cut { links, .. } => {
+                let of = |link: &CutLink| [Some(link.before), link.old, Some(link.new), Some(link.direct)];
+                links.iter().flat_map(of).flatten().map(|asked| span(&asked)).collect()
+            }
+            Self::Whole { links } => links.iter().map(|link| span(&link.after)).collect(),
+            Self::Reset { links } => links.iter().flat_map(|link| [span(&link.before), span(&link.after)]).collect(),
+            Self::Obeyed { sent, answered, .. } => vec![(*sent, *answered)],
+            Self::Slow { .. }
+            | Self::Modelled { .. }
+            | Self::Processes { .. }
+            | Self::Servers { .. }
+            | Self::Apart { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Every one shows it, and there is one.
+fn all<T>(seen: &[T], shows: impl Fn(&T) -> Result<(), String>) -> Result<(), String> {
+    if seen.is_empty() {
+        return Err("nothing was looked at".to_owned());
+    }
+    seen.iter().try_for_each(shows)
+}
+
+impl Asked {
+    fn answered(&self) -> bool {
+        self.came == Answer::Answered
+    }
+
+    fn took(&self) -> Nanos {
+        self.until.saturating_sub(self.at)
+    }
+}
+
+impl CutLink {
+    /// No answer came over it while it was cut.
+    #[must_use]
+    pub fn silent(&self) -> bool {
+        !self.new.answered() && self.old.is_none_or(|old| !old.answered())
+    }
+
+    /// The server answered past the link early enough for an answer over the link to have come too, had it carried anything.
+    #[must_use]
+    pub fn server_spoke(&self, way: Direction) -> bool {
+        let margin = self.before.took();
+        let early = |asked: Asked| {
+            let told = !way.is_up() && asked.came == Answer::Closed;
+            told || self.direct.until.saturating_add(margin) <= asked.until && self.direct.until >= asked.at
+        };
+        self.direct.answered() && early(self.new) && self.old.is_none_or(early)
+    }
+
+    /// It answered before, and says nothing now, on connections old and new; its server is there all the same; and no byte
+    /// was counted the way nothing is to pass. A connection that closes tells its end of it, which a partition does not; only
+    /// from the server's side, where that way is open, may it.
+    fn shows(&self, way: Direction) -> Result<(), String> {
+        let Self { host, server, before, old, new, .. } = self;
+        let not = |what: &str| Err(format!("the link from host {host} to server {server} {what}"));
+        if !before.answered() {
+            return not("did not answer before, so that its silence proves nothing");
+        }
+        let Some(old) = old else { return not("had no connection from before") };
+        if !self.silent() {
+            return not("answers");
+        }
+        let told = |asked: &Asked| asked.came == Answer::Closed;
+        if way.is_up() && (told(old) || told(new)) {
+            return not("closes its connections, and a partition tells nobody");
+        }
+        if !self.server_spoke(way) {
+            return not("is silent, but so was its server on another path");
+        }
+        let passed = self.bytes.is_some_and(|[(up, down), (up_then, down_then)]| {
+            way.is_up() && up_then != up || way.is_down() && down_then != down
+        });
+        if passed { not("passed bytes on") } else { Ok(()) }
+    }
+}
+
+impl WholeLink {
+    fn shows(&self) -> Result<(), String> {
+        let Self { host, server, due, after } = self;
+        match !due || after.answered() {
+            true => Ok(()),
+            false => Err(format!("the link from host {host} to server {server} does not answer again")),
+        }
+    }
+}
+
+impl ResetLink {
+    fn shows(&self) -> Result<(), String> {
+        let Self { host, server, closed, left, .. } = self;
+        match closed {
+            None => Err(format!("the link from host {host} to server {server} had no connection to close")),
+            Some(true) if !left => Ok(()),
+            Some(_) => Err(format!("connections of host {host} to server {server} were not seen to close")),
+        }
+    }
+}
+
+impl Slowness {
+    /// At least half of what is due was seen, since the figure before the fault is noisy too; on a way that is to be left
+    /// alone no more than that.
+    fn shows(&self) -> Result<(), String> {
+        let Self { what, seen_ms, due_ms, spared } = self;
+        let half = due_ms / 2.0;
+        match seen_ms {
+            Some(seen) if *spared && *seen <= half || !spared && *seen >= half => Ok(()),
+            Some(seen) => Err(format!("{what} {seen:.1} ms, and {due_ms:.1} ms are due")),
+            None => Err(format!("{what} could not be measured")),
+        }
+    }
+}
+
+impl ModelledLink {
+    fn shows(&self, cuts: Option<Direction>, stage: ReceiptStage) -> Result<(), String> {
+        let Self { host, server, held, slow } = self;
+        let fine = match (stage, cuts) {
+            (ReceiptStage::Healed, _) => held.is_none() && !slow,
+            (ReceiptStage::Injected, Some(way)) => *held == Some(way) || *held == Some(Direction::Both),
+            (ReceiptStage::Injected, None) => *slow,
+        };
+        if fine { Ok(()) } else { Err(format!("the link from host {host} to server {server} is not as it should be: {self:?}")) }
+    }
+}

@@ -1,0 +1,188 @@
+//! Receipts judged anew: what was looked at must show the effect, on all that the fault claims to hit, at times that fit. The
+//! receipt's own word counts for nothing beside it.
+
+use std::collections::BTreeMap;
+
+use super::candidates::Candidates;
+use super::faults::Fault;
+use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, ReceiptStage, Seen, Touch};
+
+/// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    pub from: Nanos,
+    pub to: Nanos,
+    /// The receipts say so, and nothing that was looked at says otherwise.
+    pub verified: bool,
+    pub evidence: Vec<String>,
+    pub touches: Vec<Touch>,
+    /// All that was looked at.
+    pub seen: Vec<Seen>,
+    /// The receipts said that it is verified.
+    pub claimed: bool,
+    /// Why what was looked at does not bear that out.
+    pub unfounded: Option<String>,
+}
+
+impl Proof {
+    /// Whether the record says what was looked at.
+    #[must_use]
+    pub fn recorded(&self) -> bool {
+        !self.seen.is_empty()
+    }
+}
+
+/// Proofs by fault and whether they are of its injection, as their receipts tell them.
+pub(super) fn collect(cell: &CellRecord) -> BTreeMap<(u32, bool), Proof> {
+    let mut proofs: BTreeMap<(u32, bool), Proof> = BTreeMap::new();
+    for (_, event) in cell.events() {
+        let Event::Receipt { id, stage, from, to, verified, evidence, touches, seen } = event else { continue };
+        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| Proof {
+            from: *from,
+            to: *to,
+            verified: true,
+            evidence: Vec::new(),
+            touches: Vec::new(),
+            seen: Vec::new(),
+            claimed: true,
+            unfounded: None,
+        });
+        proof.from = proof.from.min(*from);
+        proof.to = proof.to.max(*to);
+        proof.claimed &= *verified;
+        proof.verified = proof.claimed;
+        proof.evidence.push(evidence.clone());
+        proof.touches.extend_from_slice(touches);
+        proof.seen.extend(seen.as_deref().cloned());
+    }
+    proofs
+}
+
+/// Who believed that it leads, and when: by candidate, with the session.
+#[derive(Default)]
+pub(super) struct Beliefs(BTreeMap<u32, Vec<(i64, Nanos, Nanos)>>);
+
+impl Beliefs {
+    pub(super) fn new(cell: &CellRecord) -> Self {
+        let mut beliefs = Self::default();
+        for (_, event) in cell.events() {
+            if let Event::Grant { t, cand, session, .. } = event {
+                beliefs.0.entry(*cand).or_default().push((*session, *t, Nanos::MAX));
+            }
+        }
+        for (_, event) in cell.events() {
+            let Event::Revoke { to, cand, session, .. } = event else { continue };
+            let of = beliefs.0.get_mut(cand).into_iter().flatten();
+            let begun = of.filter(|(of, from, until)| of == session && from <= to && *until == Nanos::MAX);
+            if let Some(last) = begun.max_by_key(|belief| belief.1) {
+                last.2 = *to;
+            }
+        }
+        beliefs
+    }
+
+    fn within(&self, cand: u32, session: Option<i64>, span: (Nanos, Nanos)) -> bool {
+        let mut of = self.0.get(&cand).into_iter().flatten();
+        of.any(|(own, from, to)| session.is_none_or(|session| session == *own) && *from <= span.1 && *to >= span.0)
+    }
+}
+
+/// Judges the proofs of a fault anew.
+pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &Beliefs) {
+    let injected = fault.injected.as_ref().map(|proof| {
+        doubt(fault, ReceiptStage::Injected, proof, info).and_then(|()| resigned(fault, proof, candidates, beliefs))
+    });
+    let healed = fault.healed.as_ref().map(|proof| doubt(fault, ReceiptStage::Healed, proof, info));
+    for (proof, judged) in [(&mut fault.injected, injected), (&mut fault.healed, healed)] {
+        let (Some(proof), Some(judged)) = (proof.as_mut().filter(|proof| proof.claimed), judged) else { continue };
+        proof.verified = judged.is_ok();
+        proof.unfounded = judged.err();
+    }
+}
+
+/// Why what was looked at does not prove this stage. A proof of which nothing was recorded has only its receipts' word.
+fn doubt(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof, info: &CellInfo) -> Result<(), String> {
+    proof.seen.iter().try_for_each(|seen| seen.shows(fault.kind, stage))?;
+    if proof.recorded() { covers(fault, stage, proof, info) } else { Ok(()) }
+}
+
+/// All that the fault claims to hit was looked at, before it and after it.
+fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof, info: &CellInfo) -> Result<(), String> {
+    let facts = fault.kind.facts();
+    match facts.hits {
+        Hits::Nobody => Ok(()),
+        Hits::Candidates => {
+            let obeyed = |seen: &Seen| match seen {
+                Seen::Obeyed { cand, sent, .. } => fault.hits(*cand) && *sent >= fault.t,
+                _ => false,
+            };
+            if proof.seen.iter().all(obeyed) { Ok(()) } else { Err("somebody else obeyed the order".to_owned()) }
+        }
+        Hits::Servers => {
+            let looked: Vec<u32> = proof.seen.iter().flat_map(Seen::servers).collect();
+            let (hit, others): (Vec<u32>, Vec<u32>) = (1..=info.servers).partition(|&server| fault.hits_server(server));
+            if let Some(server) = hit.iter().find(|server| !looked.contains(server)) {
+                return Err(format!("server {server} was not looked at"));
+            }
+            let ways = || others.iter().flat_map(|&a| hit.iter().flat_map(move |&b| [(a, b), (b, a)]));
+            let open = proof.seen.iter().find_map(|seen| match seen {
+                Seen::Apart { ways: cut, .. } => ways().find(|way| !cut.contains(way)),
+                _ => None,
+            });
+            open.map_or(Ok(()), |(a, b)| Err(format!("the way from server {a} to server {b} was not looked at")))
+        }
+        Hits::Hosts => {
+            let looked: Vec<u16> = proof.seen.iter().flat_map(Seen::hosts).collect();
+            let links: Vec<(u16, u32)> = proof.seen.iter().filter_map(Seen::links).flatten().collect();
+            let by_link = proof.seen.iter().any(|seen| seen.links().is_some());
+            for &host in fault.hosts {
+                if !looked.contains(&host) {
+                    return Err(format!("host {host} was not looked at"));
+                }
+                // What was made whole again is looked at as a whole.
+                let chosen = |server: u32| {
+                    stage == ReceiptStage::Healed || fault.servers.is_empty() || fault.servers.contains(&server)
+                };
+                let missing = |&server: &u32| by_link && chosen(server) && !links.contains(&(host, server));
+                let missing = (1..=info.servers).find(missing);
+                if let Some(server) = missing {
+                    return Err(format!("the link from host {host} to server {server} was not looked at"));
+                }
+            }
+            in_time(stage, proof)
+        }
+    }
+}
+
+/// What was there before was asked for before, and what was there after, after.
+fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
+    let fits = |seen: &Seen| match seen {
+        Seen::Cut { links, .. } => links.iter().all(|link: &CutLink| {
+            let during = [Some(link.new), link.old].into_iter().flatten();
+            link.before.until <= proof.from && during.into_iter().all(|asked| asked.at >= proof.to)
+        }),
+        Seen::Reset { links } => links.iter().all(|link| link.before.until <= proof.from && link.after.at >= proof.to),
+        Seen::Whole { links } => links.iter().all(|link| link.after.at >= proof.to),
+        Seen::Slow { .. }
+        | Seen::Modelled { .. }
+        | Seen::Obeyed { .. }
+        | Seen::Processes { .. }
+        | Seen::Servers { .. }
+        | Seen::Apart { .. } => true,
+    };
+    let when = if stage == ReceiptStage::Injected { "injected" } else { "healed" };
+    if proof.seen.iter().all(fits) { Ok(()) } else { Err(format!("it was looked at before it was {when}, or after")) }
+}
+
+/// A resignation is one of somebody who leads: of the session that left.
+fn resigned(fault: &Fault<'_>, proof: &Proof, candidates: &Candidates<'_>, beliefs: &Beliefs) -> Result<(), String> {
+    if fault.kind != FaultKind::Resign {
+        return Ok(());
+    }
+    let led = fault.cands.iter().any(|&cand| {
+        let departures = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
+        let left = departures[departures.partition_point(|d| d.t < fault.t)..].first();
+        beliefs.within(cand, left.map(|left| left.session), (fault.t, proof.to))
+    });
+    if led { Ok(()) } else { Err("nobody who led resigned".to_owned()) }
+}
