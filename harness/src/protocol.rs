@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use futures::{SinkExt, StreamExt};
 use hustings_record::{SessionUse, StepDown};
-use hustings_workloads::driver::FloorPart;
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken};
 use hustings_workloads::host::{Predecessor, Token};
 use hustings_workloads::recipes::RecipeKind;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -22,10 +22,10 @@ pub enum ToHost {
     SetUp(Box<HostSetUp>),
     /// Connect and stand.
     Enrol,
-    /// Do one part of `samples` samples of the floor over this host's links: delete → notified → listed.
+    /// Do one part of a pair's samples of the floor over this host's links: delete → notified → listed.
     Floor {
         part: FloorPart,
-        samples: u32,
+        one: FloorPair,
     },
     /// One candidate gives back its lead or place.
     Resign {
@@ -95,7 +95,8 @@ pub enum FromHost {
     /// What a part of the floor measured, by sample, or why it could not.
     FloorDone {
         part: FloorPart,
-        stamps: Result<Vec<(u64, u64)>, String>,
+        one: FloorPair,
+        taken: FloorTaken,
     },
     /// What came of `Resign` or `Expire`: when it was sent and answered, or why not.
     Done {

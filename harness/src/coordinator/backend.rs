@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
-use hustings_workloads::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned};
+use hustings_workloads::driver::{Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned};
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
@@ -146,8 +146,8 @@ impl Backend for LiveCell {
         Ok(said.into_iter().map(|(server, holdings)| (server, holdings.below(self.chroot()))).collect())
     }
 
-    async fn measure_floor(&self, samples: u32) {
-        floor::measure(self, samples).await;
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
+        floor::take(self, one, watches, deletes).await
     }
 
     fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {

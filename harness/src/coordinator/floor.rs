@@ -1,46 +1,44 @@
-//! Has two hosts measure the floor over their own links, and writes the samples down.
+//! Has two hosts take samples of the floor over their own links.
 
 use std::time::Duration;
 
-use hustings_record::Event;
-use hustings_workloads::driver::{FloorPart, floor_samples};
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken};
 use tokio::sync::mpsc;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::ToHost;
 
-const AT_MOST: Duration = Duration::from_secs(30);
+/// For one pair of sessions, until it is over.
+const AT_MOST: Duration = Duration::from_secs(12);
 
-/// Takes samples: one host deletes, another one watches; where there is one host only, it does both. A floor that cannot be
-/// measured is told in the record; the cell goes on.
-pub(super) async fn measure(cell: &LiveCell, samples: u32) {
+/// What each part has done of it, the one that deletes first.
+pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
     let (sender, mut done) = mpsc::channel(2);
     cell.floor.replace(Some(sender));
-    {
-        let hosts = cell.hosts.borrow();
-        let mut running = hosts.values().filter_map(|host| host.process.as_ref());
-        let Some(first) = running.next() else { return };
-        let last = running.next_back().unwrap_or(first);
-        first.tell(ToHost::Floor { part: FloorPart::Watch, samples });
-        last.tell(ToHost::Floor { part: FloorPart::Delete, samples });
+    for (host, part) in [(watches, FloorPart::Watch), (deletes, FloorPart::Delete)] {
+        // Who has no process does not answer.
+        cell.process(host, |process| process.tell(ToHost::Floor { part, one }));
     }
-    let (mut deleted, mut heard) = (Vec::new(), Vec::new());
+    let silent = || Err("no answer in time".to_owned());
+    let (mut deleted, mut heard) = (silent(), silent());
+    let mut left = 2;
     let both = async {
-        for _ in 0..2 {
-            let (part, stamps) = done.recv().await.ok_or("the hosts are gone")?;
+        while left > 0
+            && let Some((part, of, taken)) = done.recv().await
+        {
+            // One that was given up may have its say later.
+            if of != one {
+                continue;
+            }
+            left -= 1;
             match part {
-                FloorPart::Delete => deleted = stamps?,
-                FloorPart::Watch => heard = stamps?,
+                FloorPart::Delete => deleted = taken,
+                FloorPart::Watch => heard = taken,
             }
         }
-        Ok::<(), String>(())
     };
-    let outcome = tokio::time::timeout(AT_MOST, both).await.unwrap_or_else(|_| Err("no answer".to_owned()));
+    // What has not come by then is told as such.
+    let _ = tokio::time::timeout(AT_MOST, both).await;
     cell.floor.replace(None);
-    floor_samples(deleted, heard).for_each(|sample| cell.journal.push(&sample));
-    if let Err(why) = outcome {
-        let text = format!("the floor could not be measured: {why}");
-        cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
-    }
+    (deleted, heard)
 }

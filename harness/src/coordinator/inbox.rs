@@ -55,10 +55,10 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
                 cell.tell(host, generation, ToHost::GoOn { cand });
             }
         }
-        FromHost::FloorDone { part, stamps } => {
+        FromHost::FloorDone { part, one, taken } => {
             if let Some(waiting) = &*cell.floor.borrow() {
                 // Nobody waits any more when it took too long.
-                let _ = waiting.try_send((part, stamps));
+                let _ = waiting.try_send((part, one, taken));
             }
         }
         FromHost::Done { fault, cand, outcome } => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_record::{Event, Touch};
-use hustings_workloads::driver::{FloorPart, FloorStamps, Outcome, State};
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken, Outcome, State};
 use hustings_workloads::scenario::{Cell, placement};
 use rustix::process::Signal;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -27,7 +27,7 @@ use crate::links::Links;
 use crate::protocol::{HostSetUp, ToHost};
 
 /// What came of one part of the floor's samples.
-pub(super) type FloorTaken = (FloorPart, Result<FloorStamps, String>);
+pub(super) type FloorSaid = (FloorPart, FloorPair, FloorTaken);
 
 /// A host from the cell's set-up to its tear-down: one process after the other.
 pub(super) struct Host {
@@ -62,7 +62,7 @@ pub(crate) struct LiveCell {
     pub(super) burying: Mutex<()>,
     pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Outcome>>>,
     pub(super) inbox: mpsc::Sender<Inbound>,
-    pub(super) floor: RefCell<Option<mpsc::Sender<FloorTaken>>>,
+    pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
     pub(super) snare: Snare,
     pub(super) errands: Errands,
     pub(super) stopping: Slot<bool>,

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_record::Event;
-use hustings_workloads::driver::{End, FloorPart, Sessions, live, take_floor};
+use hustings_workloads::coordination::Session as _;
+use hustings_workloads::driver::{End, FloorPair, FloorPart, Sessions, live, take_floor};
 use hustings_workloads::host::Order;
 use hustings_workloads::recipes::Election;
 use rand::SeedableRng;
@@ -152,8 +153,8 @@ impl Host {
         match message {
             ToHost::SetUp(_) => bail!("set up twice"),
             ToHost::Enrol => self.enrol(),
-            ToHost::Floor { part, samples } => {
-                spawn_local(measure_floor(self.shared.clone(), part, samples));
+            ToHost::Floor { part, one } => {
+                spawn_local(measure_floor(self.shared.clone(), part, one));
             }
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
@@ -283,16 +284,17 @@ async fn tell_progress(shared: Rc<Shared>) {
     }
 }
 
-async fn measure_floor(shared: Rc<Shared>, part: FloorPart, samples: u32) {
+async fn measure_floor(shared: Rc<Shared>, part: FloorPart, one: FloorPair) {
     let set_up = &shared.set_up;
-    let stamps = async {
+    let taken = async {
         let session = ZkSession::connect(&set_up.cluster, Duration::from_millis(set_up.timeout_ms)).await;
         let session = session.map_err(|error| error.to_string())?;
         let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
-        let stamps = take_floor(&HostProcess(shared.clone()), &session, part, samples, listed).await;
+        let stamps = take_floor(&HostProcess(shared.clone()), &session, part, one, listed).await;
+        let id = session.id();
         session.close(FLOOR_CLOSE_AT_MOST).await;
-        stamps
+        Ok((id, stamps))
     };
-    let stamps = stamps.await;
-    shared.tell(FromHost::FloorDone { part, stamps });
+    let taken = taken.await;
+    shared.tell(FromHost::FloorDone { part, one, taken });
 }

@@ -279,11 +279,20 @@ pub enum Event {
         server: u32,
         line: ServerLine,
     },
-    /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read.
+    /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read; under the sessions of
+    /// who deleted and who watched, where they are told.
     Floor {
         deleted: Nanos,
         notified: Nanos,
         listed: Nanos,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sessions: Option<(i64, i64)>,
+    },
+    /// A sample of the floor that had come to nothing by `t`. Where its deletion was sent, it had lasted since then.
+    FloorFailed {
+        t: Nanos,
+        deleted: Option<Nanos>,
+        why: String,
     },
 
     // ---- observer
@@ -353,6 +362,7 @@ impl Event {
             | Self::WriteProbed { .. }
             | Self::ServerLog { .. }
             | Self::Floor { .. }
+            | Self::FloorFailed { .. }
             | Self::Owner { .. }
             | Self::ObserverState { .. }
             | Self::ObserverWeight { .. }

@@ -3,6 +3,8 @@
 //! *act* (→ first accepted write), and how far detection is above the floor of session expiry. Every lost lead is a sample
 //! of every phase that its recipe has: what had not happened by the next grant, or by the end, is censored there.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -45,6 +47,12 @@ pub struct Failover {
     pub excess: Option<Excess>,
     /// Deleted → notified → listed, over the same links, without any election.
     pub floor: Option<Distribution>,
+    /// Samples of the floor that came to nothing. Those whose deletion was sent stay in it, longer than what was seen.
+    #[serde(default)]
+    pub floor_failed: u64,
+    /// Pairs of sessions that took samples of the floor, where the record tells them.
+    #[serde(default)]
+    pub floor_pairs: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +89,7 @@ impl Section for Failover {
         for loss in &index.losses.all {
             measure(index, loss, window_ns, &mut phases);
         }
+        let floor = Taken::new(index);
         let over_restarted_floor = phases.over_restarted.distribution();
         let void = phases.void;
         let found = Self {
@@ -101,7 +110,9 @@ impl Section for Failover {
                 over_naive_floor: phases.over_naive.distribution(),
                 over_restarted_floor,
             }),
-            floor: floor(index),
+            floor: floor.samples.distribution(),
+            floor_failed: floor.failed,
+            floor_pairs: floor.pairs.len() as u64,
         };
         if phases.early > 0 {
             finding.inconclusive(format!(
@@ -262,14 +273,33 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
 }
 
 /// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.
-fn floor(index: &Index<'_>) -> Option<Distribution> {
-    let mut samples = Samples::default();
-    for (_, event) in index.cell.events() {
-        if let Event::Floor { deleted, listed, .. } = event {
-            samples.push(listed.saturating_sub(*deleted));
+#[derive(Default)]
+struct Taken {
+    samples: Samples,
+    failed: u64,
+    pairs: BTreeSet<(i64, i64)>,
+}
+
+impl Taken {
+    fn new(index: &Index<'_>) -> Self {
+        let mut taken = Self::default();
+        for (_, event) in index.cell.events() {
+            match event {
+                Event::Floor { deleted, listed, sessions, .. } => {
+                    taken.samples.take(*deleted, *listed, true);
+                    taken.pairs.extend(sessions);
+                }
+                Event::FloorFailed { t, deleted, .. } => {
+                    taken.failed += 1;
+                    if let Some(deleted) = deleted {
+                        taken.samples.take(*deleted, *t, false);
+                    }
+                }
+                _ => {}
+            }
         }
+        taken
     }
-    samples.distribution()
 }
 
 fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>) {
@@ -306,6 +336,14 @@ fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>
             real.n,
             shape(naive),
             shape(real)
+        ));
+    }
+    if found.floor_failed > 0 {
+        let taken = found.floor.as_ref().map_or(0, |floor| floor.n);
+        finding.note(format!(
+            "{} of {} samples of the floor came to nothing; those whose deletion was sent are censored in it",
+            found.floor_failed,
+            found.floor_failed + taken
         ));
     }
     let halves = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);

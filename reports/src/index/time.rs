@@ -50,7 +50,8 @@ fn is_plausible(event: &Event) -> bool {
             Event::HostMemory { rss_kb, .. } => *rss_kb <= MS_MAX,
             Event::ObserverCount { deleted, .. } => *deleted <= NUMBER_MAX,
             Event::ObserverWeight { per_deletion, .. } => per_deletion.abs() < NUMBER_MAX as f64,
-            Event::Floor { deleted, notified, listed } => span(*deleted, *notified) && span(*notified, *listed),
+            Event::Floor { deleted, notified, listed, .. } => span(*deleted, *notified) && span(*notified, *listed),
+            Event::FloorFailed { t, deleted: Some(deleted), .. } => span(*deleted, *t),
             Event::Servers { metrics, .. } => {
                 metrics.values().flat_map(|m| m.values()).all(|v| v.abs() < NUMBER_MAX as f64)
             }
@@ -90,6 +91,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::ServerWatch { t, .. }
         | Event::WriteProbe { t, .. }
         | Event::WriteProbed { t, .. }
+        | Event::FloorFailed { t, .. }
         | Event::ServerWatched { t, .. }
         | Event::ServerLog { t, .. } => Some(*t),
         Event::Stall { to, .. }

@@ -184,7 +184,12 @@ fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
     cell.observer.push(Event::ObserverCount { t: ms(50_000), deleted: 9 });
     for n in 0..3 {
         let deleted = ms(15_000 + n * 100);
-        cell.host(1).push(Event::Floor { deleted, notified: deleted + 400_000, listed: deleted + 900_000 });
+        cell.host(1).push(Event::Floor {
+            deleted,
+            notified: deleted + 400_000,
+            listed: deleted + 900_000,
+            sessions: None,
+        });
     }
     cell.servers_differ = 4 + 3;
     let summary = cell.summary();
@@ -255,4 +260,23 @@ fn what_did_not_happen_before_the_next_grant_is_censored_in_its_phase() {
     assert_eq!((act.n, act.censored), (0, 1));
     let failover = retakes("poll-race", 20_250).summary().failover;
     assert_eq!((failover.detect, failover.spread, failover.decide), (None, None, None), "it watches nothing");
+}
+
+#[test]
+fn samples_of_the_floor_that_came_to_nothing_are_counted_and_stay_in_it() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    for n in 0..4 {
+        let (deleted, sessions) = (ms(6_000 + n * 100), Some((70, 80 + n as i64)));
+        let (notified, listed) = (deleted + 400_000, deleted + 900_000);
+        cell.coordinator.push(Event::Floor { deleted, notified, listed, sessions });
+    }
+    // The slow ones are those that fail: without them the floor would flatter whatever is held against it.
+    let failed = |deleted| Event::FloorFailed { t: ms(12_000), deleted, why: "late".to_owned() };
+    cell.coordinator.extend([failed(Some(ms(7_000))), failed(None)]);
+    let summary = cell.summary();
+    let floor = summary.failover.floor.clone().unwrap();
+    assert_eq!((floor.n, floor.censored, summary.failover.floor_failed, summary.failover.floor_pairs), (4, 1, 2, 4));
+    let told = &check(&summary, "failover").details;
+    assert!(told.iter().any(|line| line.contains("2 of 6 samples of the floor came to nothing")), "{told:?}");
 }

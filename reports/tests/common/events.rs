@@ -172,6 +172,7 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
         27 => Event::ObserverState { t: from, connected: yes },
         _ if yes => Event::ObserverCount { t: from, deleted: to },
-        _ => Event::Floor { deleted: from, notified: to, listed: n[2] },
+        _ if yes => Event::FloorFailed { t: to, deleted: Some(from), why: text },
+        _ => Event::Floor { deleted: from, notified: to, listed: n[2], sessions: None },
     }
 }

@@ -80,6 +80,8 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             excess: None,
             void: 0,
             floor: Some(distribution(200, 0, 900 * US, 600 * US)),
+            floor_failed: 0,
+            floor_pairs: 20,
         },
         fan_out: FanOutSeen {
             losses: 40,

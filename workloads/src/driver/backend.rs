@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
+use super::floor::{FloorPair, FloorTaken};
 use super::injury::{Injury, Proof, Remedy};
 use super::state::State;
 use crate::coordination::Session;
@@ -85,8 +86,12 @@ pub trait Backend: Sized + 'static {
     /// # Errors
     /// Why they could not be read.
     async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String>;
-    /// Has two hosts take samples of the floor, and writes them down.
-    async fn measure_floor(&self, samples: u32);
+    /// Has two hosts take samples of the floor, one of them to delete and the other to be told. Gives what each has done; bounded.
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken);
+    /// Whether the floor can be measured: nobody may have been felled by now.
+    fn has_floor(&self) -> bool {
+        true
+    }
 
     /// Runs a task beside the cell's other waits. A cell does not end before its errands.
     fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static);

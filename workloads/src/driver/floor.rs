@@ -1,11 +1,14 @@
 //! The floor: what delete → notified → listed takes over the links without any election around it. As in a failover, one
 //! host deletes and another one is told: to hear of what one's own process did would be faster than any successor can be.
+//! As in failovers, it is seldom the same two sessions: samples are taken by many pairs, on all hosts in turn, each over the
+//! servers that its sessions happen to choose.
 
 use std::time::Duration;
 
 use hustings_record::{Event, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::backend::Backend;
 use super::sessions::Process;
 use super::unless::unless;
 use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, WatchEvent};
@@ -13,6 +16,10 @@ use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, Wat
 /// From hearing of a new znode to deleting it: by then its watcher has armed its watch, and samples are not one burst.
 const BETWEEN: Duration = Duration::from_millis(5);
 const SAMPLE_AT_MOST: Duration = Duration::from_secs(5);
+/// Samples that one pair of sessions takes.
+const OF_A_PAIR: u32 = 3;
+/// No pair begins later than this after the first one.
+const PAIRS_AT_MOST: Duration = Duration::from_secs(30);
 
 /// Which part of the samples a host takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,46 +29,104 @@ pub enum FloorPart {
     Watch,
 }
 
-/// What a host stamps of one sample: when the deletion was sent (twice), or when it was notified and when the list was read. A
-/// sample that came to nothing is (0, 0).
-pub type FloorStamps = Vec<(Nanos, Nanos)>;
+/// Samples of one pair of sessions: which pair it is, by number, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloorPair {
+    pub pair: u32,
+    pub samples: u32,
+}
 
-/// Does one part of `samples` samples under a session of this process. `listed` is the path of the list that is read.
-///
-/// # Errors
-/// A sentence on why the floor cannot be measured.
+/// What a host stamps of one sample: when the deletion was sent (twice), or when it was notified and when the list was read. Of
+/// a sample that came to nothing: when that was clear, and why.
+pub type FloorStamp = Result<(Nanos, Nanos), (Nanos, String)>;
+
+/// What one part of a pair has done, under which session, or why it did nothing.
+pub type FloorTaken = Result<(i64, Vec<FloorStamp>), String>;
+
+/// Has pairs of hosts take so many samples in all, and writes them down, those that came to nothing too.
+pub(super) async fn measure<B: Backend>(backend: &B, samples: u32) {
+    let until = backend.now() + PAIRS_AT_MOST.as_nanos() as Nanos;
+    for pair in 0..samples.div_ceil(OF_A_PAIR) {
+        let one = FloorPair { pair, samples: OF_A_PAIR.min(samples - pair * OF_A_PAIR) };
+        let ends = ends(&backend.running(), pair).filter(|_| backend.now() < until);
+        let (deleted, heard) = match ends {
+            Some((watches, deletes)) => backend.take_floor(one, watches, deletes).await,
+            None => (Err("no time was left, or nobody to take it".to_owned()), Err(String::new())),
+        };
+        floor_events(one, backend.now(), deleted, heard).into_iter().for_each(|event| backend.record(event));
+    }
+}
+
+/// Who watches and who deletes: every host in turn, and another one as often as there are others. Where there is one host only,
+/// it does both.
+fn ends(hosts: &[u16], pair: u32) -> Option<(u16, u16)> {
+    let (count, pair) = (hosts.len(), pair as usize);
+    let watches = pair.checked_rem(count)?;
+    let apart = 1 + (pair / count) % count.saturating_sub(1).max(1);
+    Some((hosts[watches], hosts[(watches + apart) % count]))
+}
+
+/// Does one part of a pair's samples under a session of this process. `listed` is the path of the list that is read. After one
+/// that came to nothing no other is tried: they would not be of one mind which is next.
 pub async fn take_floor<P: Process>(
     process: &P,
     session: &P::Session,
     part: FloorPart,
-    samples: u32,
+    one: FloorPair,
     listed: &str,
-) -> Result<FloorStamps, String> {
+) -> Vec<FloorStamp> {
     let mut stamps = Vec::new();
-    for sample in 0..samples {
-        let path = format!("/floor-{sample}");
-        let one = async {
+    for sample in 0..one.samples {
+        let path = format!("/floor-{}-{sample}", one.pair);
+        let work = async {
             match part {
                 FloorPart::Delete => delete(process, session, &path).await,
                 FloorPart::Watch => watch(process, session, &path, listed).await,
             }
         };
         let until = process.now() + SAMPLE_AT_MOST.as_nanos() as Nanos;
-        let stamp = unless(process.sleep_until(until), one).await;
-        let late = || format!("sample {sample} took longer than {SAMPLE_AT_MOST:?}");
-        stamps.push(stamp.ok_or_else(late)?.map_err(|error| error.to_string())?);
+        let done = unless(process.sleep_until(until), work).await;
+        let stamp = match done {
+            Some(Ok(stamp)) => stamp,
+            Some(Err(error)) => Err((process.now(), error.to_string())),
+            None => Err((process.now(), format!("it took longer than {SAMPLE_AT_MOST:?}"))),
+        };
+        let failed = stamp.is_err();
+        stamps.push(stamp);
+        if failed {
+            break;
+        }
     }
-    Ok(stamps)
+    stamps
 }
 
-/// The samples of both parts, as the record has them.
-pub fn floor_samples(deleted: FloorStamps, heard: FloorStamps) -> impl Iterator<Item = Event> {
-    deleted.into_iter().zip(heard).filter_map(|((deleted, _), (notified, listed))| {
-        (deleted > 0 && notified >= deleted && listed >= notified).then_some(Event::Floor { deleted, notified, listed })
-    })
+/// The samples of both parts of a pair, as the record has them; `now` both are over.
+fn floor_events(one: FloorPair, now: Nanos, deleted: FloorTaken, heard: FloorTaken) -> Vec<Event> {
+    let nothing = || Err((now, "one before it came to nothing".to_owned()));
+    let of = |taken: FloorTaken| match taken {
+        Ok((session, stamps)) => (Some(session), stamps),
+        Err(why) => (None, vec![Err((now, why))]),
+    };
+    let ((deleter, deleted), (watcher, heard)) = (of(deleted), of(heard));
+    let sessions = deleter.zip(watcher);
+    let sample = |n: u32| {
+        let at = |stamps: &[FloorStamp]| stamps.get(n as usize).cloned().unwrap_or_else(nothing);
+        match (at(&deleted), at(&heard)) {
+            (Ok((deleted, _)), Ok((notified, listed))) if deleted <= notified && notified <= listed => {
+                Event::Floor { deleted, notified, listed, sessions }
+            }
+            (Ok((deleted, _)), Ok((t, _))) => {
+                let why = "it was heard of before it was sent: the parts speak of different samples".to_owned();
+                Event::FloorFailed { t: t.max(deleted), deleted: Some(deleted), why }
+            }
+            (Ok((deleted, _)), Err((t, why))) => Event::FloorFailed { t: t.max(deleted), deleted: Some(deleted), why },
+            (Err((t, why)), _) => Event::FloorFailed { t, deleted: None, why },
+        }
+    };
+    (0..one.samples).map(sample).collect()
 }
 
-async fn delete<P: Process>(process: &P, session: &P::Session, path: &str) -> Result<(Nanos, Nanos), OpError> {
+async fn delete<P: Process>(process: &P, session: &P::Session, path: &str) -> Result<FloorStamp, OpError> {
     let (mut found, mut watch) = session.exists_and_watch(path).await?;
     while found.is_none() {
         watch.fired().await;
@@ -72,27 +137,63 @@ async fn delete<P: Process>(process: &P, session: &P::Session, path: &str) -> Re
     process.sleep_until(process.now() + BETWEEN.as_nanos() as Nanos).await;
     let deleted = process.now();
     session.delete(path, None).await?;
-    Ok((deleted, deleted))
+    Ok(Ok((deleted, deleted)))
 }
 
-async fn watch<P: Process>(
-    process: &P,
-    session: &P::Session,
-    path: &str,
-    listed: &str,
-) -> Result<(Nanos, Nanos), OpError> {
+async fn watch<P: Process>(process: &P, session: &P::Session, path: &str, listed: &str) -> Result<FloorStamp, OpError> {
     session.create(path, &[], CreateMode::Ephemeral).await?;
     let mut watch = match session.get_and_watch(path).await {
         Ok((_, _, watch)) => watch,
-        // Deleted before the watch was armed: this machine is too busy for this sample.
-        Err(OpError::Refused(Refusal::NoNode)) => return Ok((0, 0)),
+        Err(OpError::Refused(Refusal::NoNode)) => {
+            return Ok(Err((process.now(), "it was deleted before its watch was armed".to_owned())));
+        }
         Err(error) => return Err(error),
     };
     let event = watch.fired().await;
     let notified = process.now();
     if event != WatchEvent::Deleted {
-        return Ok((0, 0));
+        return Ok(Err((notified, format!("its watch fired otherwise: {event:?}"))));
     }
     session.children(listed).await?;
-    Ok((notified, process.now()))
+    Ok(Ok((notified, process.now())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use hustings_record::Event;
+
+    use super::{FloorPair, ends, floor_events};
+
+    #[test]
+    fn every_host_watches_and_deletes_and_every_pair_of_hosts_meets() {
+        let hosts = [0, 1, 2, 5];
+        let pairs: BTreeSet<_> = (0..12).filter_map(|pair| ends(&hosts, pair)).collect();
+        assert_eq!(pairs.len(), 12, "each with each other, both ways");
+        assert!(pairs.iter().all(|(watches, deletes)| watches != deletes));
+        assert_eq!((ends(&[7], 3), ends(&[], 0)), (Some((7, 7)), None));
+    }
+
+    #[test]
+    fn a_sample_that_came_to_nothing_is_written_down_with_its_reason() {
+        let one = FloorPair { pair: 4, samples: 4 };
+        let deleted = Ok((70, vec![Ok((10, 10)), Ok((20, 20)), Ok((30, 30))]));
+        let heard = Ok((80, vec![Ok((11, 12)), Err((25, "late".to_owned()))]));
+        let events = floor_events(one, 99, deleted, heard);
+        let nothing = "one before it came to nothing".to_owned();
+        let sessions = Some((70, 80));
+        assert_eq!(
+            events,
+            [
+                Event::Floor { deleted: 10, notified: 11, listed: 12, sessions },
+                Event::FloorFailed { t: 25, deleted: Some(20), why: "late".to_owned() },
+                Event::FloorFailed { t: 99, deleted: Some(30), why: nothing.clone() },
+                Event::FloorFailed { t: 99, deleted: None, why: nothing },
+            ]
+        );
+        let events = floor_events(one, 99, Err("gone".to_owned()), Ok((80, Vec::new())));
+        assert_eq!(events.len(), 4);
+        assert!(events.iter().all(|event| matches!(event, Event::FloorFailed { deleted: None, .. })), "{events:?}");
+    }
 }

@@ -20,7 +20,7 @@ mod write_probe;
 
 pub use backend::{Backend, Standing};
 pub use candidate::{End, Seat, live, work};
-pub use floor::{FloorPart, FloorStamps, floor_samples, take_floor};
+pub use floor::{FloorPair, FloorPart, FloorStamp, FloorTaken, take_floor};
 pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, lost_replies};
 pub use lay_out::lay_out;
 pub use parent::delete_parent;

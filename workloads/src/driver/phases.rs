@@ -8,7 +8,7 @@ use futures::future::{Either, select};
 use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 
 use super::backend::{Backend, Standing};
-use super::holdings;
+use super::{floor, holdings};
 use super::server_watch::ServerWatch;
 use super::write_probe::WriteProbe;
 
@@ -63,9 +63,9 @@ async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     }
     enter(&**backend, Phase::WarmUp);
     let warm = backend.now() + cell.phases.warm_up_ms * MS;
-    if cell.groups > 0 {
+    if cell.groups > 0 && backend.has_floor() {
         let samples = if cell.fault.kind() == FaultKind::Resign { FLOOR_SAMPLES.0 } else { FLOOR_SAMPLES.1 };
-        backend.measure_floor(samples).await;
+        floor::measure(&**backend, samples).await;
     }
     backend.sleep_until(warm).await;
     holdings::record(&**backend, WindowEdge::Begin).await;

@@ -13,7 +13,9 @@ use super::scheduled::{follow, lay_traps};
 use super::session::SimSession;
 use super::sim_cell::{SimCell, Snare};
 use super::world::{COORDINATOR, ClientId, Due, Owner, World, micros};
-use crate::driver::{Backend, Injury, Proof, Remedy, Standing, State, as_planned, lay_out, unless};
+use crate::driver::{
+    Backend, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned, lay_out, unless,
+};
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
 
@@ -133,10 +135,13 @@ impl Backend for SimCell {
     }
 
     /// Under a schedule anybody may have been felled by now.
-    async fn measure_floor(&self, samples: u32) {
-        if self.schedule.is_none() {
-            floor::measure(self, samples).await;
-        }
+    fn has_floor(&self) -> bool {
+        self.schedule.is_none()
+    }
+
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
+        let deleted = floor::take(self, deletes, FloorPart::Delete, one);
+        futures::future::join(deleted, floor::take(self, watches, FloorPart::Watch, one)).await
     }
 
     fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {

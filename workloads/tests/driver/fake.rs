@@ -11,7 +11,9 @@ use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerS
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
-use hustings_workloads::driver::{self, Backend, Injury, Proof, Remedy, ServerRemedy, Standing, State, as_planned};
+use hustings_workloads::driver::{
+    self, Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, as_planned,
+};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::scenario::{Cell as Parameters, placement};
@@ -165,7 +167,13 @@ impl Backend for Fake {
         Err("there are none".to_owned())
     }
 
-    async fn measure_floor(&self, _: u32) {}
+    fn has_floor(&self) -> bool {
+        false
+    }
+
+    async fn take_floor(&self, _: FloorPair, _: u16, _: u16) -> (FloorTaken, FloorTaken) {
+        (Err("nobody".to_owned()), Err("nobody".to_owned()))
+    }
 
     fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         self.spawn(task);
