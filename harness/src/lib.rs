@@ -1,6 +1,7 @@
 //! The harness: all input and output. It makes happen what the workloads say, and writes down what did.
 
 pub mod archive;
+mod aside;
 pub mod calibrate;
 pub mod capacity;
 pub mod child;

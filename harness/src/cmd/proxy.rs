@@ -1,9 +1,10 @@
 //! `hustings proxy`: the embedded link proxy alone.
 
+use std::io;
 use std::net::SocketAddr;
 
 use crate::proxy::{Options, Server};
-use crate::{child, limits};
+use crate::{aside, child, limits};
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// End when the process with this pid, which must be the parent, ends
     #[arg(long, value_name = "PID")]
     die_with_parent: Option<u32>,
+    /// Take the segments to write own stalls to from standard input
+    #[arg(long, hide = true)]
+    record: bool,
     /// Seed of jitter, sizes of slices, and of which connections a toxic hits
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -51,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no async runtime")?;
     let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let server = Server::bind(options).with_context(|| {
             format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
         })?;
@@ -62,6 +66,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             served = server.serve() => served.context("the API ended"),
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
             _ = terminated.recv() => Ok(()),
+            failed = record(args.record) => failed.context("cannot take orders from standard input"),
         }
-    })
+    });
+    // A read of standard input may be under way.
+    runtime.shutdown_background();
+    served
+}
+
+async fn record(wanted: bool) -> io::Result<()> {
+    if wanted { aside::obey().await } else { std::future::pending().await }
 }

@@ -26,6 +26,7 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     if let Some(links) = &environment.links {
         let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
         populated.map_err(anyhow::Error::from)?;
+        links.begin_cell(cell.index, |writer| environment.archive.borrow_mut().add_segment(writer))?;
     }
     tokio::select! {
         observing = observe(live) => observing?,

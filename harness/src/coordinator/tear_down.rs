@@ -34,7 +34,10 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
         None => Ok(()),
     };
     let unlinked = match cell.links() {
-        Some(links) => links.depopulate().await.context("the links could not be taken down"),
+        Some(links) => {
+            let unlinked = links.depopulate().await.context("the links could not be taken down");
+            unlinked.and(links.end_cell())
+        }
         None => Ok(()),
     };
     stopped.and(observed).and(unlinked)

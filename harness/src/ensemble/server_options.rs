@@ -9,6 +9,10 @@ const SYNC_MS: u64 = 10_000;
 /// Up to this heap the serial collector is used.
 const SERIAL_HEAP_MB_MAX: u32 = 512;
 
+/// Settings with which a server counts its own pauses (`mntr`: jvm_pause_time_ms): it sleeps so long again and again, and
+/// notes by how much it overslept.
+pub(super) const PAUSES: [&str; 2] = ["jvm.pause.monitor=true", "jvm.pause.sleep.time.ms=50"];
+
 /// What is asked of the servers of an ensemble.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {

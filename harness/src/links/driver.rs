@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use anyhow::Context as _;
+
+use crate::aside::Order;
 use crate::clock;
 use crate::proxy::stats::ProxyStats;
 
@@ -82,7 +85,7 @@ impl External {
 #[derive(Debug)]
 pub struct Links {
     // Dropped first: killed before the thread that started them ends.
-    pub(super) fleet: Fleet,
+    pub(super) fleet: Mutex<Fleet>,
     pub(super) caller: Caller,
     pub(super) place: External,
     pub(super) processes: usize,
@@ -131,6 +134,7 @@ impl Links {
 
     fn new(caller: Caller, fleet: Fleet, place: External, processes: usize, embedded: bool) -> Self {
         let (layout, answered) = (Mutex::default(), Mutex::default());
+        let fleet = Mutex::new(fleet);
         Self { fleet, caller, place, processes, embedded, layout, question: QUESTION.to_vec(), answered }
     }
 
@@ -142,7 +146,35 @@ impl Links {
     /// Process ids of the embedded proxies.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        self.fleet.pids()
+        self.fleet().pids()
+    }
+
+    /// Has every embedded proxy write down its own stalls in a segment of its own; `segment` gives each writer's.
+    ///
+    /// # Errors
+    /// A segment cannot be made.
+    pub(crate) fn begin_cell(
+        &self,
+        cell: u32,
+        mut segment: impl FnMut(&str) -> anyhow::Result<PathBuf>,
+    ) -> anyhow::Result<()> {
+        let writers: Vec<String> = (0..self.fleet().count()).map(|place| format!("proxy-{place}")).collect();
+        let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
+        let begin =
+            |place: usize| Order::Begin { cell, writer: writers[place].clone(), segment: segments[place].clone() };
+        self.fleet().order(begin).context("a link proxy cannot write down its own stalls")
+    }
+
+    /// Ends these segments.
+    ///
+    /// # Errors
+    /// One of them could not be written to its end.
+    pub(crate) fn end_cell(&self) -> anyhow::Result<()> {
+        self.fleet().order(|_| Order::End).context("a link proxy did not end its segment")
+    }
+
+    fn fleet(&self) -> MutexGuard<'_, Fleet> {
+        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The API's address, as it was given.

@@ -1,25 +1,30 @@
 //! The embedded proxy's processes. They ignore the terminal's Ctrl-C (links must outlive it, to be healed) and die with
 //! the thread that started them.
 
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 
 use super::error::LinkError;
+use crate::aside::{Order, Outcome};
 
 const START_LIMIT: Duration = Duration::from_secs(10);
+/// An order is carried out at once, unless the machine stands still.
+const ORDER_LIMIT: Duration = Duration::from_secs(5);
 const LINE_BYTES_MAX: usize = 1024;
 
 /// Kills its processes when dropped.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     children: Vec<Child>,
+    /// Where each takes orders and answers them.
+    pipes: Vec<(ChildStdin, ChildStdout)>,
 }
 
 #[derive(Deserialize)]
@@ -39,13 +44,34 @@ impl Fleet {
         }
         let mut apis = Vec::new();
         for child in &mut fleet.children {
-            let mut out = child.stdout.take().ok_or_else(|| failed("it has no standard output".to_owned()))?;
+            let pipes = child.stdin.take().zip(child.stdout.take());
+            let (orders, mut out) = pipes.ok_or_else(|| failed("it has no standard streams".to_owned()))?;
             let line = first_line(&mut out, Instant::now() + START_LIMIT).map_err(|e| failed(e.to_string()))?;
             let ready: Ready = serde_json::from_slice(&line)
                 .map_err(|e| failed(format!("it said '{}': {e}", String::from_utf8_lossy(&line))))?;
             apis.push(ready.api);
+            fleet.pipes.push((orders, out));
         }
         Ok((fleet, apis))
+    }
+
+    /// Gives each process its order, and waits until it was carried out.
+    pub(super) fn order(&mut self, mut order: impl FnMut(usize) -> Order) -> io::Result<()> {
+        for (place, (orders, out)) in self.pipes.iter_mut().enumerate() {
+            let mut line = serde_json::to_vec(&order(place))?;
+            line.push(b'\n');
+            orders.write_all(&line)?;
+            let answer = first_line(out, Instant::now() + ORDER_LIMIT)?;
+            if let Some(why) = serde_json::from_slice::<Outcome>(&answer)?.failed {
+                return Err(io::Error::other(format!("link proxy {place}: {why}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.children.len()
     }
 
     pub(super) fn pids(&self) -> Vec<u32> {
@@ -69,7 +95,7 @@ fn command(exe: &Path, lie: bool) -> Command {
     if lie {
         command.arg("--lie");
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    command.arg("--record").stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     command
 }
 

@@ -1,5 +1,7 @@
 //! Did the harness itself keep up? A process that did not run for longer than T/10 could not see or do what it should have.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -17,6 +19,9 @@ pub struct Stalls {
     pub longest_ns: Nanos,
     /// Stalls longer than T/10, which make what they cover inconclusive.
     pub over_limit: u64,
+    /// Servers that count their own pauses: none of them was longer, in milliseconds.
+    #[serde(default)]
+    pub servers_ms: BTreeMap<u32, f64>,
 }
 
 impl Section for Stalls {
@@ -34,7 +39,16 @@ impl Section for Stalls {
             count: own().count() as u64,
             longest_ns: own().map(|s| s.own).max().unwrap_or(0),
             over_limit: index.lives.long_stalls(limit).count() as u64,
+            servers_ms: index
+                .servers
+                .pauses()
+                .into_iter()
+                .map(|(server, pauses)| (server, pauses.longest_ms))
+                .collect(),
         };
+        for (server, ms) in result.servers_ms.iter().filter(|(_, ms)| **ms * 1e6 > limit as f64) {
+            finding.note(format!("server {server} says that it paused, for {ms} ms at most at a time"));
+        }
         let matters = matters(index);
         for stall in index.lives.long_stalls(limit) {
             let who = &index.lives.all[stall.life].writer;

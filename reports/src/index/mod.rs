@@ -38,7 +38,7 @@ pub use probes::{Probes, WriteGap};
 pub use proofs::Proof;
 pub use reigns::{Reign, Reigns};
 pub use server::{Absence, LOG_SLACK_NS, Server, Spell};
-pub use servers::{Restart, Servers, Snapshot};
+pub use servers::{Restart, ServerPauses, Servers, Snapshot};
 pub use terms::{Ending, Term, Terms};
 pub use time::{last_time, plausible};
 pub use writes::{Work, WriteKey, Writing};

@@ -16,6 +16,17 @@ pub struct Restart {
     pub earliest: Nanos,
 }
 
+/// What a server's own counter says of its pauses between the two snapshots (ZooKeeper: `jvm_pause_time_ms`). A server that was
+/// started anew in between, or that does not count them, is not told of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerPauses {
+    /// All of them together, with what any sleep oversleeps.
+    pub total_ms: f64,
+    pub count: u64,
+    /// None is longer: the longest since the server started, or all of them together where that is less.
+    pub longest_ms: f64,
+}
+
 /// `mntr` of all servers that answered, at one time.
 pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
 
@@ -105,6 +116,26 @@ impl<'a> Servers<'a> {
                 None => Restart { at: seen, earliest: role.left.0.min(seen) },
             })
         })
+    }
+
+    /// The pauses of each server within the measured window, by its own counter.
+    #[must_use]
+    pub fn pauses(&self) -> BTreeMap<u32, ServerPauses> {
+        let (Some((_, begin)), Some((_, end))) = (self.begin, self.end) else { return BTreeMap::new() };
+        let of = |server: &u32| {
+            let (before, after) = (begin.get(server)?, end.get(server)?);
+            if after.get("uptime") < before.get("uptime") {
+                return None;
+            }
+            let gained = |kind: &str| {
+                let name = format!("{kind}_jvm_pause_time_ms");
+                Some(after.get(&name)? - before.get(&name)?).filter(|gained| *gained >= 0.0)
+            };
+            let (total_ms, count) = (gained("sum")?, gained("cnt")? as u64);
+            let longest_ms = after.get("max_jvm_pause_time_ms")?.min(total_ms);
+            Some(ServerPauses { total_ms, count, longest_ms })
+        };
+        end.keys().filter_map(|server| Some((*server, of(server)?))).collect()
     }
 
     /// Who certainly led at `t`.

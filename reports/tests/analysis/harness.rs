@@ -6,8 +6,9 @@ use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
 
 use proptest::prelude::*;
 
-use crate::builder::{Cell, T, check, ms};
+use crate::builder::{Cell, END, MEASURE, T, TEAR_DOWN, check, ms};
 use crate::events;
+use crate::leads;
 
 #[test]
 fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
@@ -250,4 +251,50 @@ fn a_killed_hosts_next_life_ends_by_itself() {
     assert_eq!(check(&summary, "record").verdict, Pass);
     // Host 1 leads all along: this second leader is a split brain of exactly its term.
     assert_eq!(summary.split_brain.active_max_ns, ms(60_000) - ms(50_001) - 1_000);
+}
+
+#[test]
+fn stalls_of_proxies_count_and_servers_say_how_long_they_paused() {
+    let mut cell = leads::partition(22_000);
+    cell.servers_silent = true;
+    let counters = |sum: f64, max: f64, up: f64| {
+        let names =
+            [("sum_jvm_pause_time_ms", sum), ("cnt_jvm_pause_time_ms", sum / 2.0), ("max_jvm_pause_time_ms", max)];
+        names
+            .into_iter()
+            .chain([("uptime", up)])
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<ServerMetrics>()
+    };
+    let bare = ServerMetrics::from([("uptime".to_owned(), 1.0)]);
+    let snapshot = |t, at, metrics: [ServerMetrics; 4]| Event::Servers { t, at, metrics: (1..).zip(metrics).collect() };
+    // The first had its longest pause before; the second in the window; the third was started anew; the fourth does not count.
+    let begin = [counters(900.0, 800.0, 9e4), counters(100.0, 10.0, 9e4), counters(50.0, 40.0, 9e4), bare.clone()];
+    let end = [counters(1_000.0, 800.0, 1e5), counters(900.0, 700.0, 1e5), counters(60.0, 50.0, 1e3), bare];
+    cell.coordinator.push(snapshot(ms(MEASURE), WindowEdge::Begin, begin));
+    cell.coordinator.push(snapshot(ms(TEAR_DOWN - 1), WindowEdge::End, end));
+    let mut record = cell.record();
+    let proxy = vec![
+        Event::Segment {
+            schema: SCHEMA,
+            t: ms(400),
+            cell: 0,
+            writer: "proxy-0".to_owned(),
+            host: None,
+            generation: 0,
+            pid: 9,
+            clock_uncertainty_ns: 100,
+        },
+        Event::Stall { from: ms(24_000), to: ms(24_500) },
+        Event::End { t: ms(END) },
+    ];
+    let (file, writer) = ("events/proxy-0".to_owned(), "proxy-0".to_owned());
+    record.cells[0].segments.push(SegmentRecord { file, writer, host: None, generation: 0, events: proxy, torn: None });
+    let summary = summarise(&record).cells.remove(0);
+    let stalls = check(&summary, "stalls");
+    assert_eq!(stalls.verdict, Inconclusive, "T/10 is 400 ms, and its links were cut at the time");
+    assert!(stalls.reason().starts_with("proxy-0 did not run for 500 ms"), "{stalls:?}");
+    assert_eq!(summary.stalls.servers_ms.into_iter().collect::<Vec<_>>(), [(1, 100.0), (2, 700.0)]);
+    assert!(stalls.details.iter().any(|line| line.contains("server 2 says that it paused, for 700 ms")), "{stalls:?}");
+    assert_eq!(check(&summary, "record").verdict, Pass);
 }

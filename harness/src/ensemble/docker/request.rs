@@ -8,7 +8,7 @@ use testcontainers::core::{Host, IntoContainerPort as _};
 use testcontainers::{ContainerRequest, GenericImage, ImageExt as _};
 
 use super::super::local::LOGBACK;
-use super::super::server_options::collector;
+use super::super::server_options::{PAUSES, collector};
 use super::engine::generic;
 use super::networks::Networks;
 use super::options::DockerOptions;
@@ -94,8 +94,9 @@ fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> 
         .map(|peer| format!("server.{peer}={}:2888:3888;{CLIENT_PORT}", name(peer)))
         .collect();
     let mut extra = format!(
-        "clientPortListenBacklog=4096 forceSync={} fsync.warningthresholdms=1000 preAllocSize=4096 snapCount=10000000",
+        "clientPortListenBacklog=4096 forceSync={} fsync.warningthresholdms=1000 preAllocSize=4096 snapCount=10000000 {}",
         if options.servers.fsync { "yes" } else { "no" },
+        PAUSES.join(" "),
     );
     if options.servers.count > 1 {
         extra.push_str(" quorumListenOnAllIPs=true");

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use super::super::EnsembleError;
+use super::super::server_options::PAUSES;
 use super::LocalOptions;
 use super::ports::Ports;
 
@@ -67,12 +68,14 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Str
          forceSync={fsync}\n\
          fsync.warningthresholdms=1000\n\
          preAllocSize=4096\n\
-         snapCount=10000000\n",
+         snapCount=10000000\n\
+         {pauses}\n",
         tick = ticks.tick_ms,
         init = ticks.init(),
         sync = ticks.sync(),
         data = folder.join("data").display(),
         client = own.client,
+        pauses = PAUSES.join("\n"),
         fsync = if options.servers.fsync { "yes" } else { "no" },
     );
     if ports.servers.len() > 1 {
