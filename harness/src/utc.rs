@@ -45,13 +45,25 @@ fn wall() -> SystemTime {
 pub struct Clocks {
     wall: SystemTime,
     common: u64,
+    /// Between the two readings of the common clock around that of the wall clock.
+    took: u64,
 }
 
 impl Clocks {
     /// Reads both.
     #[must_use]
     pub fn now() -> Self {
-        Self { wall: wall(), common: clock::now() }
+        let before = clock::now();
+        let wall = wall();
+        let after = clock::now();
+        Self { wall, common: before + (after - before) / 2, took: after - before }
+    }
+
+    /// How far the wall clock (since 1970) is ahead of the common clock, and by how much that may be off: nanoseconds.
+    #[must_use]
+    pub fn ahead(&self) -> (i64, u64) {
+        let wall = self.wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
+        (wall - self.common as i64, self.took)
     }
 
     /// What the common clock showed at a wall time, as far as the wall clock has not been set since.

@@ -43,6 +43,12 @@ impl WriteGaps {
         (now.saturating_sub(self.last) >= GAP_MIN.as_nanos() as u64).then_some((self.last, now))
     }
 
+    /// When the last write was acknowledged, or the probes began.
+    #[must_use]
+    pub fn last(&self) -> Nanos {
+        self.last
+    }
+
     /// How many writes were acknowledged so far.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {

@@ -122,6 +122,10 @@ impl Backend for LiveCell {
         look(&*self.environment.ensemble, server).await
     }
 
+    fn log_clock(&self) -> (i64, Nanos) {
+        utc::Clocks::now().ahead()
+    }
+
     async fn server_log(&self, server: u32) -> Result<Vec<(Nanos, ServerLine)>, String> {
         let text = match tokio::time::timeout(LOG_AT_MOST, self.environment.ensemble.log(server)).await {
             Ok(Ok(text)) => text.unwrap_or_default(),

@@ -254,6 +254,20 @@ pub enum Event {
         looks: u64,
         longest_gap_ns: Nanos,
     },
+    /// Looks at a server, one after the other: when the first was asked for, and of each how much later than the one before it
+    /// was asked for and how long its answer took. All that `ServerWatched` says is in them.
+    ServerLooks {
+        t: Nanos,
+        server: u32,
+        looks: Vec<(Nanos, Nanos)>,
+    },
+    /// What times of servers' logs were put on the common clock by: that much is a log's clock ahead of it, and by so much it may
+    /// have been otherwise while the cell was watched.
+    LogClock {
+        t: Nanos,
+        ahead_ns: i64,
+        bound_ns: Nanos,
+    },
     /// In a watched cell probes write through every server, one write after the other, `every_ns` after the last was
     /// acknowledged: here they begin.
     WriteProbe {
@@ -266,6 +280,11 @@ pub enum Event {
         from: Nanos,
         to: Nanos,
         ended: bool,
+    },
+    /// Writes of the probes that were acknowledged, in order: the first at `t`, and each so much later than the one before it.
+    WritesAcknowledged {
+        t: Nanos,
+        then: Vec<Nanos>,
     },
     /// The probes have ended, and so many writes were acknowledged.
     WriteProbed {
@@ -357,7 +376,10 @@ impl Event {
             | Self::Holdings { .. }
             | Self::ServerWatch { .. }
             | Self::ServerWatched { .. }
+            | Self::ServerLooks { .. }
+            | Self::LogClock { .. }
             | Self::WriteProbe { .. }
+            | Self::WritesAcknowledged { .. }
             | Self::WriteGap { .. }
             | Self::WriteProbed { .. }
             | Self::ServerLog { .. }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::Index;
+use crate::index::{Index, LOG_SLACK_NS};
+use hustings_record::words::duration;
 
 /// What the record of the cell holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,16 @@ impl Section for Wholeness {
             } else if index.cell.complete && life.end.is_none() && life.died.is_none() {
                 finding.inconclusive(format!("{}: does not end in order", life.file));
             }
+        }
+        for what in index.servers.contradictions().chain(index.probes.iter().filter_map(|p| p.contradicted.clone())) {
+            finding.inconclusive(format!("the record contradicts itself: {what}"));
+        }
+        let logged = index.servers.all.values().any(|server| !server.log.is_empty());
+        if let Some(bound) = index.servers.log_bound.filter(|bound| logged && *bound > LOG_SLACK_NS) {
+            finding.inconclusive(format!(
+                "the clock of the servers' logs was set, or went otherwise, by {} meanwhile",
+                duration(bound)
+            ));
         }
         if index.implausible > 0 {
             finding.inconclusive(format!("{} events bear impossible numbers and are left out", index.implausible));

@@ -95,8 +95,9 @@ pub struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-            proofs::judge(&mut fault, &cell.info, candidates, &beliefs);
-            faults.all.push(timed(fault, horizon));
+    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: &Horizon<'_>) -> Self {
+        let mut proofs = proofs::collect(cell);
+        let beliefs = Beliefs::new(cell);
         let mut faults = Self::default();
         for (_, event) in cell.events() {
             let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = event else {

@@ -27,13 +27,30 @@ pub struct Probes {
     pub acknowledged: Option<u64>,
     /// In order of time.
     pub gaps: Vec<WriteGap>,
+    /// Where the acknowledgements themselves say otherwise.
+    pub contradicted: Option<String>,
+}
+
+/// What acknowledgements, one by one, say against their number and the gaps between them. Shorter gaps than eight times the
+/// probes' interval are not written down.
+fn contradiction(acks: &[Nanos], gaps: &[WriteGap], said: u64, whole: (Nanos, Nanos, Nanos)) -> Option<String> {
+    let (began, until, every) = whole;
+    if acks.len() as u64 != said {
+        return Some(format!("{said} writes of the probes were acknowledged, and {} times of it are told", acks.len()));
+    }
+    let times: Vec<Nanos> = [began].into_iter().chain(acks.iter().copied()).chain([until]).collect();
+    let lengths = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let longest = lengths.max().filter(|longest| *longest >= 8 * every).unwrap_or(0);
+    let told = gaps.iter().map(WriteGap::length).max().unwrap_or(0);
+    (longest != told)
+        .then(|| format!("the longest gap between the probes' writes is {longest} ns, and {told} ns is told"))
 }
 
 impl Probes {
     /// None: no probe wrote in this cell.
     pub(super) fn new(cell: &CellRecord) -> Option<Self> {
         let mut began: Option<(Nanos, Nanos)> = None;
-        let (mut acknowledged, mut gaps) = (None, Vec::new());
+        let (mut acknowledged, mut gaps, mut acks, mut until) = (None, Vec::new(), Vec::new(), 0);
         for (_, event) in cell.events() {
             match event {
                 Event::WriteProbe { t, every_ns } => {
@@ -41,14 +58,29 @@ impl Probes {
                     began = Some((before.0.min(*t), before.1.max(*every_ns)));
                 }
                 Event::WriteGap { from, to, ended } => gaps.push(WriteGap { from: *from, to: *to, ended: *ended }),
-                Event::WriteProbed { acknowledged: n, .. } => {
+                Event::WritesAcknowledged { t, then } => {
+                    let mut at = *t;
+                    acks.push(at);
+                    acks.extend(then.iter().map(|gap| {
+                        at = at.saturating_add(*gap);
+                        at
+                    }));
+                }
+                Event::WriteProbed { t, acknowledged: n } => {
+                    until = until.max(*t);
                     acknowledged = Some(acknowledged.unwrap_or(0_u64).saturating_add(*n));
                 }
                 _ => {}
             }
         }
         gaps.sort_by_key(|g| (g.from, g.to));
-        began.map(|(began, every)| Self { began, every, acknowledged, gaps })
+        acks.sort_unstable();
+        began.map(|(began, every)| {
+            let (said, whole) = (acknowledged, (began, until, every));
+            let contradicted =
+                said.filter(|_| !acks.is_empty()).and_then(|said| contradiction(&acks, &gaps, said, whole));
+            Self { began, every, acknowledged, gaps, contradicted }
+        })
     }
 
     /// The longest of all.

@@ -61,6 +61,10 @@ pub struct Server<'a> {
     pub log: Vec<(Nanos, &'a ServerLine)>,
     /// The longest time from one look at it to the next.
     pub longest_gap: Nanos,
+    /// How many looks are told one by one, and the longest time between two of them.
+    pub looked: Option<(u64, Nanos)>,
+    /// How many there were in all.
+    pub looks: Option<u64>,
 }
 
 impl Server<'_> {

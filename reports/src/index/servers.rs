@@ -40,6 +40,8 @@ pub struct Servers<'a> {
     pub elections: Vec<Election>,
     /// Times in which the quorum was not seen to be served, and that no election ended.
     pub lulls: Vec<Lull>,
+    /// By how much times of logs may be off, where that is told.
+    pub log_bound: Option<Nanos>,
     /// When no quorum may have been served: sorted and disjoint.
     pub outages: Vec<Span>,
     /// The counters at the beginning and at the end of the measured window.
@@ -58,11 +60,19 @@ impl<'a> Servers<'a> {
                     seen.entry(*server).or_default().push(((*from, *to), *state, *zxid));
                     servers.until = servers.until.max(*to);
                 }
-                Event::ServerWatched { t, server, longest_gap_ns, .. } => {
+                Event::ServerWatched { t, server, longest_gap_ns, looks } => {
                     servers.until = servers.until.max(*t);
-                    let gap = &mut servers.all.entry(*server).or_default().longest_gap;
-                    *gap = (*gap).max(*longest_gap_ns);
+                    let server = servers.all.entry(*server).or_default();
+                    server.longest_gap = server.longest_gap.max(*longest_gap_ns);
+                    server.looks = Some(server.looks.unwrap_or(0).saturating_add(*looks));
                 }
+                Event::ServerLooks { server, looks, .. } => {
+                    let looked = &mut servers.all.entry(*server).or_default().looked;
+                    let longest = looks.iter().map(|look| look.0).max().unwrap_or(0);
+                    let before = looked.unwrap_or_default();
+                    *looked = Some((before.0 + looks.len() as u64, before.1.max(longest)));
+                }
+                Event::LogClock { bound_ns, .. } => servers.log_bound = servers.log_bound.max(Some(*bound_ns)),
                 Event::ServerLog { t, server, line } => {
                     servers.all.entry(*server).or_default().log.push((*t, line));
                 }
@@ -86,6 +96,19 @@ impl<'a> Servers<'a> {
         servers.outages = union(away.chain(lulls.iter().map(|l| l.0)).collect());
         (servers.elections, servers.lulls) = (elections, lulls);
         servers
+    }
+
+    /// What the looks at servers, one by one, say against their number and the longest time between them.
+    pub fn contradictions(&self) -> impl Iterator<Item = String> {
+        self.all.iter().filter_map(|(id, server)| {
+            let ((looks, gap), said) = (server.looked?, server.looks?);
+            ((looks, gap) != (said, server.longest_gap)).then(|| {
+                format!(
+                    "{said} looks at server {id} at most {} ns apart are told, and one by one they are {looks} and {gap} ns",
+                    server.longest_gap
+                )
+            })
+        })
     }
 
     /// Whether this cell's servers were watched at all.

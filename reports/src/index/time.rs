@@ -47,6 +47,11 @@ fn is_plausible(event: &Event) -> bool {
             Event::ServerWatch { every_ns: ns, .. }
             | Event::WriteProbe { every_ns: ns, .. }
             | Event::ServerWatched { longest_gap_ns: ns, .. } => *ns <= NUMBER_MAX,
+            Event::ServerLooks { t, looks, .. } => {
+                *t <= NUMBER_MAX && looks.iter().all(|(gap, took)| *gap <= NUMBER_MAX && *took <= NUMBER_MAX)
+            }
+            Event::WritesAcknowledged { t, then } => *t <= NUMBER_MAX && then.iter().all(|gap| *gap <= NUMBER_MAX),
+            Event::LogClock { bound_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::HostMemory { rss_kb, .. } => *rss_kb <= MS_MAX,
             Event::ObserverCount { deleted, .. } => *deleted <= NUMBER_MAX,
             Event::ObserverWeight { per_deletion, .. } => per_deletion.abs() < NUMBER_MAX as f64,
@@ -89,6 +94,9 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::ObserverWeight { t, .. }
         | Event::ObserverCount { t, .. }
         | Event::ServerWatch { t, .. }
+        | Event::ServerLooks { t, .. }
+        | Event::LogClock { t, .. }
+        | Event::WritesAcknowledged { t, .. }
         | Event::WriteProbe { t, .. }
         | Event::WriteProbed { t, .. }
         | Event::FloorFailed { t, .. }

@@ -294,7 +294,10 @@ fn stalls_of_proxies_count_and_servers_say_how_long_they_paused() {
     let stalls = check(&summary, "stalls");
     assert_eq!(stalls.verdict, Inconclusive, "T/10 is 400 ms, and its links were cut at the time");
     assert!(stalls.reason().starts_with("proxy-0 did not run for 500 ms"), "{stalls:?}");
-    assert_eq!(summary.stalls.servers_ms.into_iter().collect::<Vec<_>>(), [(1, 100.0), (2, 700.0)]);
+    assert_eq!(
+        summary.stalls.servers_ms.iter().map(|(server, ms)| (*server, *ms)).collect::<Vec<_>>(),
+        [(1, 100.0), (2, 700.0)]
+    );
     assert!(stalls.details.iter().any(|line| line.contains("server 2 says that it paused, for 700 ms")), "{stalls:?}");
     assert_eq!(check(&summary, "record").verdict, Pass);
 }

@@ -186,3 +186,63 @@ fn a_resignation_of_nobody_is_not_proven() {
     assert!(receipts.reason().contains("nobody who led resigned"), "{receipts:?}");
     assert_eq!((summary.faults.verified, summary.faults.unverified), (1, 1));
 }
+
+/// What the checker of the record says of a watched cell to which this was added.
+fn whole(added: impl FnOnce(&mut Cell)) -> (Verdict, String) {
+    let mut cell = Cell::of_servers(3, FaultKind::ServerKill);
+    cell.watch();
+    cell.lose_server_3(20_000, 2);
+    added(&mut cell);
+    let summary = cell.summary();
+    let record = check(&summary, "record");
+    (record.verdict, record.reason().to_owned())
+}
+
+#[test]
+fn looks_that_do_not_add_up_to_what_is_said_of_them_are_inconclusive() {
+    let looked = |looks: u64, longest_gap_ns| {
+        whole(|cell| {
+            let one_by_one = vec![(0, 3), (25, 4), (31, 2)];
+            cell.coordinator.push(Event::ServerLooks { t: ms(9_000), server: 4, looks: one_by_one });
+            cell.coordinator.push(Event::ServerLooks { t: ms(9_900), server: 4, looks: vec![(20, 3)] });
+            cell.coordinator.push(Event::ServerWatched { t: ms(99_000), server: 4, looks, longest_gap_ns });
+        })
+    };
+    assert_eq!(looked(4, 31).0, Pass);
+    for (looks, gap) in [(5, 31), (4, 30), (4, 32)] {
+        let (verdict, why) = looked(looks, gap);
+        assert!(verdict == Inconclusive && why.contains("looks at server 4"), "{why}");
+    }
+}
+
+#[test]
+fn a_gap_between_writes_that_the_acknowledgements_do_not_show_is_inconclusive() {
+    let probed = |acknowledged, to| {
+        whole(|cell| {
+            cell.coordinator.retain(|e| {
+                !matches!(e, Event::WriteProbe { .. } | Event::WriteGap { .. } | Event::WriteProbed { .. })
+            });
+            cell.coordinator.push(Event::WriteProbe { t: ms(9_000), every_ns: ms(25) });
+            cell.coordinator.push(Event::WritesAcknowledged { t: ms(9_010), then: vec![ms(30), ms(500)] });
+            cell.coordinator.push(Event::WritesAcknowledged { t: ms(9_560), then: vec![] });
+            cell.coordinator.push(Event::WriteGap { from: ms(9_040), to: ms(to), ended: false });
+            cell.coordinator.push(Event::WriteProbed { t: ms(9_600), acknowledged });
+        })
+    };
+    assert_eq!(probed(4, 9_540), (Pass, probed(4, 9_540).1));
+    assert!(probed(5, 9_540).1.contains("5 writes of the probes"));
+    assert!(probed(4, 9_440).1.contains("the longest gap between the probes' writes is 500000000 ns"));
+    assert_eq!(probed(4, 9_440).0, Inconclusive);
+}
+
+#[test]
+fn logs_whose_clock_was_set_meanwhile_prove_nothing() {
+    let set = |bound_ns| {
+        whole(|cell| {
+            cell.coordinator.push(Event::ServerLog { t: ms(20_000), server: 1, line: ServerLine::Looking });
+            cell.coordinator.push(Event::LogClock { t: ms(99_000), ahead_ns: 7, bound_ns });
+        })
+    };
+    assert_eq!(set(ms(2)).0, Pass);
+    assert_eq!(set(ms(80)).0, Inconclusive);
+}

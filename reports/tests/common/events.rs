@@ -138,7 +138,10 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
             Event::ServerState { from: t, to: n[5], server, state, zxid: yes.then_some(zxid) }
         }
         32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
+        33 if n[5] % 3 == 0 => Event::LogClock { t, ahead_ns: n[3] as i64, bound_ns: n[4] },
         33 => Event::WriteProbe { t, every_ns: n[3] },
+        35 if yes => Event::WritesAcknowledged { t, then: n[3..6].to_vec() },
+        34 if n[5] % 3 == 0 => Event::ServerLooks { t, server, looks: vec![(n[3], n[4]), (n[4], n[3])] },
         34 => Event::WriteGap { from: t, to: n[3], ended: yes },
         37 => Event::Holdings {
             from: t,
@@ -171,8 +174,8 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     match kind {
         26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
         27 => Event::ObserverState { t: from, connected: yes },
+        _ if yes && n[4] % 2 == 0 => Event::FloorFailed { t: to, deleted: Some(from), why: text },
         _ if yes => Event::ObserverCount { t: from, deleted: to },
-        _ if yes => Event::FloorFailed { t: to, deleted: Some(from), why: text },
         _ => Event::Floor { deleted: from, notified: to, listed: n[2], sessions: None },
     }
 }

@@ -70,6 +70,11 @@ pub trait Backend: Sized + 'static {
     fn running(&self) -> Vec<u16>;
     /// Asks a server for its state, and for the last zxid that it says it has processed.
     async fn look(&self, server: u32) -> (ServerState, Option<i64>);
+    /// How far the clock that servers' logs go by is ahead of this one now, and by how much that may be off.
+    fn log_clock(&self) -> (i64, Nanos) {
+        (0, 0)
+    }
+
     /// What a server's log says about the ensemble's elections, and when; nothing where there is no log.
     ///
     /// # Errors

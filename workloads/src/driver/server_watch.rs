@@ -11,12 +11,17 @@ use super::backend::Backend;
 /// Until every server was looked at once this is slept between two looks at whether that is so.
 const LOOK_AGAIN_NS: Nanos = 1_000_000;
 
+/// Logs tell milliseconds.
+const LOG_PRECISION_NS: Nanos = 1_000_000;
+
 /// A watch under way. Dropped, it ends; [`end`](Self::end) writes down how it went.
 #[must_use]
 pub(super) struct ServerWatch<B: Backend> {
     backend: Rc<B>,
     began: Nanos,
     looking: Vec<AbortHandle>,
+    /// The clock of logs when it began.
+    log_clock: (i64, Nanos),
 }
 
 impl<B: Backend> ServerWatch<B> {
@@ -33,7 +38,7 @@ impl<B: Backend> ServerWatch<B> {
             abort
         };
         let looking = (1..=backend.servers()).map(look).collect();
-        let watch = Self { backend: backend.clone(), began, looking };
+        let watch = Self { backend: backend.clone(), began, looking, log_clock: backend.log_clock() };
         // Every look is bounded.
         while backend.state().servers.count() < backend.servers() as usize {
             backend.sleep_until(backend.now() + LOOK_AGAIN_NS).await;
@@ -45,11 +50,17 @@ impl<B: Backend> ServerWatch<B> {
     pub(super) async fn end(self) {
         self.looking.iter().for_each(AbortHandle::abort);
         let backend = &self.backend;
-        let seen = backend.state().servers.clear();
-        for (&server, seen) in &seen {
+        let mut seen = backend.state().servers.clear();
+        for (&server, seen) in &mut seen {
+            if let Some(looks) = seen.looks(server) {
+                backend.record(looks);
+            }
             let (t, looks, longest_gap_ns) = (backend.now(), seen.looks, seen.longest_gap);
             backend.record(Event::ServerWatched { t, server, looks, longest_gap_ns });
         }
+        let ((before, read), (ahead_ns, read_again)) = (self.log_clock, backend.log_clock());
+        let bound_ns = before.abs_diff(ahead_ns) + read + read_again + LOG_PRECISION_NS;
+        backend.record(Event::LogClock { t: backend.now(), ahead_ns, bound_ns });
         for &server in seen.keys() {
             match backend.server_log(server).await {
                 // Older lines are not of this cell.
@@ -72,7 +83,7 @@ async fn look_forever<B: Backend>(backend: Rc<B>, server: u32, every_ns: Nanos) 
     loop {
         let asked = backend.now();
         let seen = backend.look(server).await;
-        if let Some(event) = backend.state().servers.take(server, asked, backend.now(), seen) {
+        for event in backend.state().servers.take(server, asked, backend.now(), seen) {
             backend.record(event);
         }
         backend.sleep_until(backend.now() + every_ns).await;

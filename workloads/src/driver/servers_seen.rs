@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_record::{Event, Nanos, ServerState};
 
+/// Looks that are written down at a time.
+const LOOKS_MAX: usize = 500;
+
 /// The servers as they were last seen; nothing in cells where nobody watches them.
 #[derive(Default)]
 pub struct ServersSeen {
@@ -18,6 +21,17 @@ pub(super) struct Seen {
     since: Nanos,
     pub(super) looks: u64,
     pub(super) longest_gap: Nanos,
+    /// Looks that are not written down yet: when the first was asked for, and of each how much later than the one before, and
+    /// how long it took.
+    fresh: (Nanos, Vec<(Nanos, Nanos)>),
+}
+
+impl Seen {
+    /// The looks that are not written down yet.
+    pub(super) fn looks(&mut self, server: u32) -> Option<Event> {
+        let (t, looks) = std::mem::take(&mut self.fresh);
+        (!looks.is_empty()).then_some(Event::ServerLooks { t, server, looks })
+    }
 }
 
 impl ServersSeen {
@@ -45,25 +59,43 @@ impl ServersSeen {
         self.seen.take()
     }
 
-    /// Takes in an answer. Gives the event of a state that is new.
+    /// Takes in an answer. Gives the event of a state that is new, and at times the looks so far.
     pub(super) fn take(
         &self,
         server: u32,
         asked: Nanos,
         answered: Nanos,
         (state, zxid): (ServerState, Option<i64>),
-    ) -> Option<Event> {
+    ) -> Vec<Event> {
         let mut seen = self.seen.borrow_mut();
         let fresh = !seen.contains_key(&server);
-        let known = seen.entry(server).or_insert(Seen { state, asked, since: answered, looks: 0, longest_gap: 0 });
+        let known = seen.entry(server).or_insert_with(|| Seen {
+            state,
+            asked,
+            since: answered,
+            looks: 0,
+            longest_gap: 0,
+            fresh: Default::default(),
+        });
         known.looks += 1;
-        known.longest_gap = known.longest_gap.max(asked - known.asked);
-        let before = std::mem::replace(&mut known.asked, asked);
-        if !fresh && known.state == state {
-            return None;
+        let gap = asked - known.asked;
+        known.longest_gap = known.longest_gap.max(gap);
+        if known.fresh.1.is_empty() {
+            // Of the first one there is no telling but its own time.
+            known.fresh = (asked, vec![(gap, answered - asked)]);
+        } else {
+            known.fresh.1.push((gap, answered - asked));
         }
-        (known.state, known.since) = (state, answered);
-        Some(Event::ServerState { from: before, to: answered, server, state, zxid })
+        let mut events = Vec::new();
+        if known.fresh.1.len() >= LOOKS_MAX {
+            events.extend(known.looks(server));
+        }
+        let before = std::mem::replace(&mut known.asked, asked);
+        if fresh || known.state != state {
+            (known.state, known.since) = (state, answered);
+            events.push(Event::ServerState { from: before, to: answered, server, state, zxid });
+        }
+        events
     }
 }
 
@@ -80,7 +112,7 @@ mod tests {
         let script = [Following, Following, Down, NotServing, NotServing, Leading];
         let events: Vec<Event> = (0..)
             .zip(script)
-            .filter_map(|(n, state)| servers.take(1, 10 * n, 10 * n + 3, (state, state.serves().then_some(7))))
+            .flat_map(|(n, state)| servers.take(1, 10 * n, 10 * n + 3, (state, state.serves().then_some(7))))
             .collect();
         let state = |from, to, state, zxid| Event::ServerState { from, to, server: 1, state, zxid };
         assert_eq!(
@@ -93,6 +125,8 @@ mod tests {
             ]
         );
         assert_eq!((servers.leader(), servers.serving().len()), (Some(1), 1));
+        let (looks, t) = (vec![(0, 3), (10, 3), (10, 3), (10, 3), (10, 3), (10, 3)], 0);
+        assert_eq!(servers.clear().get_mut(&1).unwrap().looks(1), Some(Event::ServerLooks { t, server: 1, looks }));
     }
 
     #[test]

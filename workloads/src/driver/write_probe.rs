@@ -1,6 +1,6 @@
 //! Writes through every server, again and again, in cells with faults on servers: for how long is no write acknowledged?
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use super::unless::unless;
 use crate::coordination::{OpError, Refusal, Session};
 use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
 
+/// Acknowledgements that are written down at a time.
+const AT_A_TIME: usize = 500;
+
 /// All probes of a cell, a client for each server, which knows no other.
 #[must_use]
 pub(super) struct WriteProbe<B: Backend> {
@@ -24,6 +27,8 @@ struct Shared<B> {
     backend: Rc<B>,
     path: String,
     gaps: Cell<WriteGaps>,
+    /// Acknowledgements that are not written down yet: the first, and how much later each came than the one before it.
+    fresh: RefCell<Option<(Nanos, Vec<Nanos>)>>,
 }
 
 impl<B: Backend> WriteProbe<B> {
@@ -32,7 +37,12 @@ impl<B: Backend> WriteProbe<B> {
         let path = format!("{}/written", backend.chroot());
         let (t, every_ns) = (backend.now(), EVERY.as_nanos() as Nanos);
         backend.record(Event::WriteProbe { t, every_ns });
-        let shared = Rc::new(Shared { backend: backend.clone(), path, gaps: Cell::new(WriteGaps::begin(t)) });
+        let shared = Rc::new(Shared {
+            backend: backend.clone(),
+            path,
+            gaps: Cell::new(WriteGaps::begin(t)),
+            fresh: RefCell::default(),
+        });
         let probe = |server| {
             let (abort, registration) = AbortHandle::new_pair();
             let writes = Abortable::new(shared.clone().write_forever(server), registration);
@@ -49,6 +59,7 @@ impl<B: Backend> WriteProbe<B> {
         self.probes.iter().for_each(AbortHandle::abort);
         let (t, gaps) = (self.shared.backend.now(), self.shared.gaps.get());
         self.shared.note(gaps.gap(t), true);
+        self.shared.write_down();
         self.shared.backend.record(Event::WriteProbed { t, acknowledged: gaps.acknowledged() });
     }
 }
@@ -75,9 +86,32 @@ impl<B: Backend> Shared<B> {
     }
 
     fn acknowledge(&self) {
-        let mut gaps = self.gaps.get();
-        self.note(gaps.acknowledge(self.backend.now()), false);
+        let (mut gaps, now) = (self.gaps.get(), self.backend.now());
+        let before = gaps.last();
+        self.note(gaps.acknowledge(now), false);
         self.gaps.set(gaps);
+        let count = {
+            let mut fresh = self.fresh.borrow_mut();
+            match &mut *fresh {
+                Some((_, then)) => {
+                    then.push(now.saturating_sub(before));
+                    then.len()
+                }
+                None => {
+                    *fresh = Some((now, Vec::new()));
+                    0
+                }
+            }
+        };
+        if count >= AT_A_TIME {
+            self.write_down();
+        }
+    }
+
+    fn write_down(&self) {
+        if let Some((t, then)) = self.fresh.take() {
+            self.backend.record(Event::WritesAcknowledged { t, then });
+        }
     }
 
     fn note(&self, gap: Option<(Nanos, Nanos)>, ended: bool) {
