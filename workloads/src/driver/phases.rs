@@ -8,7 +8,8 @@ use futures::future::{Either, select};
 use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 
 use super::backend::{Backend, Standing};
-use super::{floor, holdings};
+use super::floor;
+use super::holdings;
 use super::server_watch::ServerWatch;
 use super::write_probe::WriteProbe;
 
