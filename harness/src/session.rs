@@ -169,6 +169,11 @@ impl Session for ZkSession {
         self.count().list_children(path).await.map_err(op_error)
     }
 
+    async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, ZkWatch), OpError> {
+        let (names, watcher) = self.count().list_and_watch_children(path).await.map_err(op_error)?;
+        Ok((names, ZkWatch::new(watcher)))
+    }
+
     async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError> {
         Ok(self.count().check_stat(path).await.map_err(op_error)?.map(stat))
     }

@@ -110,6 +110,8 @@ pub trait Session {
     async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError>;
     /// Names (not paths) of the children, in no order.
     async fn children(&self, path: &str) -> Result<Vec<String>, OpError>;
+    /// The watch tells of the first child that comes or goes, and of the znode's own deletion.
+    async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, Self::Watch), OpError>;
     async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError>;
     /// Leaves a watch behind even where there is no znode.
     async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, Self::Watch), OpError>;

@@ -11,7 +11,7 @@ mod floor;
 mod hosts;
 mod inbox;
 pub(crate) mod live_cell;
-mod observer;
+pub mod observer;
 mod observer_weight;
 mod run;
 mod run_links;

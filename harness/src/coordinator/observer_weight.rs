@@ -1,11 +1,11 @@
-//! How often the servers count one deletion that only the observer watches. ZooKeeper 3.8 keeps a recursive watch in two
-//! tables and counts it in both where it fires once; other versions may not. So it is measured, not assumed.
+//! How often the servers count one change that only the observer watches. ZooKeeper 3.8 keeps a recursive watch in two
+//! tables and counts it in both where it fires once, for a deletion; other versions may not. So it is measured, not assumed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{DELETION_WATCHES_FIRED, Event, ServerMetrics};
+use hustings_record::{Event, ServerMetrics, WATCHES_FIRED, WatchEvent};
 use hustings_workloads::scenario::ROOT;
 use zookeeper_client as zk;
 
@@ -14,14 +14,20 @@ use crate::coordinator::admin;
 use crate::coordinator::environment::Environment;
 use crate::journal::Journal;
 
-const DELETIONS: u32 = 4;
-/// Long enough for followers to have applied a deletion that their leader has answered.
+/// Znodes that are made, changed and deleted.
+const ZNODES: u32 = 4;
+/// Long enough for followers to have applied a change that their leader has answered.
 const APPLIED: Duration = Duration::from_millis(100);
 
 /// Measures it, with the observer's watch armed and nobody else there. What cannot be measured is told in the record.
 pub(super) async fn measure(environment: &Environment, journal: &Journal) {
-    let event = match per_deletion(environment).await {
-        Ok(per_deletion) => Event::ObserverWeight { t: clock::now(), per_deletion },
+    let event = match weigh(environment).await {
+        Ok([per_deletion, per_creation, per_change]) => Event::ObserverWeight {
+            t: clock::now(),
+            per_deletion,
+            per_creation: Some(per_creation),
+            per_change: Some(per_change),
+        },
         Err(error) => Event::Note {
             t: clock::now(),
             cand: None,
@@ -31,24 +37,26 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     journal.push(&event);
 }
 
-async fn per_deletion(environment: &Environment) -> anyhow::Result<f64> {
+/// What they count for a deletion, a creation and a change of data.
+async fn weigh(environment: &Environment) -> anyhow::Result<[f64; 3]> {
     let client = admin::connect(&environment.servers, &environment.chroot).await?;
     let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
-    let before = fired(&environment.ensemble.metrics().await?)?;
-    for number in 0..DELETIONS {
+    let before = environment.ensemble.metrics().await?;
+    for number in 0..ZNODES {
         let path = format!("{ROOT}/.calibration-{number}");
         client.create(&path, &[], &options).await?;
+        client.set_data(&path, &[], None).await?;
         client.delete(&path, None).await?;
     }
     tokio::time::sleep(APPLIED).await;
-    Ok((fired(&environment.ensemble.metrics().await?)? - before) / f64::from(DELETIONS))
+    let after = environment.ensemble.metrics().await?;
+    let weight = |kind| anyhow::Ok((fired(&after, kind)? - fired(&before, kind)?) / f64::from(ZNODES));
+    Ok([weight(WatchEvent::Deleted)?, weight(WatchEvent::Created)?, weight(WatchEvent::DataChanged)?])
 }
 
-fn fired(metrics: &BTreeMap<u32, ServerMetrics>) -> anyhow::Result<f64> {
-    let of_server = |server: &ServerMetrics| server.get(DELETION_WATCHES_FIRED).copied();
-    metrics
-        .values()
-        .map(of_server)
-        .sum::<Option<f64>>()
-        .with_context(|| format!("a server does not tell {DELETION_WATCHES_FIRED}"))
+fn fired(metrics: &BTreeMap<u32, ServerMetrics>, kind: WatchEvent) -> anyhow::Result<f64> {
+    let line = WATCHES_FIRED.iter().find(|(told, _)| *told == kind).map(|(_, line)| *line);
+    let line = line.context("the servers count no such watches")?;
+    let of_server = |server: &ServerMetrics| server.get(line).copied();
+    metrics.values().map(of_server).sum::<Option<f64>>().with_context(|| format!("a server does not tell {line}"))
 }

@@ -11,7 +11,7 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use crate::coordinator::admin;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::observer::Observer;
+use crate::coordinator::observer::{Observed, Observer};
 use crate::journal::{Journal, Owner};
 
 const STOPS_AT_MOST: Duration = Duration::from_secs(5);
@@ -31,7 +31,13 @@ impl Watching {
         let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
         let client =
             admin::connect(&environment.servers, &environment.chroot).await.context("the observer got no session")?;
-        let observer = Observer::new(client, journal.clone(), cell.recipe, &cell.group_names);
+        let observed = Observed {
+            servers: environment.servers.clone(),
+            chroot: environment.chroot.clone(),
+            recipe: cell.recipe,
+            groups: &cell.group_names,
+        };
+        let observer = Observer::new(client, journal.clone(), observed);
         let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
         let task = spawn_local(observer.run(ready.clone(), stop.clone()));
         let flushing = spawn_local(journal.clone().flush_forever());

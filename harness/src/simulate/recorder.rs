@@ -64,7 +64,9 @@ impl Recorder {
         recorder.begin(Writer::Observer, "observer", None, 0, BEGIN_NS);
         recorder.push(Writer::Observer, Event::ObserverState { t: BEGIN_NS, connected: true });
         // Nobody but the candidates watches anything.
-        recorder.push(Writer::Coordinator, Event::ObserverWeight { t: BEGIN_NS, per_deletion: 0.0 });
+        let nothing = Some(0.0);
+        let none = Event::ObserverWeight { t: BEGIN_NS, per_deletion: 0.0, per_creation: nothing, per_change: nothing };
+        recorder.push(Writer::Coordinator, none);
         recorder
     }
 
@@ -79,7 +81,8 @@ impl Recorder {
     /// # Errors
     /// What could not be written.
     pub fn end(self, t: Nanos) -> anyhow::Result<Option<CellRecord>> {
-        self.push(Writer::Observer, Event::ObserverCount { t, deleted: 0 });
+        let none = Event::ObserverCount { t, deleted: 0, created: Some(0), changed: Some(0) };
+        self.push(Writer::Observer, none);
         for segment in self.segments.borrow_mut().iter_mut().filter(|segment| segment.open) {
             put(segment, Event::End { t }, &self.failure);
         }

@@ -324,20 +324,40 @@ pub enum Event {
         node: Option<String>,
         czxid: Option<i64>,
     },
-    /// A candidate's znode was seen to go or come (`from`: last time known otherwise; `to`: when told).
+    /// Whether the observer has a connection, and a watch that tells it of every change. It says so after it has read all owners
+    /// anew; a session of its own that has ended is followed by another one.
     ObserverState {
         t: Nanos,
         connected: bool,
     },
-    /// How often the servers' counters count one deletion that only the observer watches, as measured before enrolment.
+    /// The observer asked and got no answer: it may have missed a change. Of a group: from then on it does not know the owner,
+    /// until it says one again. None: a question about no group in particular, the first of a row.
+    ObserverMissed {
+        t: Nanos,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<u32>,
+        why: String,
+    },
+    /// How often the servers' counters count one deletion, creation and change of data that only the observer watches, as measured
+    /// before enrolment. Its watch tells it of no changed children.
     ObserverWeight {
         t: Nanos,
         per_deletion: f64,
+        /// None: not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_creation: Option<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_change: Option<f64>,
     },
-    /// Deletion notifications that the observer itself got in this cell so far: they are in the servers' counters too.
+    /// Notifications that the observer itself got in this cell so far: they are in the servers' counters too.
     ObserverCount {
         t: Nanos,
         deleted: u64,
+        /// None: not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        created: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed: Option<u64>,
     },
 }
 
@@ -387,6 +407,7 @@ impl Event {
             | Self::FloorFailed { .. }
             | Self::Owner { .. }
             | Self::ObserverState { .. }
+            | Self::ObserverMissed { .. }
             | Self::ObserverWeight { .. }
             | Self::ObserverCount { .. } => false,
         }

@@ -45,7 +45,7 @@ pub use phase::Phase;
 pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
 pub use seen::{Answer, Asked, CutLink, ModelledLink, ResetLink, Seen, Slowness, WholeLink};
 pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};
-pub use server::{DELETION_WATCHES_FIRED, ServerLine, ServerMetrics, ServerState, WindowEdge};
+pub use server::{ServerLine, ServerMetrics, ServerState, WATCHES_FIRED, WindowEdge};
 pub use session::{SessionEnd, SessionState, WatchEvent};
 pub use step_down::{FRACTION_MAX, StepDown, UnknownStepDown};
 pub use warning::{Warning, WarningKind};

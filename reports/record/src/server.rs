@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::session::WatchEvent;
+
 /// What a server says that it is, or that it says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,8 +67,13 @@ pub enum WindowEdge {
     End,
 }
 
-/// The line of `mntr` that counts the deletion watches that a server has fired.
-pub const DELETION_WATCHES_FIRED: &str = "sum_node_deleted_watch_count";
+/// The lines of `mntr` that count the watches that a server has fired, by what they told.
+pub const WATCHES_FIRED: [(WatchEvent, &str); 4] = [
+    (WatchEvent::Deleted, "sum_node_deleted_watch_count"),
+    (WatchEvent::DataChanged, "sum_node_changed_watch_count"),
+    (WatchEvent::ChildrenChanged, "sum_node_children_watch_count"),
+    (WatchEvent::Created, "sum_node_created_watch_count"),
+];
 
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;

@@ -1,26 +1,50 @@
-//! How many candidates does one leader's loss wake up, against what its recipe promises?
+//! How many candidates does a loss wake up, and what do they ask for, against what the recipe declares?
 
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::{Fault, Index, Loss, Outcome};
+use super::wakes::{Range, asks_at_most, expected};
+use super::words::moment;
+use crate::index::{Index, Lost, Notice, Wakes};
 use crate::stats::{Distribution, Samples};
-use hustings_record::{FanOut, FaultKind, Nanos, ProcessFate};
+use hustings_record::WatchEvent;
 
-/// Whom the losses of leaders woke, against what the recipe promises.
+/// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
+/// own znode; who is woken twice counts twice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FanOutSeen {
     /// Leader losses with a verified fault that were counted.
     pub losses: u64,
-    /// Other candidates woken per loss: least, median, most.
+    /// Wake-ups per loss: least, median, most.
     pub woken: Option<(u64, u64, u64)>,
-    /// What the recipe promises, per loss: least and most expected, given who was alive.
+    /// What the recipe declares, per loss: least and most expected, given who was alive.
     pub promised: Option<(u64, u64)>,
-    /// Requests that those wake-ups caused, per loss: median and most.
+    /// The same of followers that stood in a queue.
+    #[serde(default)]
+    pub followers: FollowersLost,
+    /// Wake-ups that told of something else than the deletion of the znode that was lost, and those before anybody was lost.
+    #[serde(default)]
+    pub of_other_kinds: u64,
+    #[serde(default)]
+    pub without_loss: u64,
+    /// Requests that those wake-ups caused, per leader loss: median and most.
     pub requests: Option<(u64, u64)>,
+    /// Requests that one wake-up caused, at most, and what the recipe declares.
+    #[serde(default)]
+    pub requests_per_wake: Option<u64>,
+    #[serde(default)]
+    pub requests_promised: Option<u64>,
     /// First → last watcher.
     pub spread: Option<Distribution>,
+}
+
+/// Whom the losses of followers woke.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FollowersLost {
+    pub losses: u64,
+    pub woken: Option<(u64, u64, u64)>,
+    pub promised: Option<(u64, u64)>,
 }
 
 impl Section for FanOutSeen {
@@ -32,128 +56,190 @@ impl Section for FanOutSeen {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let promise = index.info.expect.fan_out;
-        if promise.is_none() {
-            finding.note(format!("recipe {} promises no fan-out: counted, not judged", index.info.recipe));
+        say_what_is_not_declared(index, &mut finding);
+        let wakes = Wakes::new(index);
+        let mut counted = Counted::default();
+        for lost in &wakes.losses {
+            judge(index, lost, &mut counted, &mut finding);
         }
-        let (mut woken, mut requests, mut spread) = (Vec::new(), Vec::new(), Samples::default());
-        let (mut promised, mut broken): (Option<(u64, u64)>, u64) = (None, 0);
-        for loss in index.losses.all.iter().filter(|l| znode_is_gone(index, l)) {
-            let notices = index.woken(loss);
-            let count = notices.len() as u64;
-            woken.push(count);
-            requests
-                .push(notices.iter().filter_map(|n| index.notices.requests(n.cand, n.t)).map(u64::from).sum::<u64>());
-            if let [first, .., last] = &notices[..] {
-                spread.push(last.t - first.t);
-            }
-            let Some(promise) = promise else { continue };
-            let at = notices.first().map_or(loss.effect, |n| n.t);
-            let (least, most) = expected(index, loss, promise, at);
-            promised = Some(promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
-            if count < least || count > most {
-                broken += 1;
-                finding.fail(format!(
-                    "{}: {count} others were woken by the loss of {}, and {least} to {most} were promised",
-                    index.group_name(loss.group),
-                    index.terms.all[loss.term].node,
-                ));
-            }
-        }
-        woken.sort_unstable();
-        requests.sort_unstable();
-        let result = Self {
-            losses: woken.len() as u64,
-            woken: woken.first().map(|&least| (least, woken[woken.len() / 2], woken[woken.len() - 1])),
-            promised,
-            requests: requests.last().map(|&most| (requests[requests.len() / 2], most)),
-            spread: spread.distribution(),
+        unexplained(index, &wakes, &mut finding);
+        let (requests_per_wake, requests_promised) = requests(index, &wakes, &mut finding);
+        finding.section = Self {
+            losses: counted.leaders.woken.len() as u64,
+            woken: counted.leaders.quantiles(),
+            promised: counted.leaders.promised,
+            followers: FollowersLost {
+                losses: counted.followers.woken.len() as u64,
+                woken: counted.followers.quantiles(),
+                promised: counted.followers.promised,
+            },
+            of_other_kinds: wakes.losses.iter().map(|lost| lost.besides.len() as u64).sum(),
+            without_loss: wakes.without_loss.len() as u64,
+            requests: middle_and_most(counted.requests),
+            requests_per_wake,
+            requests_promised,
+            spread: counted.spread.distribution(),
         };
-        headline(&mut finding, &result, broken);
-        if result.losses == 0 && index.must_lose_leaders() {
+        headline(&mut finding, counted.leaders.broken + counted.followers.broken);
+        if finding.section.losses == 0 && index.must_lose_leaders() {
             finding
                 .inconclusive("no leader's znode is known to have gone, and this fault cannot but cause that".into());
         }
-        finding.section = result;
         finding
     }
 }
 
-fn headline(finding: &mut Finding<FanOutSeen>, result: &FanOutSeen, broken: u64) {
-    let Some((least, median, most)) = result.woken else {
-        finding.headline("no leader's znode is known to have gone: nothing to count".into());
-        return;
-    };
-    let promised = result.promised.map_or_else(|| "no promise".into(), |p| format!("promised {} to {}", p.0, p.1));
-    finding.headline(format!(
-        "woken per loss: least {least}, median {median}, most {most} ({promised}); {broken} of {} losses otherwise",
-        result.losses,
-    ));
-}
-
-/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone; so does
-/// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode.
-fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
-    match loss.outcome {
-        Outcome::Survived => false,
-        Outcome::Censored { .. } => !index.woken(loss).is_empty(),
-        Outcome::Completed { successor } => {
-            let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
-            lost.ended.0 <= next.grant || !index.woken(loss).is_empty()
+/// What a record does not tell cannot be held against the cell, and is no promise kept either.
+fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>) {
+    match (index.info.declared, index.info.leader_wakes()) {
+        (Some(_), _) => {}
+        (None, Some(_)) => finding.note(format!(
+            "not recorded: whom recipe {} declares to wake by a follower's loss, and how many requests a wake-up causes",
+            index.info.recipe
+        )),
+        (None, None) => {
+            finding.note(format!("recipe {} promises no fan-out: counted, not judged", index.info.recipe));
         }
     }
 }
 
-/// Least and most others that the promise wakes at `at`, given who stood and could be told.
-fn expected(index: &Index<'_>, loss: &Loss, promise: FanOut, at: Nanos) -> (u64, u64) {
-    let lost = &index.terms.all[loss.term];
-    let others = index.candidates.of_group(loss.group).iter().copied().filter(|&cand| cand != lost.cand);
-    match promise {
-        FanOut::None => (0, 0),
-        FanOut::AllOthers => others.fold((0, 0), |(least, most), cand| match reachable(index, loss, cand, at) {
-            Reach::Certain => (least + 1, most + 1),
-            Reach::Possible => (least, most + 1),
-            Reach::None => (least, most),
-        }),
-        FanOut::One => {
-            // The queue is in the order of czxid; its next is whoever stands behind the lost znode.
-            let czxid = |cand| index.candidates.standing(cand, at).and_then(|s| s.czxid);
-            let behind = others.filter_map(|cand| czxid(cand).filter(|&c| c > lost.czxid).map(|c| (c, cand)));
-            // Who died with the leader stands in the queue still, and nobody behind it hears of the leader.
-            let dead = index.faults.all[loss.fault].cands.iter().copied().filter(|&cand| cand != lost.cand);
-            let dead = dead.filter(|cand| index.candidates.all.get(cand).is_some_and(|c| c.group == loss.group));
-            let stood = |cand| index.candidates.standing(cand, loss.effect).and_then(|s| s.czxid);
-            let dead = dead.filter_map(|cand| stood(cand).filter(|&c| c > lost.czxid).map(|c| (c, cand)));
-            let next = behind.chain(dead).min();
-            match next.map(|(_, cand)| reachable(index, loss, cand, at)) {
-                Some(Reach::Certain) => (1, 1),
-                Some(Reach::Possible) => (0, 1),
-                Some(Reach::None) | None => (0, 0),
+#[derive(Default)]
+struct Tally {
+    woken: Vec<u64>,
+    promised: Option<(u64, u64)>,
+    broken: u64,
+}
+
+impl Tally {
+    fn quantiles(&mut self) -> Option<(u64, u64, u64)> {
+        self.woken.sort_unstable();
+        Some((*self.woken.first()?, self.woken[self.woken.len() / 2], *self.woken.last()?))
+    }
+}
+
+#[derive(Default)]
+struct Counted {
+    leaders: Tally,
+    followers: Tally,
+    requests: Vec<u64>,
+    spread: Samples,
+}
+
+/// Holds one loss against what the recipe declares.
+fn judge<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut Counted, finding: &mut Finding<FanOutSeen>) {
+    let woken = lost.woken();
+    let (tally, who) = match lost.lead {
+        Some(_) => {
+            let caused =
+                told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
+            counted.requests.push(caused.sum());
+            if let [first, .., last] = &lost.told[..] {
+                counted.spread.push(last.t - first.t);
             }
+            (&mut counted.leaders, "leader")
+        }
+        None => (&mut counted.followers, "follower"),
+    };
+    tally.woken.push(woken);
+    let Some(Range { least, most }) = expected(index, lost) else { return };
+    tally.promised = Some(tally.promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
+    if woken < least || woken > most {
+        tally.broken += 1;
+        finding.fail(format!(
+            "{}: {woken} wake-ups by the loss of the {who} {}, and {least} to {most} were promised{}",
+            index.group_name(lost.group),
+            lost.node,
+            kinds(&lost.besides),
+        ));
+    }
+}
+
+fn told<'l, 'a>(lost: &'l Lost<'a>) -> impl Iterator<Item = &'l Notice<'a>> {
+    lost.told.iter().chain(&lost.besides)
+}
+
+/// `: 3 of them told of changed children`.
+fn kinds(notices: &[Notice<'_>]) -> String {
+    let count = |kind: WatchEvent| notices.iter().filter(|notice| notice.kind == kind).count();
+    let words = [
+        (WatchEvent::Created, "created znodes"),
+        (WatchEvent::DataChanged, "changed data"),
+        (WatchEvent::ChildrenChanged, "changed children"),
+        (WatchEvent::Deleted, "the deletion of others"),
+    ];
+    let told: Vec<String> = words
+        .into_iter()
+        .map(|(kind, words)| (count(kind), words))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} told of {words}"))
+        .collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+}
+
+/// Whoever is woken though nobody has gone is woken for nothing.
+fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) {
+    if let Some(first) = wakes.without_loss.first().filter(|_| index.info.leader_wakes().is_some()) {
+        finding.fail(format!(
+            "{} wake-ups before anybody had gone, the first of candidate {} at {} by {}{}",
+            wakes.without_loss.len(),
+            first.cand,
+            moment(index, first.t),
+            first.node,
+            kinds(&wakes.without_loss),
+        ));
+    }
+    if wakes.excused > 0 {
+        finding.note(format!(
+            "{} notifications not counted: of what had changed while their candidates were cut off, or of znodes that may \
+             be of creates whose answer was lost",
+            wakes.excused
+        ));
+    }
+}
+
+/// The most requests that one wake-up caused, against the most that the recipe declares.
+fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) -> (Option<u64>, Option<u64>) {
+    let promised = index.info.declared.map(|declared| u64::from(declared.requests_per_wake_max));
+    let (mut seen, mut broken, mut worst) = (None, 0_u64, None);
+    for notice in wakes.losses.iter().flat_map(told) {
+        let Some((settled, requests)) = index.notices.settled(notice.cand, notice.t) else { continue };
+        let requests = u64::from(requests);
+        seen = seen.max(Some(requests));
+        let most = promised.and_then(|promised| asks_at_most(index, wakes, notice, settled, promised));
+        if most.is_some_and(|most| requests > most) {
+            broken += 1;
+            worst = worst.max(Some((requests, notice.cand, notice.t)));
         }
     }
+    if let (Some((requests, cand, t)), Some(promised)) = (worst, promised) {
+        finding.fail(format!(
+            "{broken} wake-ups caused more requests than the {promised} that were promised at most: candidate {cand} sent \
+             {requests} after {}",
+            moment(index, t),
+        ));
+    }
+    (seen, promised)
 }
 
-enum Reach {
-    None,
-    Possible,
-    Certain,
+fn middle_and_most(mut values: Vec<u64>) -> Option<(u64, u64)> {
+    values.sort_unstable();
+    values.last().map(|&most| (values[values.len() / 2], most))
 }
 
-/// Whether a deletion at `at` is told to this candidate.
-fn reachable(index: &Index<'_>, loss: &Loss, cand: u32, at: Nanos) -> Reach {
-    let fault = &index.faults.all[loss.fault];
-    if fault.hits(cand) && fault.kind.facts().process == ProcessFate::Ended {
-        return Reach::None;
-    }
-    let Some(stand) = index.candidates.standing(cand, at) else { return Reach::None };
-    let Some(candidate) = index.candidates.all.get(&cand) else { return Reach::None };
-    let stopped = index.faults.stops_of(candidate.host).iter().any(|s| s.0 <= at && at <= s.1);
-    let deaf = |f: &Fault<'_>| f.kind != FaultKind::Resign && f.active.0 <= at && at <= f.active.1;
-    let hit = fault.hits(cand) || index.faults.of_cand(cand).any(deaf);
-    let armed = !index.notices.busy(cand, stand.from, at);
-    if hit || stopped || !armed || !index.candidates.connected(stand.session, at) {
-        return Reach::Possible;
-    }
-    Reach::Certain
+fn headline(finding: &mut Finding<FanOutSeen>, broken: u64) {
+    let section = &finding.section;
+    let said = |woken: Option<(u64, u64, u64)>, promised: Option<(u64, u64)>| {
+        let (least, median, most) = woken?;
+        let promised = promised.map_or_else(|| "no promise".into(), |p| format!("promised {} to {}", p.0, p.1));
+        Some(format!("least {least}, median {median}, most {most} ({promised})"))
+    };
+    let leaders = said(section.woken, section.promised).map_or_else(
+        || "no leader's znode is known to have gone".into(),
+        |said| format!("wake-ups per loss of a leader: {said}"),
+    );
+    let followers = said(section.followers.woken, section.followers.promised)
+        .map_or_else(String::new, |said| format!("; of a follower: {said}"));
+    let all = section.losses + section.followers.losses;
+    let broken = if all > 0 { format!("; {broken} of {all} losses otherwise") } else { ": nothing to count".into() };
+    finding.headline(format!("{leaders}{followers}{broken}"));
 }

@@ -30,6 +30,7 @@ pub mod stalls;
 pub mod standing;
 pub mod unavailable;
 mod votes;
+mod wakes;
 mod words;
 pub mod write_gaps;
 

@@ -26,6 +26,13 @@ pub struct Ownership {
     pub dead_owners: u64,
     /// Time in which the observer itself could not see.
     pub blind_ns: Nanos,
+    /// Its questions that were not answered.
+    #[serde(default, skip_serializing_if = "none")]
+    pub missed: u64,
+}
+
+fn none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Section for Ownership {
@@ -41,12 +48,13 @@ impl Section for Ownership {
         zombies(index, &mut finding);
         dead_owners(index, &mut finding);
         finding.headline(format!(
-            "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}",
+            "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}, {} of its questions not answered",
             duration(finding.section.zombie_max_ns),
             finding.section.zombies,
             duration(finding.section.dead_owner_max_ns),
             finding.section.dead_owners,
             duration(finding.section.blind_ns),
+            finding.section.missed,
         ));
         finding
     }
@@ -58,16 +66,38 @@ fn evidence(index: &Index<'_>, finding: &mut Finding<Ownership>) {
         finding.inconclusive(format!("{missing} groups were never observed"));
     }
     let window = index.window().unwrap_or(index.span);
+    finding.section.missed = index.reigns.missed;
     let blind = within(&index.reigns.blind, window);
     finding.section.blind_ns = total(&blind);
+    for (&group, unknown) in &index.reigns.unknown {
+        // What falls into a time in which it saw nothing at all is told of below.
+        let unknown = within(unknown, window).into_iter().flat_map(|span| without(span, &blind));
+        for gap in unknown.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
+            finding.inconclusive(format!(
+                "{}: the observer did not know the owner for {} from {}: a question of its was not answered",
+                index.group_name(group),
+                duration(gap.1 - gap.0),
+                moment(index, gap.0),
+            ));
+        }
+    }
     // Shorter than this it cannot hide anything that would fail.
     for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
         let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
         match server_fault(index, gap) {
             Some(why) => finding.note(format!("{text}{why}")),
+            None if owners_known(index, gap) => finding.note(format!("{text}; every owner was the same after it")),
             None => finding.inconclusive(text),
         }
     }
+}
+
+/// Whether the owner of every lead is known all through a time in which the observer saw nothing, by what it saw after it.
+fn owners_known(index: &Index<'_>, gap: Span) -> bool {
+    (0..index.info.groups.len() as u32).all(|group| {
+        let reigns = index.reigns.of_group(group).iter().map(|reign| reign.span);
+        total(&without(gap, &union(reigns.collect()))) == 0
+    })
 }
 
 /// A fault on the servers takes the observer's server away too. While no quorum is served no lead changes its owner, and

@@ -1,30 +1,42 @@
 //! Do the servers' own counters agree with what the clients were told? If not, the harness counts wrongly, and nothing that it
 //! counts is worth anything.
 //!
-//! The servers count every deletion watch that they fire. Clients may be told of fewer: a session that ends holds at most two
-//! such watches (on its predecessor, or on the lowest or lock znode; and on its own), and when they fire nobody may hear it. They
-//! may be told of more: after a reconnect a server answers a watch on a znode that is gone already without counting it.
+//! The servers count every watch that they fire, by what it tells: a deletion, changed data, changed children, a creation. Clients
+//! may be told of fewer: a session that ends holds at most two watches (on its predecessor, or on the lowest or lock znode; and on
+//! its own), and when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what
+//! has changed already without counting it.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::Index;
-use hustings_record::{Counters, DELETION_WATCHES_FIRED, Departure, Event, FaultKind, Nanos, ServerMetrics};
+use crate::index::{Index, RECONNECT_NS};
+use crate::stats::spans::within;
+use hustings_record::{Counters, Departure, Event, FaultKind, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
 /// Watches that one incarnation can hold.
 const WATCHES_PER_INCARNATION: u64 = 2;
 /// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
 const EDGE_NS: Nanos = 250_000_000;
-/// How long after a reconnect a server may still be answering old watches.
-const RECONNECT_NS: Nanos = 2_000_000_000;
 
 /// How many deletion watches fired in the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeletionWatches {
     /// Least and most that the clients account for, given those that nobody can have heard of.
     pub clients_saw: Option<(u64, u64)>,
     pub servers_say: Option<u64>,
+    /// The same of watches that told of `changed` data, changed `children` and `created` znodes, as far as it was recorded.
+    #[serde(default)]
+    pub others: BTreeMap<String, WatchesFired>,
+}
+
+/// Watches of one kind that fired in the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchesFired {
+    pub clients_saw: (u64, u64),
+    pub servers_say: u64,
 }
 
 impl Section for DeletionWatches {
@@ -36,8 +48,8 @@ impl Section for DeletionWatches {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let (from, to, fired) = match fired(index) {
-            Ok(found) => found,
+        let window = match window(index) {
+            Ok(window) => window,
             Err(why) => {
                 if disturbed(index).is_some() {
                     finding.headline(format!("not compared: {why}"));
@@ -48,16 +60,54 @@ impl Section for DeletionWatches {
                 return finding;
             }
         };
-        let (least, most) = told(index, from, to);
-        finding.section = Self { clients_saw: Some((least, most)), servers_say: Some(fired) };
-        if fired < least || fired > most {
-            // Whoever is wrong here, it is not the recipe: the harness, or somebody else's traffic.
-            finding.inconclusive(format!(
-                "harness: the servers fired {fired} deletion watches, and the clients account for {least} to {most}"
-            ));
+        let mut headline = Vec::new();
+        for (kind, line) in WATCHES_FIRED {
+            let counted = fired(index, line).and_then(|fired| Ok((fired, told(index, kind, window)?)));
+            let (fired, (least, most)) = match counted {
+                Ok(counted) => counted,
+                Err(why) if kind == WatchEvent::Deleted => {
+                    finding.inconclusive(why);
+                    continue;
+                }
+                Err(why) => {
+                    finding.note(format!("not compared, {} watches: {why}", name(kind)));
+                    continue;
+                }
+            };
+            finding.section.put(kind, WatchesFired { clients_saw: (least, most), servers_say: fired });
+            if fired < least || fired > most {
+                // Whoever is wrong here, it is not the recipe: the harness, or somebody else's traffic.
+                finding.inconclusive(format!(
+                    "harness: the servers fired {fired} {} watches, and the clients account for {least} to {most}",
+                    name(kind)
+                ));
+            }
+            if kind == WatchEvent::Deleted || fired > 0 || least > 0 {
+                headline.push(format!("{fired} of {} say the servers, {least} to {most} say the clients", name(kind)));
+            }
         }
-        finding.headline(format!("deletion watches fired: {fired} say the servers, {least} to {most} say the clients"));
+        finding.headline(format!("watches fired: {}", headline.join("; ")));
         finding
+    }
+}
+
+impl DeletionWatches {
+    fn put(&mut self, kind: WatchEvent, fired: WatchesFired) {
+        if kind == WatchEvent::Deleted {
+            (self.clients_saw, self.servers_say) = (Some(fired.clients_saw), Some(fired.servers_say));
+        } else {
+            self.others.insert(name(kind).to_owned(), fired);
+        }
+    }
+}
+
+fn name(kind: WatchEvent) -> &'static str {
+    match kind {
+        WatchEvent::Deleted => "deletion",
+        WatchEvent::DataChanged => "changed",
+        WatchEvent::ChildrenChanged => "children",
+        WatchEvent::Created => "created",
+        WatchEvent::Ended(_) => "ended",
     }
 }
 
@@ -67,8 +117,8 @@ fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
     index.faults.all.iter().map(|f| f.kind).find(|kind| kind.facts().counters != Counters::Kept)
 }
 
-/// The first and last snapshot and how many deletion watches all servers fired between them.
-fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
+/// When the servers were asked first and last, if what they said can be compared at all.
+fn window(index: &Index<'_>) -> Result<(Nanos, Nanos), String> {
     match disturbed(index) {
         Some(kind) if kind.facts().counters == Counters::Stopped => return Err("a server was stopped".into()),
         Some(kind) => return Err(format!("a server's counters do not outlast a {kind}")),
@@ -80,53 +130,88 @@ fn fired(index: &Index<'_>) -> Result<(Nanos, Nanos, u64), String> {
     if before.len() < index.info.servers as usize || after.len() < index.info.servers as usize {
         return Err(format!("not all of the {} servers answered", index.info.servers));
     }
+    if !within(&index.reigns.blind, (from, to)).is_empty() {
+        return Err("the observer was blind for a while, and what its watch would have told was counted or not".into());
+    }
+    Ok((from, to))
+}
+
+/// How much this line of all servers grew between the first and the last snapshot.
+fn fired(index: &Index<'_>, line: &str) -> Result<u64, String> {
+    let (Some((_, before)), Some((_, after))) = (index.servers.begin, index.servers.end) else { return Ok(0) };
     let mut sum = 0.0;
     for (server, metrics) in after {
-        let value = |m: &ServerMetrics| m.get(DELETION_WATCHES_FIRED).copied().filter(|v| v.is_finite());
+        let value = |m: &ServerMetrics| m.get(line).copied().filter(|v| v.is_finite());
         let (Some(after), Some(before)) = (value(metrics), before.get(server).and_then(value)) else {
-            return Err(format!("server {server} did not tell {DELETION_WATCHES_FIRED}"));
+            return Err(format!("server {server} did not tell {line}"));
         };
         if after < before {
             return Err(format!("server {server} counts from anew: it was restarted in between"));
         }
         sum += after - before;
     }
-    Ok((from, to, sum.round() as u64))
+    Ok(sum.round() as u64)
 }
 
-/// Least and most deletion watches that must have fired, from what the clients were told.
-fn told(index: &Index<'_>, from: Nanos, to: Nanos) -> (u64, u64) {
+/// Least and most watches of a kind that must have fired, from what the clients were told.
+fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Result<(u64, u64), String> {
     let inner = |t: Nanos| t >= from + EDGE_NS && t + EDGE_NS <= to;
     let outer = |t: Nanos| t + EDGE_NS >= from && t <= to + EDGE_NS;
     let (mut least, mut most) = (0, 0);
-    for notice in index.notices.all().filter(|n| outer(n.t)) {
+    for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1;
         let counted = inner(notice.t) && !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
         least += u64::from(counted);
     }
-    let mut counts: Vec<(Nanos, u64)> = Vec::new();
     let mut undelivered = died(index, from, to) * WATCHES_PER_INCARNATION;
-    let mut weight = None;
     for (_, event) in index.cell.events() {
         match event {
-            Event::Floor { notified, .. } => {
+            Event::Floor { notified, .. } if kind == WatchEvent::Deleted => {
                 least += u64::from(inner(*notified));
                 most += u64::from(outer(*notified));
             }
-            Event::ObserverCount { t, deleted } => counts.push((*t, *deleted)),
-            Event::ObserverWeight { per_deletion, .. } => weight = Some(*per_deletion),
             Event::Left { t, cand, how, .. } if outer(*t) => undelivered += unheard(index, *cand, how, *t),
             _ => {}
         }
     }
-    counts.sort_unstable();
+    let (counts, weight) = observed(index, kind)?;
     // The observer counts from the beginning of the cell; what it counted around an edge may be on either side of it.
     let counted = |at: Nanos| counts[..counts.partition_point(|c| c.0 <= at)].last().map_or(0, |c| c.1);
     let inner_count = counted(to.saturating_sub(EDGE_NS)).saturating_sub(counted(from + EDGE_NS));
     let outer_count = counted(to + EDGE_NS).saturating_sub(counted(from.saturating_sub(EDGE_NS)));
     // Some versions count a recursive watch twice where it fires once: it was measured how often.
-    let weighed = |count: u64| (count as f64 * weight.unwrap_or(1.0)).round() as u64;
-    (least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered)
+    let weighed = |count: u64| (count as f64 * weight).round() as u64;
+    Ok((least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered))
+}
+
+/// How many notifications of a kind the observer had got by when, and how often the servers count one of them.
+fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f64), String> {
+    let mut counts: Vec<(Nanos, u64)> = Vec::new();
+    let mut weight = Some(1.0);
+    for (_, event) in index.cell.events() {
+        match event {
+            Event::ObserverCount { t, deleted, created, changed } => {
+                let count = match kind {
+                    WatchEvent::Deleted => Some(*deleted),
+                    WatchEvent::Created => *created,
+                    WatchEvent::DataChanged => *changed,
+                    WatchEvent::ChildrenChanged | WatchEvent::Ended(_) => Some(0),
+                };
+                counts.push((*t, count.ok_or("it was not recorded how many of them the observer got")?));
+            }
+            Event::ObserverWeight { per_deletion, per_creation, per_change, .. } => {
+                weight = match kind {
+                    WatchEvent::Deleted => Some(*per_deletion),
+                    WatchEvent::Created => *per_creation,
+                    WatchEvent::DataChanged => *per_change,
+                    WatchEvent::ChildrenChanged | WatchEvent::Ended(_) => Some(0.0),
+                };
+            }
+            _ => {}
+        }
+    }
+    counts.sort_unstable();
+    Ok((counts, weight.ok_or("it was not recorded how the servers count those of the observer")?))
 }
 
 /// Watches of an incarnation that ended which may have fired unheard. One that left by order waited to hear of its own znode.

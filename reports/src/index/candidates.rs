@@ -20,7 +20,8 @@ pub struct Stand<'a> {
     pub node: Option<&'a str>,
     pub czxid: Option<i64>,
     generation: u32,
-    left: bool,
+    /// It says itself that it left.
+    pub(super) left: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use super::lists::Lists;
 use super::lives::Lives;
 use super::losses::{Loss, Losses};
 use super::notices::{Notice, Notices};
+use super::places::Places;
 use super::presence::Presence;
 use super::probes::Probes;
 use super::reigns::Reigns;
@@ -51,6 +52,8 @@ pub struct Index<'a> {
     pub faults: Faults<'a>,
     pub terms: Terms<'a>,
     pub notices: Notices<'a>,
+    /// Znodes in the queues; none where candidates compete for a lock.
+    pub places: Places<'a>,
     pub writing: Writing,
     pub losses: Losses,
     pub reigns: Reigns,
@@ -98,6 +101,9 @@ impl<'a> Index<'a> {
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, &candidates, &lives, span.1);
         let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
+        // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
+        let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
+        let places = Places::new(&candidates, &faults, &terms, span.1, lingers);
         let losses = Losses::new(&candidates, &faults, &terms, &phases, span.1);
         Self {
             cell,
@@ -109,6 +115,7 @@ impl<'a> Index<'a> {
             phases,
             span,
             notices: Notices::new(cell, &candidates),
+            places,
             writing: Writing::new(cell),
             presence: Presence::new(cell, &candidates, &lives, span.1),
             lists: Lists::new(cell),

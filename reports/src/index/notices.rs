@@ -1,4 +1,4 @@
-//! Deletions that candidates were told of, and what they asked for because of it.
+//! What candidates were told by their watches, and what they asked for because of it.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,25 @@ use super::candidates::Candidates;
 use crate::stats::spans::Span;
 use hustings_record::{CellRecord, Event, Nanos, WatchEvent};
 
-/// A candidate was told that a znode was deleted.
+/// A candidate was told by a watch what became of a znode.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice<'a> {
     pub t: Nanos,
     pub cand: u32,
     pub session: i64,
     pub node: &'a str,
+    pub kind: WatchEvent,
 }
 
 #[derive(Default)]
 pub struct Notices<'a> {
-    /// By group and name of the znode, in order of time.
+    /// All, by group and in order of time.
+    by_group: BTreeMap<u32, Vec<Notice<'a>>>,
+    /// Deletions by group and name of the znode, in order of time.
     by_node: BTreeMap<(u32, &'a str), Vec<Notice<'a>>>,
-    /// Times by candidate, in order.
+    /// Times by candidate, in order; those of deletions apart.
     by_cand: BTreeMap<u32, Vec<Nanos>>,
+    deletions: BTreeMap<u32, Vec<Nanos>>,
     /// Times and requests by candidate, in order.
     settled: BTreeMap<u32, Vec<(Nanos, u32)>>,
 }
@@ -30,12 +34,17 @@ impl<'a> Notices<'a> {
         let mut notices = Self::default();
         for (_, event) in cell.events() {
             match event {
-                Event::Notified { t, cand, session, node, kind: WatchEvent::Deleted } => {
+                Event::Notified { kind: WatchEvent::Ended(_), .. } => {}
+                Event::Notified { t, cand, session, node, kind } => {
                     // Candidates that were never declared are told of by the checker of the record.
                     let group = candidates.all.get(cand).map_or(u32::MAX, |c| c.group);
-                    let notice = Notice { t: *t, cand: *cand, session: *session, node };
-                    notices.by_node.entry((group, node)).or_default().push(notice);
+                    let notice = Notice { t: *t, cand: *cand, session: *session, node, kind: *kind };
+                    notices.by_group.entry(group).or_default().push(notice);
                     notices.by_cand.entry(*cand).or_default().push(*t);
+                    if *kind == WatchEvent::Deleted {
+                        notices.by_node.entry((group, node)).or_default().push(notice);
+                        notices.deletions.entry(*cand).or_default().push(*t);
+                    }
                 }
                 Event::Settled { t, cand, requests, .. } => {
                     notices.settled.entry(*cand).or_default().push((*t, *requests));
@@ -43,15 +52,21 @@ impl<'a> Notices<'a> {
                 _ => {}
             }
         }
-        notices.by_node.values_mut().for_each(|n| n.sort_by_key(|n| n.t));
-        notices.by_cand.values_mut().for_each(|n| n.sort_unstable());
+        notices.by_group.values_mut().chain(notices.by_node.values_mut()).for_each(|n| n.sort_by_key(|n| n.t));
+        notices.by_cand.values_mut().chain(notices.deletions.values_mut()).for_each(|n| n.sort_unstable());
         notices.settled.values_mut().for_each(|s| s.sort_unstable());
         notices
     }
 
     /// All of them, in no order of time.
     pub fn all(&self) -> impl Iterator<Item = &Notice<'a>> {
-        self.by_node.values().flatten()
+        self.by_group.values().flatten()
+    }
+
+    /// All of a group, in order of time.
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[Notice<'a>] {
+        self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
     /// Who was told within `window`, both ends included, that this znode was deleted; in order of time.
@@ -63,18 +78,25 @@ impl<'a> Notices<'a> {
         &notices[first..last.max(first)]
     }
 
-    /// Requests that the candidate sent because of what it was told at `t`.
+    /// When the candidate was done with what it was told at `t`, and the requests that it sent because of that.
     #[must_use]
-    pub fn requests(&self, cand: u32, t: Nanos) -> Option<u32> {
+    pub fn settled(&self, cand: u32, t: Nanos) -> Option<(Nanos, u32)> {
         let settled = self.settled.get(&cand)?;
-        settled.get(settled.partition_point(|s| s.0 < t)).map(|s| s.1)
+        settled.get(settled.partition_point(|s| s.0 < t)).copied()
     }
 
     /// Whether the candidate was told of a deletion within `window`, both ends included.
     #[must_use]
     pub fn told_within(&self, cand: u32, window: Span) -> bool {
-        let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
+        let told = self.deletions.get(&cand).map_or(&[][..], Vec::as_slice);
         told.get(told.partition_point(|&t| t < window.0)).is_some_and(|&t| t <= window.1)
+    }
+
+    /// Whether the candidate was told of anything within `window`, without its ends.
+    #[must_use]
+    pub fn told_between(&self, cand: u32, window: Span) -> bool {
+        let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
+        told.get(told.partition_point(|&t| t <= window.0)).is_some_and(|&t| t < window.1)
     }
 
     /// Whether at `at` the candidate was not yet done with what it was last told, or with joining at `stood`: its watch may

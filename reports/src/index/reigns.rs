@@ -22,6 +22,10 @@ pub struct Reigns {
     pub seen: Vec<Reign>,
     /// When it had no connection.
     pub blind: Vec<Span>,
+    /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
+    pub unknown: BTreeMap<u32, Vec<Span>>,
+    /// Its questions that were not answered.
+    pub missed: u64,
     /// Of how many groups it ever said anything.
     pub groups: usize,
 }
@@ -34,35 +38,54 @@ impl Reigns {
     pub(super) fn new(cell: &CellRecord, until: Nanos, end: Nanos) -> Self {
         let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
         let mut states: Vec<(Nanos, bool)> = Vec::new();
+        let mut missed: Vec<(u32, Nanos)> = Vec::new();
+        let mut questions = 0;
         for (_, event) in cell.events() {
             match event {
                 Event::Owner { from, to, group, session, czxid, .. } => {
                     owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
                 }
                 Event::ObserverState { t, connected } => states.push((*t, *connected)),
+                Event::ObserverMissed { t, group, .. } => {
+                    questions += 1;
+                    missed.extend(group.map(|group| (group, *t)));
+                }
                 _ => {}
             }
         }
         let watching = states.iter().find(|(_, connected)| *connected).map(|(t, _)| *t);
-        let mut reigns = Self { groups: owners.len(), blind: blind(states, end), ..Self::default() };
+        let unknown = unknown(&missed, &owners, end);
+        let (groups, blind) = (owners.len(), blind(states.clone(), end));
+        let mut reigns = Self { groups, blind, unknown, missed: questions, ..Self::default() };
         for (group, mut named) in owners {
             // Of two at one instant the later one holds.
             named.sort_by_key(|named| named.0);
             // Nobody owned the lead while the observer looked and saw no owner yet.
             let first = named.first().map(|named| named.0.0);
             if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
-                reigns.push(Reign { group, span: (since, first), session: None, czxid: None });
+                reigns.push(Reign { group, span: (since, first), session: None, czxid: None }, since);
             }
-            let ends = named.iter().skip(1).map(|named| named.0.0).chain([until]);
-            for (&((_, since), session, czxid), end) in named.iter().zip(ends) {
-                reigns.push(Reign { group, span: (since, end.max(since)), session, czxid });
+            let runs = named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
+            let mut ends = runs.skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
+            for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
+                let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
+                let &((_, since), session, czxid) = first;
+                // A znode is made once: one that is named again was there, and the first, all the time between.
+                let end = ends.next().unwrap_or(until);
+                let again = sighted(&states, last.0.1).min(end).max(last.0.1);
+                reigns.push(Reign { group, span: (since, end.max(again)), session, czxid }, again);
             }
         }
         reigns
     }
 
-    fn push(&mut self, reign: Reign) {
-        self.seen.extend(without(reign.span, &self.blind).into_iter().map(|span| Reign { span, ..reign }));
+    /// What is certain of a reign: all of it until `certain`, and then what the observer saw.
+    fn push(&mut self, reign: Reign, certain: Nanos) {
+        let unknown = self.unknown.get(&reign.group).map_or(&[][..], Vec::as_slice);
+        let after = without((certain, reign.span.1), &self.blind);
+        let seen = after.into_iter().flat_map(|span| without(span, unknown));
+        let spans = union(std::iter::once((reign.span.0, certain)).chain(seen).collect());
+        self.seen.extend(spans.into_iter().map(|span| Reign { span, ..reign }));
     }
 
     /// In order of time.
@@ -81,10 +104,31 @@ impl Reigns {
     }
 }
 
+/// Owners are read anew with the watch armed that tells of changes: what was read at `t` holds until the observer says that it
+/// sees again, if that is the next that it says.
+fn sighted(states: &[(Nanos, bool)], t: Nanos) -> Nanos {
+    let before = states.iter().filter(|state| state.0 < t).max();
+    let next = states.iter().filter(|state| state.0 >= t).min();
+    match (before, next) {
+        (Some((_, false)), Some((sees, true))) => *sees,
+        _ => t,
+    }
+}
+
 fn blind(mut states: Vec<(Nanos, bool)>, end: Nanos) -> Vec<Span> {
     states.sort_unstable();
     let ends = states.iter().skip(1).map(|s| s.0).chain([end]);
     union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
+}
+
+/// From a question about a group that was not answered until its owner is told again.
+fn unknown(missed: &[(u32, Nanos)], owners: &BTreeMap<u32, Vec<Named>>, end: Nanos) -> BTreeMap<u32, Vec<Span>> {
+    let mut spans: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+    for &(group, t) in missed {
+        let told = owners.get(&group).into_iter().flatten().map(|named| named.0.1).filter(|&told| told > t);
+        spans.entry(group).or_default().push((t, told.min().unwrap_or(end)));
+    }
+    spans.into_iter().map(|(group, spans)| (group, union(spans))).collect()
 }
 
 impl Reign {

@@ -53,8 +53,13 @@ fn is_plausible(event: &Event) -> bool {
             Event::WritesAcknowledged { t, then } => *t <= NUMBER_MAX && then.iter().all(|gap| *gap <= NUMBER_MAX),
             Event::LogClock { bound_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::HostMemory { rss_kb, .. } => *rss_kb <= MS_MAX,
-            Event::ObserverCount { deleted, .. } => *deleted <= NUMBER_MAX,
-            Event::ObserverWeight { per_deletion, .. } => per_deletion.abs() < NUMBER_MAX as f64,
+            Event::ObserverCount { deleted, created, changed, .. } => {
+                [Some(*deleted), *created, *changed].into_iter().flatten().all(|count| count <= NUMBER_MAX)
+            }
+            Event::ObserverWeight { per_deletion, per_creation, per_change, .. } => {
+                let weights = [Some(*per_deletion), *per_creation, *per_change];
+                weights.into_iter().flatten().all(|weight| weight.abs() < NUMBER_MAX as f64)
+            }
             Event::Floor { deleted, notified, listed, .. } => span(*deleted, *notified) && span(*notified, *listed),
             Event::FloorFailed { t, deleted: Some(deleted), .. } => span(*deleted, *t),
             Event::Servers { metrics, .. } => {
@@ -91,6 +96,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Fence { t, .. }
         | Event::Servers { t, .. }
         | Event::ObserverState { t, .. }
+        | Event::ObserverMissed { t, .. }
         | Event::ObserverWeight { t, .. }
         | Event::ObserverCount { t, .. }
         | Event::ServerWatch { t, .. }

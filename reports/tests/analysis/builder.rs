@@ -41,6 +41,8 @@ pub(crate) struct Cell {
     faults: u32,
     /// Added to what the servers count.
     pub(crate) servers_differ: i64,
+    /// The same of watches that told of something else, by the word in the name of the counter; those told are not in it.
+    pub(crate) differs_of: BTreeMap<&'static str, i64>,
     pub(crate) servers_silent: bool,
     /// Ephemeral znodes at every server, and watches at one of them; None: they do not tell.
     pub(crate) held: Option<(u32, u32)>,
@@ -65,6 +67,7 @@ impl Cell {
             fresh: 100,
             faults: 0,
             servers_differ: 0,
+            differs_of: BTreeMap::new(),
             servers_silent: false,
             held: None,
             unavailable: BTreeMap::new(),
@@ -163,10 +166,15 @@ impl Cell {
     }
 
     pub(crate) fn notify(&mut self, group: u32, host: u16, node: &str, at: u64) {
+        self.tell(group, host, node, at, WatchEvent::Deleted, 2);
+    }
+
+    /// Told of this about a znode, it sends so many requests.
+    pub(crate) fn tell(&mut self, group: u32, host: u16, node: &str, at: u64, kind: WatchEvent, requests: u32) {
         let (cand, session) = (self.cand(group, host), self.session(group, host));
         let node = node.to_owned();
-        self.host(host).push(Event::Notified { t: ms(at), cand, session, node, kind: WatchEvent::Deleted });
-        self.host(host).push(Event::Settled { t: ms(at) + 500_000, cand, session, requests: 2 });
+        self.host(host).push(Event::Notified { t: ms(at), cand, session, node, kind });
+        self.host(host).push(Event::Settled { t: ms(at) + 500_000, cand, session, requests });
     }
 
     pub(crate) fn left(&mut self, group: u32, host: u16, at: u64, how: Departure) {
@@ -312,12 +320,30 @@ impl Cell {
         if self.servers_silent {
             return;
         }
-        let fired = self.hosts.iter().flatten().filter(|e| matches!(e, Event::Notified { .. })).count() as i64;
+        let told = |told: WatchEvent| {
+            let of_kind = |e: &&Event| matches!(e, Event::Notified { kind, .. } if *kind == told);
+            self.hosts.iter().flatten().filter(of_kind).count() as i64
+        };
+        let others = [
+            ("changed", told(WatchEvent::DataChanged)),
+            ("children", told(WatchEvent::ChildrenChanged)),
+            ("created", told(WatchEvent::Created)),
+        ];
+        let fired = told(WatchEvent::Deleted);
         for (at, t, count) in
             [(WindowEdge::Begin, MEASURE, 7), (WindowEdge::End, TEAR_DOWN - 1, 7 + fired + self.servers_differ)]
         {
             let metric = |v: i64| BTreeMap::from([("sum_node_deleted_watch_count".to_owned(), v as f64)]);
             let mut metrics = BTreeMap::from([(1, metric(count)), (2, metric(3)), (3, metric(0))]);
+            for of_server in metrics.values_mut() {
+                of_server.extend(others.map(|(word, _)| (format!("sum_node_{word}_watch_count"), 5.0)));
+            }
+            if at == WindowEdge::End {
+                let gained =
+                    |(word, told): (&'static str, i64)| 5.0 + (told + self.differs_of.get(word).unwrap_or(&0)) as f64;
+                let first = metrics.entry(1).or_default();
+                first.extend(others.map(|of| (format!("sum_node_{}_watch_count", of.0), gained(of))));
+            }
             for (server, (sum, n)) in &self.unavailable {
                 let gained = |v: f64| if at == WindowEdge::End { 500.0 + v } else { 500.0 };
                 let names = [("sum_unavailable_time", gained(*sum)), ("cnt_unavailable_time", gained(*n))];
@@ -406,7 +432,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         index: 0,
         name: "cell".into(),
         recipe: recipe.into(),
-        declared: None,
+        declared: declared(recipe),
         step_down: StepDown::OnDisconnect,
         fault: fault_kind.name().into(),
         fault_kind,
@@ -421,7 +447,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
         work_interval_ms: 100,
-        expect: Expect { fan_out: promised(recipe), ..Expect::default() },
+        expect: Expect { fan_out: declared(recipe).map(|declared| declared.leader_wakes), ..Expect::default() },
         self_test: false,
         must_show: Vec::new(),
         fencing_method: FencingMethod::Resource,
@@ -432,13 +458,15 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
     }
 }
 
-fn promised(recipe: &str) -> Option<FanOut> {
-    match recipe {
-        "predecessor-watch" => Some(FanOut::One),
-        "naive" | "lock-race" => Some(FanOut::AllOthers),
-        "poll-race" => Some(FanOut::None),
-        _ => None,
-    }
+fn declared(recipe: &str) -> Option<Declaration> {
+    let (leader_wakes, follower_wakes, requests_per_wake_max) = match recipe {
+        "predecessor-watch" => (FanOut::One, FanOut::One, 2),
+        "naive" => (FanOut::AllOthers, FanOut::None, 2),
+        "lock-race" => (FanOut::AllOthers, FanOut::None, 4),
+        "poll-race" => (FanOut::None, FanOut::None, 0),
+        _ => return None,
+    };
+    Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max })
 }
 
 fn manifest(cell: &CellRecord) -> Manifest {

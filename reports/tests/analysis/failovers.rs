@@ -103,7 +103,9 @@ fn each_recipe_wakes_whom_it_promises() {
 fn a_herd_where_one_was_promised_fails_and_so_does_silence() {
     let fan_out = |woken: std::ops::Range<u16>, expected: Option<FanOut>| {
         let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
-        cell.info.expect.fan_out = expected.or(cell.info.expect.fan_out);
+        if let (Some(expected), Some(declared)) = (expected, &mut cell.info.declared) {
+            declared.leader_wakes = expected;
+        }
         let node = cell.node(0, 0);
         woken.for_each(|host| cell.notify(0, host, &node, 20_004));
         let mut all = cell;
@@ -180,8 +182,9 @@ fn servers_that_count_otherwise_are_held_against_the_harness() {
 #[test]
 fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
     let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
-    cell.observer.push(Event::ObserverCount { t: ms(9_000), deleted: 5 });
-    cell.observer.push(Event::ObserverCount { t: ms(50_000), deleted: 9 });
+    for (t, deleted, created) in [(9_000, 5, Some(6)), (50_000, 9, Some(8))] {
+        cell.observer.push(Event::ObserverCount { t: ms(t), deleted, created, changed: Some(0) });
+    }
     for n in 0..3 {
         let deleted = ms(15_000 + n * 100);
         cell.host(1).push(Event::Floor {
@@ -192,6 +195,7 @@ fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
         });
     }
     cell.servers_differ = 4 + 3;
+    cell.differs_of.insert("created", 2);
     let summary = cell.summary();
     assert_eq!(check(&summary, "servers").verdict, Pass);
     assert_eq!(summary.deletion_watches.clients_saw, Some((7, 7)));

@@ -34,7 +34,8 @@ fn more_znodes_or_watches_than_candidates_and_observer_can_have_fail() {
 #[test]
 fn what_only_the_candidates_can_hold_has_no_room_for_an_observer() {
     let mut cell = holding("predecessor-watch", 6, 8);
-    cell.observer.push(Event::ObserverWeight { t: ms(900), per_deletion: 0.0 });
+    let (t, per_creation, per_change) = (ms(900), Some(0.0), Some(0.0));
+    cell.observer.push(Event::ObserverWeight { t, per_deletion: 0.0, per_creation, per_change });
     assert_eq!(cell.verdict(NAME), Fail);
 }
 

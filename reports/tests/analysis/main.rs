@@ -13,6 +13,7 @@ mod harness;
 mod horizons;
 mod leads;
 mod leaks;
+mod observed;
 mod oracle;
 mod promptness;
 mod proofs;
@@ -22,6 +23,7 @@ mod sessions;
 mod stalls;
 mod standing;
 mod strikes;
+mod wake_ups;
 mod write_gaps;
 mod writes;
 

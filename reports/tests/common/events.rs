@@ -48,9 +48,18 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         9 => Event::Grant { t, cand, session, term, czxid: n[4] as i64, node: text },
         10 => Event::Granted { t, cand, session, term },
         11 => Event::Revoke { from: t, to: n[4], cand, session, term, reason: RevokeReason::SteppedDown },
-        12 => Event::Notified { t, cand, session, node: text, kind: WatchEvent::Deleted },
+        12 => Event::Notified { t, cand, session, node: text, kind: told(n[4]) },
         13 => Event::Settled { t, cand, session, requests: term },
         _ => Event::Left { t, cand, session, how: departure(n, text, yes) },
+    }
+}
+
+fn told(n: u64) -> WatchEvent {
+    match n % 5 {
+        0 => WatchEvent::Created,
+        1 => WatchEvent::DataChanged,
+        2 => WatchEvent::ChildrenChanged,
+        _ => WatchEvent::Deleted,
     }
 }
 
@@ -173,9 +182,10 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     let (from, to, group, czxid) = (n[0], n[1], n[2] as u32, yes.then_some(n[4] as i64));
     match kind {
         26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
-        27 => Event::ObserverState { t: from, connected: yes },
+        27 if to % 2 == 0 => Event::ObserverState { t: from, connected: yes },
+        27 => Event::ObserverMissed { t: from, group: yes.then_some(group), why: text },
         _ if yes && n[4] % 2 == 0 => Event::FloorFailed { t: to, deleted: Some(from), why: text },
-        _ if yes => Event::ObserverCount { t: from, deleted: to },
+        _ if yes => Event::ObserverCount { t: from, deleted: to, created: Some(to), changed: None },
         _ => Event::Floor { deleted: from, notified: to, listed: n[2], sessions: None },
     }
 }

@@ -1,12 +1,14 @@
 //! The parts that the summaries are made of, with figures of the size that real runs show.
 
+use std::collections::BTreeMap;
+
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
-    FanOutSeen, FaultBand, Faults, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt, ServerBar,
-    ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, TermBar,
-    Timeline, Unavailable, WriteGap, WriteProbes, Writes,
+    FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt,
+    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing,
+    TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -87,12 +89,18 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             losses: 40,
             woken: Some((woken, woken, woken)),
             promised: Some((woken, woken)),
+            followers: FollowersLost { losses: 12, woken: Some((0, 0, 1)), promised: Some((0, 1)) },
+            of_other_kinds: 0,
+            without_loss: 0,
             requests: Some((woken * 2, woken * 3)),
+            requests_per_wake: Some(3),
+            requests_promised: Some(4),
             spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
         },
         deletion_watches: DeletionWatches {
             clients_saw: Some((woken * 40, woken * 40)),
             servers_say: Some(woken * 40),
+            others: BTreeMap::from([("created".to_owned(), WatchesFired { clients_saw: (52, 52), servers_say: 52 })]),
         },
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
         writes: Writes { total: 8_300, unfenced: rate(0, 40), past_fence: rate(0, 40), ..Default::default() },

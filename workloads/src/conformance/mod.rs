@@ -97,7 +97,7 @@ pub async fn check_all<A: Arm>(arm: &A) -> Conformance {
             a_container_is_a_parent_like_any_other, after_a_sync_the_writes_of_others_are_seen, requests_take_effect_in_the_order_they_were_sent,
         }
         watches::{
-            a_watch_tells_what_happened, a_watch_fires_once_for_the_first_change, a_watch_sees_its_own_sessions_change,
+            a_watch_tells_what_happened, a_watch_on_children_tells_who_comes_and_goes_and_nothing_else, a_watch_fires_once_for_the_first_change, a_watch_sees_its_own_sessions_change,
             a_wait_that_was_dropped_loses_nothing, only_an_exists_watches_a_missing_znode, a_dropped_watch_costs_nothing,
             a_watch_beside_a_dropped_one_stays_armed, a_watch_outlives_its_connection,
             what_happened_meanwhile_is_told_after_a_reconnect, many_watches_are_set_again_at_once, one_deleted_and_made_again_meanwhile_has_changed,

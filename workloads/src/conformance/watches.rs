@@ -32,6 +32,30 @@ pub(super) async fn a_watch_tells_what_happened<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
+pub(super) async fn a_watch_on_children_tells_who_comes_and_goes_and_nothing_else<A: Arm>(arm: &A) {
+    let (watcher, doer, place) = two(arm).await;
+    let node = format!("{place}/node");
+    for round in 0..2 {
+        watcher.sync(&place).await.expect("synced");
+        let (names, mut children) = watcher.children_and_watch(&place).await.expect("armed");
+        assert_eq!(names.len(), round);
+        doer.set(&place, b"1", None).await.expect("set");
+        if round == 0 {
+            make(&doer, &node).await;
+        } else {
+            doer.delete(&node, None).await.expect("deleted");
+        }
+        assert_eq!(told(arm, &mut children).await, WatchEvent::ChildrenChanged);
+    }
+    watcher.sync(&place).await.expect("synced");
+    let (_, _, mut own) = watcher.get_and_watch(&place).await.expect("armed");
+    let (_, mut children) = watcher.children_and_watch(&place).await.expect("armed");
+    doer.delete(&place, None).await.expect("deleted");
+    assert_eq!(told(arm, &mut own).await, WatchEvent::Deleted);
+    assert_eq!(told(arm, &mut children).await, WatchEvent::Deleted);
+    close_all(arm, [watcher, doer]).await;
+}
+
 pub(super) async fn a_watch_fires_once_for_the_first_change<A: Arm>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/node");

@@ -18,6 +18,8 @@ macro_rules! recipes {
                 "broken:abandons-contender", Queue, "gives a try up after T, and cleans up after it once";
             AdoptsClosingSession: predecessor_watch::PredecessorWatch but adopts_closing_session,
                 "broken:adopts-closing-session", Queue, "takes what bears its guid for its own, whoever owns it";
+            AnnouncesItself: predecessor_watch::PredecessorWatch but announces_itself,
+                "broken:announces-itself", Queue, "writes into its znode that it leads, which wakes who watches that";
             BreadcrumbRetry: lock_race::LockRace but breadcrumb_retry,
                 "broken:breadcrumb-retry", Lock, "repeats a write of the breadcrumb whose answer was lost";
             CancelBeforeFlag: predecessor_watch::PredecessorWatch but cancel_before_flag,
@@ -56,6 +58,8 @@ macro_rules! recipes {
                 "broken:no-recheck-after-wait", Queue, "leads when the end of its own session wakes it";
             NoRelist: predecessor_watch::PredecessorWatch but no_relist,
                 "broken:no-relist", Queue, "leads when its predecessor goes, without listing again";
+            ReadsEverybody: predecessor_watch::PredecessorWatch but reads_everybody,
+                "broken:reads-everybody", Queue, "reads every candidate's znode whenever it is woken";
             RecreatesAfterClose: predecessor_watch::PredecessorWatch but recreates_after_close,
                 "broken:recreates-after-close", Queue,
                 "makes its znode anew when it is told to go at the wrong moment";
@@ -83,6 +87,10 @@ macro_rules! recipes {
                 "broken:wakes-everybody", Queue, "watches the lowest znode, and promises to wake one";
             WallClockTimer: predecessor_watch::PredecessorWatch but wall_clock_timer,
                 "broken:wall-clock-timer", Queue, "takes the time of its step-down policy by the wall clock";
+            WatchesChildren: predecessor_watch::PredecessorWatch but watches_children,
+                "broken:watches-children", Queue, "is woken by whoever comes and goes";
+            WokenTwice: lock_race::LockRace but woken_twice,
+                "broken:woken-twice", Lock, "is woken by the lock's creation too";
         }
     };
 }

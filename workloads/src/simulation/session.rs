@@ -101,7 +101,7 @@ impl SimSession {
         let (world, client) = (self.handle.world.clone(), self.handle.client);
         let path: Rc<str> = path.into();
         let number = world.clients.borrow_mut()[client as usize].watches.arm(path.clone(), on, slot.clone());
-        SimWatch { world, client, path, number, slot, fired: None }
+        SimWatch { world, client, path, on, number, slot, fired: None }
     }
 }
 
@@ -153,6 +153,13 @@ impl Session for SimSession {
         }
     }
 
+    async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, SimWatch), OpError> {
+        match self.ask(Request::GetChildren { path: path.to_owned(), watch: true, with_stat: false }).await? {
+            Response::Children { names, .. } => Ok((names, self.watch(path, On::Children))),
+            other => Err(odd(&other)),
+        }
+    }
+
     async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError> {
         found(self.ask(Request::Exists { path: path.to_owned(), watch: false }).await)
     }
@@ -200,6 +207,7 @@ pub(super) struct SimWatch {
     world: Rc<World>,
     client: ClientId,
     path: Rc<str>,
+    on: On,
     number: u64,
     slot: WatchSlot,
     fired: Option<WatchEvent>,
@@ -226,8 +234,8 @@ impl Drop for SimWatch {
         let (world, client) = (&self.world, self.client);
         let last = world.clients.borrow_mut()[client as usize].watches.disarm(&self.path, self.number);
         if last && !matches!(world.clients.borrow()[client as usize].state, SessionState::Ended(_)) {
-            let forget =
-                Request::RemoveWatches { path: self.path.to_string(), of: WatcherType::Data, only_check: false };
+            let of = if self.on == On::Children { WatcherType::Children } else { WatcherType::Data };
+            let forget = Request::RemoveWatches { path: self.path.to_string(), of, only_check: false };
             world.send_if_ready(client, forget);
         }
     }

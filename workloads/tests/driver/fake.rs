@@ -272,6 +272,10 @@ impl Session for Nobody {
         match *self {}
     }
 
+    async fn children_and_watch(&self, _: &str) -> Result<(Vec<String>, Self), OpError> {
+        match *self {}
+    }
+
     async fn exists(&self, _: &str) -> Result<Option<Stat>, OpError> {
         match *self {}
     }

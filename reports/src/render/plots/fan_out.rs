@@ -13,9 +13,10 @@ use crate::summary::Summary;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Fan-out",
-    about: "Other candidates woken by one leader loss, against the number of candidates in a group. A dot is a cell's \
-            median, its whisker runs from the least to the most. Dashed lines: one, and everybody else. Recipes stand \
-            side by side; one without watches wakes nobody and is not shown.",
+    about: "Wake-ups of other candidates by one leader loss, by watches of any kind, against the number of candidates in a \
+            group; who is woken twice counts twice. A dot is a cell's median, its whisker runs from the least to the most. \
+            Dashed lines: one, and everybody else. Recipes stand side by side; one without watches wakes nobody and is \
+            not shown.",
     draw: Draw::Run(draw),
 };
 
@@ -48,7 +49,7 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     }
     let legend_rows = i32::try_from(recipes.len()).unwrap_or(0);
     let height = BOTTOM + 58 + 20 * legend_rows;
-    let title = "Candidates woken per leader loss".to_owned();
+    let title = "Wake-ups per leader loss".to_owned();
     let figure = figure(title, words(&recipes), (WIDTH as u32, height as u32), |canvas| {
         let sizes: BTreeSet<u32> = recipes.values().flat_map(|(_, points)| points).map(|p| p.size).collect();
         let (x, y) = scales(&recipes, &sizes);
@@ -80,7 +81,7 @@ fn words(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>) -> String {
             format!("{}: {}", clean::short(name, 60), points.join(", "))
         })
         .collect();
-    format!("Median candidates woken of candidates in a group. {}.", recipes.join("; "))
+    format!("Median wake-ups against candidates in a group. {}.", recipes.join("; "))
 }
 
 fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u32>) -> (Scale, Scale) {

@@ -6,7 +6,7 @@ use super::parts::Fact;
 use super::row::woken;
 use crate::render::{clean, format};
 use crate::stats::{Rate, Tail};
-use crate::summary::{CellSummary, Distribution, Excess, Listing};
+use crate::summary::{CellSummary, Distribution, Excess, Listing, WatchesFired};
 use hustings_record::{FaultKind, Nanos};
 
 /// What hosts are planned by, in KiB: a process, and each candidate with its session.
@@ -236,13 +236,25 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
         if low == high { format::count(low) } else { format!("{} to {}", format::count(low), format::count(high)) }
     };
     let or_nothing = |range: Option<String>| range.unwrap_or_else(|| format::NOTHING.into());
+    let others = |say: &dyn Fn(&WatchesFired) -> String| {
+        let all: Vec<String> =
+            cell.deletion_watches.others.iter().map(|(kind, fired)| format!("{kind} {}", say(fired))).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    };
     let spread = f.spread.as_ref().map(|d| format!("p50 {}, {}", format::duration_or_hidden(d.p50), format::tail(d)));
     vec![
         Fact::new("Leader losses counted", format::count(f.losses)),
-        Fact::new("Others woken per loss, median (least–most)", woken(f)),
+        Fact::new("Wake-ups per loss of a leader, median (least–most)", woken(f.woken)),
         Fact::new("Promised by the recipe", or_nothing(f.promised.map(range))),
+        Fact::new("Follower losses counted", format::count(f.followers.losses)),
+        Fact::new("Wake-ups per loss of a follower, median (least–most)", woken(f.followers.woken)),
+        Fact::new("Promised by the recipe", or_nothing(f.followers.promised.map(range))),
+        Fact::new("Wake-ups by anything else than the deletion of the lost znode", format::count(f.of_other_kinds)),
+        Fact::new("Wake-ups before anybody was lost", format::count(f.without_loss)),
+        Fact::new("Requests caused by one wake-up, most", or_nothing(f.requests_per_wake.map(format::count))),
+        Fact::new("Promised by the recipe, at most", or_nothing(f.requests_promised.map(format::count))),
         Fact::new(
-            "Requests caused per loss",
+            "Requests caused per loss of a leader",
             or_nothing(
                 f.requests.map(|(m, most)| format!("median {}, most {}", format::count(m), format::count(most))),
             ),
@@ -250,6 +262,8 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("First → last watcher", or_nothing(spread)),
         Fact::new("Deletion watches fired, by the clients", or_nothing(cell.deletion_watches.clients_saw.map(range))),
         Fact::new("The same, by the servers", or_nothing(cell.deletion_watches.servers_say.map(format::count))),
+        Fact::new("Watches of other kinds fired, by the clients", or_nothing(others(&|w| range(w.clients_saw)))),
+        Fact::new("The same, by the servers", or_nothing(others(&|w| format::count(w.servers_say)))),
     ]
 }
 
@@ -274,6 +288,7 @@ fn ownership(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Dead owners (own, nobody believes), against handovers", counted(o.dead_owners, behind)),
         Fact::new("Longest dead owner", format::duration(o.dead_owner_max_ns)),
         Fact::new("Time in which the observer was blind", format::duration(o.blind_ns)),
+        Fact::new("Questions of the observer that were not answered", format::count(o.missed)),
     ]
 }
 

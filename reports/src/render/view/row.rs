@@ -6,7 +6,7 @@ use super::ensemble::in_short;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
 use crate::stats::Tail;
-use crate::summary::{CellSummary, FanOutSeen, Rate, Summary};
+use crate::summary::{CellSummary, Rate, Summary};
 use hustings_record::Fencing;
 
 /// Where a recipe and its policy would stand, in a cell about the servers alone.
@@ -79,7 +79,7 @@ impl Row {
                 .as_ref()
                 .map_or_else(|| format::NOTHING.into(), |d| format::tail_short(d, has_p99)),
             handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
-            woken: woken(&cell.fan_out),
+            woken: woken(cell.fan_out.woken),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),
             overlaps_short: of_candidates(format::rate_short(&cell.split_brain.active)),
             overlapped: cell.split_brain.active.seen > 0,
@@ -134,8 +134,8 @@ fn handovers(cell: &CellSummary) -> String {
 }
 
 /// `1`, or the median with least and most where they differ.
-pub(super) fn woken(fan_out: &FanOutSeen) -> String {
-    match fan_out.woken {
+pub(super) fn woken(woken: Option<(u64, u64, u64)>) -> String {
+    match woken {
         None => format::NOTHING.into(),
         Some((least, _, most)) if least == most => format::count(most),
         Some((least, median, most)) => {

@@ -3,6 +3,7 @@
 
 pub(super) mod abandons_contender;
 pub(super) mod adopts_closing_session;
+pub(super) mod announces_itself;
 pub(super) mod breadcrumb_retry;
 pub(super) mod cancel_before_flag;
 mod case;
@@ -21,6 +22,7 @@ pub(super) mod no_guid;
 pub(super) mod no_own_check;
 pub(super) mod no_recheck_after_wait;
 pub(super) mod no_relist;
+pub(super) mod reads_everybody;
 pub(super) mod recreates_after_close;
 pub(super) mod resets_instead_of_relisting;
 pub(super) mod sequence_as_token;
@@ -34,6 +36,8 @@ pub(super) mod trusts_numbers;
 pub(super) mod trusts_watches;
 pub(super) mod wakes_everybody;
 pub(super) mod wall_clock_timer;
+pub(super) mod watches_children;
+pub(super) mod woken_twice;
 
 pub use self::case::{Case, Caught};
 

@@ -37,11 +37,23 @@ impl WatchSlot {
     }
 }
 
-/// What a watch was set on: a znode that was there, or that there is none.
+/// What a watch was set on: a znode that was there, that there is none, or a znode's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Znode,
     Nothing,
+    Children,
+}
+
+impl On {
+    /// Whether an event of this kind about the path fires such a watch.
+    fn is_fired_by(self, kind: EventKind) -> bool {
+        match kind {
+            EventKind::Deleted => true,
+            EventKind::ChildrenChanged => self == Self::Children,
+            EventKind::Created | EventKind::DataChanged => self != Self::Children,
+        }
+    }
 }
 
 /// One watch.
@@ -73,22 +85,23 @@ impl Watches {
         self.given
     }
 
-    /// Takes a watch away. True: it was the last one on its path, so that the server may forget it.
+    /// Takes a watch away. True: it was the last one of its kind on its path, so that the server may forget it.
     pub(crate) fn disarm(&mut self, path: &str, number: u64) -> bool {
         let same = self.of(path);
         let Some(place) = same.clone().find(|&place| self.armed[place].number == number) else { return false };
+        let of_children = |armed: &Armed| armed.on == On::Children;
+        let kind = of_children(&self.armed[place]);
+        let alike = self.armed[same].iter().filter(|armed| of_children(armed) == kind).count();
         self.armed.remove(place);
         self.spare();
-        same.len() == 1
+        alike == 1
     }
 
     /// Those that an event fires; they are armed no more.
     pub(crate) fn fire(&mut self, event: &Event) -> Vec<WatchSlot> {
-        if event.kind == EventKind::ChildrenChanged {
-            return Vec::new();
-        }
         let same = self.of(&event.path);
-        let fired = self.armed.drain(same).map(|armed| armed.slot).collect();
+        let fired =
+            self.armed.extract_if(same, |armed| armed.on.is_fired_by(event.kind)).map(|armed| armed.slot).collect();
         self.spare();
         fired
     }
@@ -106,6 +119,9 @@ impl Watches {
             }
             if same.iter().any(|armed| armed.on == On::Nothing) {
                 set.exist.push(path.to_string());
+            }
+            if same.iter().any(|armed| armed.on == On::Children) {
+                set.child.push(path.to_string());
             }
         }
         Some(set)

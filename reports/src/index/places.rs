@@ -1,0 +1,141 @@
+//! Places in queues: the znode of each candidate, for how long it was there for certain, and by when it was gone for certain.
+
+use std::collections::BTreeMap;
+
+use super::candidates::{Candidates, Stand};
+use super::faults::Faults;
+use super::terms::Terms;
+use hustings_record::{Departure, Nanos, SessionState};
+
+/// What a client says of the end of its session may come so much later than the end.
+const TOLD_LATE_NS: Nanos = 250_000_000;
+
+/// A candidate's znode in the queue of its group.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub group: u32,
+    pub cand: u32,
+    pub session: i64,
+    pub node: &'a str,
+    pub czxid: i64,
+    /// It was there by then.
+    pub from: Nanos,
+    /// It was there for certain from `from` until then.
+    pub there_until: Nanos,
+    /// It was gone for certain by then. None: not known to have gone.
+    pub gone_by: Option<Nanos>,
+    /// Its owner deleted it, between `there_until` and `gone_by`.
+    pub given_back: bool,
+    /// A lead rested on it.
+    pub led: bool,
+}
+
+#[derive(Default)]
+pub struct Places<'a> {
+    /// By group, in the order of the queue, which is that of the czxid.
+    by_group: BTreeMap<u32, Vec<Place<'a>>>,
+}
+
+impl<'a> Places<'a> {
+    /// `lingers`: for how long after its last sign of life a session may live on.
+    pub(super) fn new(
+        candidates: &Candidates<'a>,
+        faults: &Faults<'_>,
+        terms: &Terms<'_>,
+        end: Nanos,
+        lingers: Nanos,
+    ) -> Self {
+        let mut places = Self::default();
+        for (&cand, stands) in &candidates.stands {
+            let Some(candidate) = candidates.all.get(&cand) else { continue };
+            for (at, stand) in stands.iter().enumerate() {
+                let (Some(node), Some(czxid)) = (stand.node, stand.czxid) else { continue };
+                let replaced =
+                    stands.get(at + 1).is_some_and(|next| next.session == stand.session && !stand.left_before(next));
+                let (there_until, gone_by, given_back) = match replaced {
+                    // Somebody had deleted it, whenever that was.
+                    true => (stand.from, None, false),
+                    false => ending(candidates, faults, cand, stand, (end, lingers)),
+                };
+                let held = terms.by_cand.get(&cand).into_iter().flatten().map(|&term| &terms.all[term]);
+                let led = held.into_iter().any(|term| term.session == stand.session && term.czxid == czxid);
+                places.by_group.entry(candidate.group).or_default().push(Place {
+                    group: candidate.group,
+                    cand,
+                    session: stand.session,
+                    node,
+                    czxid,
+                    from: stand.from,
+                    there_until: there_until.max(stand.from),
+                    gone_by,
+                    given_back,
+                    led,
+                });
+            }
+        }
+        places.by_group.values_mut().for_each(|places| places.sort_by_key(|place| (place.czxid, place.from)));
+        places
+    }
+
+    /// In the order of the queue.
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[Place<'a>] {
+        self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Place<'a>> {
+        self.by_group.values().flatten()
+    }
+}
+
+impl Stand<'_> {
+    /// Whether this time of standing was over when `next` began, by its candidate's own word.
+    fn left_before(&self, next: &Self) -> bool {
+        self.left && self.to <= next.from
+    }
+}
+
+/// Until when the znode was there, by when it had gone, and whether its owner deleted it.
+fn ending(
+    candidates: &Candidates<'_>,
+    faults: &Faults<'_>,
+    cand: u32,
+    stand: &Stand<'_>,
+    (end, lingers): (Nanos, Nanos),
+) -> (Nanos, Option<Nanos>, bool) {
+    // A process that is stopped or cut off does not know when its session ends.
+    let hit = |at: Nanos| {
+        let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
+        expiring
+            .filter(|fault| stand.from <= fault.t && fault.t < at && stand.to <= fault.explains_until)
+            .map(|fault| fault.t)
+            .fold(at, Nanos::min)
+    };
+    let heard = hit(last_heard(candidates, stand.session, stand.to));
+    if !stand.left {
+        // Its process died, or it stands still.
+        return if stand.to < end { (heard, Some(stand.to + lingers), false) } else { (end, None, false) };
+    }
+    let left = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
+    let first = left.partition_point(|left| left.t < stand.from);
+    let how = left[first..].iter().find(|left| left.session == stand.session).map(|left| left.how);
+    match how {
+        Some(Departure::Resigned { delete: Some((sent, answered)) }) => (*sent, Some(*answered), true),
+        Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(stand.to + lingers), false),
+        Some(
+            Departure::Resigned { delete: None }
+            | Departure::Stopped
+            | Departure::ElectionDeleted
+            | Departure::Failed(_),
+        )
+        | None => (stand.from, None, false),
+    }
+}
+
+/// When the connection that was lost for good by `at` was lost; `at` if it was not.
+fn last_heard(candidates: &Candidates<'_>, session: i64, at: Nanos) -> Nanos {
+    let states = candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
+    let before = &states[..states.partition_point(|state| state.0 <= at)];
+    let lost = before.iter().rev().take_while(|state| state.1 != SessionState::Connected).last();
+    lost.map_or(at, |state| state.0)
+}

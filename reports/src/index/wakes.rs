@@ -1,0 +1,199 @@
+//! Who was woken, and by the loss of whom: every notification that a candidate got about anything but its own znode.
+
+use std::collections::BTreeMap;
+
+use super::cell::Index;
+use super::losses::{Loss, Outcome};
+use super::notices::Notice;
+use super::places::Place;
+use crate::stats::spans::Span;
+use hustings_record::{Nanos, SessionState, WatchEvent};
+
+/// How long after a reconnect a server may still be answering old watches: what has changed meanwhile is told then, and what was
+/// told may be told again.
+pub(crate) const RECONNECT_NS: Nanos = 2_000_000_000;
+
+/// Somebody went, and whom that woke.
+#[derive(Clone, Debug)]
+pub struct Lost<'a> {
+    pub group: u32,
+    pub cand: u32,
+    /// Name and czxid of its znode.
+    pub node: &'a str,
+    pub czxid: i64,
+    /// Place among the losses of leads; None: a follower.
+    pub lead: Option<usize>,
+    /// From when on its znode may have been gone, and by when it was.
+    pub gone: Span,
+    /// The znode is known to have gone within that time.
+    pub certain: bool,
+    /// How often a znode of this name went meanwhile.
+    pub rounds: u64,
+    /// Deletions of its znode that others were told of, then whatever else they were told of until the next one went. In order of
+    /// time, each.
+    pub told: Vec<Notice<'a>>,
+    pub besides: Vec<Notice<'a>>,
+}
+
+impl Lost<'_> {
+    /// Wake-ups: who is woken twice counts twice.
+    #[must_use]
+    pub fn woken(&self) -> u64 {
+        (self.told.len() + self.besides.len()) as u64
+    }
+
+    /// When the first one was told of it.
+    #[must_use]
+    pub fn first(&self) -> Option<Nanos> {
+        self.told.iter().chain(&self.besides).map(|notice| notice.t).min()
+    }
+}
+
+/// All wake-ups of a cell.
+#[derive(Default)]
+pub struct Wakes<'a> {
+    /// In order of group and time.
+    pub losses: Vec<Lost<'a>>,
+    /// While nobody had gone yet.
+    pub without_loss: Vec<Notice<'a>>,
+    /// Told after a reconnect of what had changed meanwhile, or of the znode of a create whose answer may have been lost.
+    pub excused: u64,
+}
+
+impl<'a> Wakes<'a> {
+    #[must_use]
+    pub fn new(index: &Index<'a>) -> Self {
+        let mut wakes = Self::default();
+        for group in 0..index.info.groups.len() as u32 {
+            let mut losses = leads(index, group);
+            losses.extend(followers(index, group));
+            losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
+            wakes.add_besides(index, group, &mut losses);
+            wakes.losses.append(&mut losses);
+        }
+        wakes
+    }
+
+    /// What is told besides deletions of those who stood goes to the last one that had gone before.
+    fn add_besides(&mut self, index: &Index<'a>, group: u32, losses: &mut [Lost<'a>]) {
+        let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
+        let terms = index.terms.of_group(group).iter().map(|&place| &index.terms.all[place]);
+        let led: BTreeMap<&str, ()> = terms.map(|term| (term.node, ())).collect();
+        for notice in index.notices.of_group(group).iter().filter(|notice| notice.t < index.observed_until()) {
+            let known = stood.contains_key(notice.node) || led.contains_key(notice.node);
+            if notice.kind == WatchEvent::Deleted && known || stood.get(notice.node) == Some(&notice.cand) {
+                continue;
+            }
+            let late = index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
+            if late || notice.kind == WatchEvent::Deleted && create_may_be_lost(index, group, notice.t) {
+                self.excused += 1;
+                continue;
+            }
+            match losses.partition_point(|lost| lost.gone.0 <= notice.t) {
+                0 => self.without_loss.push(*notice),
+                next => losses[next - 1].besides.push(*notice),
+            }
+        }
+    }
+}
+
+/// Leads that were lost to a proven fault, and whose znode is known to have gone.
+fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
+    let of_group = index.losses.all.iter().enumerate().filter(|(_, loss)| loss.group == group);
+    let gone = of_group.filter(|(_, loss)| znode_is_gone(index, loss));
+    gone.map(|(place, loss)| {
+        let term = &index.terms.all[loss.term];
+        let until = match loss.outcome {
+            Outcome::Completed { successor } => index.terms.all[successor].grant,
+            Outcome::Censored { at } => at,
+            Outcome::Survived => loss.effect,
+        };
+        Lost {
+            group,
+            cand: term.cand,
+            node: term.node,
+            czxid: term.czxid,
+            lead: Some(place),
+            gone: (loss.released, until.max(loss.released)),
+            certain: true,
+            rounds: 1 + without_a_term(index, loss),
+            told: told(index, group, term.node, term.cand, (loss.effect, loss.until)),
+            besides: Vec::new(),
+        }
+    })
+    .collect()
+}
+
+/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone; so does
+/// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode.
+fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
+    match loss.outcome {
+        Outcome::Survived => false,
+        Outcome::Censored { .. } => !index.woken(loss).is_empty(),
+        Outcome::Completed { successor } => {
+            let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
+            lost.ended.0 <= next.grant || !index.woken(loss).is_empty()
+        }
+    }
+}
+
+/// Znodes that made somebody the owner of the lead meanwhile, and went before it led.
+fn without_a_term(index: &Index<'_>, loss: &Loss) -> u64 {
+    let terms = index.terms.of_group(loss.group);
+    let led = |czxid: i64| terms.iter().any(|&place| index.terms.all[place].czxid == czxid);
+    let owners = index.reigns.of_group(loss.group).iter();
+    let meanwhile = owners.filter(|reign| reign.span.1 > loss.effect && reign.span.0 < loss.until);
+    meanwhile.filter_map(|reign| reign.czxid).filter(|&czxid| !led(czxid)).count() as u64
+}
+
+/// Followers whose znode has gone while the cell was measured.
+fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
+    let (since, until) = index.window().unwrap_or(index.span);
+    let of_group = index.places.of_group(group).iter().filter(|place| !place.led);
+    of_group
+        .filter_map(|place: &Place<'a>| {
+            let told = told(index, group, place.node, place.cand, (place.from, until));
+            let gone_by = place.gone_by.filter(|&by| by < until);
+            if gone_by.is_none() && told.is_empty() {
+                return None;
+            }
+            let by = gone_by.or(told.last().map(|notice| notice.t)).unwrap_or(until);
+            (by >= since).then(|| Lost {
+                group,
+                cand: place.cand,
+                node: place.node,
+                czxid: place.czxid,
+                lead: None,
+                gone: (place.there_until.min(by), by),
+                certain: gone_by.is_some(),
+                rounds: 1,
+                told,
+                besides: Vec::new(),
+            })
+        })
+        .collect()
+}
+
+/// The others that were told within `window` that this znode was deleted. Who sets its watch again after a reconnect may have two
+/// for a moment.
+fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Span) -> Vec<Notice<'a>> {
+    let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
+    let notices = index.notices.of(group, node, window).iter().filter(|notice| notice.cand != cand);
+    let counted = notices.filter(|notice| {
+        let again = last.insert(notice.cand, notice.t).is_some();
+        !again || !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS)
+    });
+    counted.copied().collect()
+}
+
+/// Whether somebody in the group may have a znode that it never heard of: it was cut off, or died, before.
+fn create_may_be_lost(index: &Index<'_>, group: u32, at: Nanos) -> bool {
+    let lost = |cand: &u32| {
+        let Some(candidate) = index.candidates.all.get(cand) else { return false };
+        let died = index.lives.all.iter().any(|l| l.host == Some(candidate.host) && l.died.is_some_and(|d| d.0 <= at));
+        let sessions = index.candidates.sessions.iter().filter(|(_, host)| **host == candidate.host);
+        let mut states = sessions.filter_map(|(session, _)| index.candidates.states.get(session)).flatten();
+        died || states.any(|state| state.0 <= at && state.1 != SessionState::Connected)
+    };
+    index.candidates.of_group(group).iter().any(lost)
+}

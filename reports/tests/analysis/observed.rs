@@ -1,0 +1,64 @@
+//! What the observer did not see: unknown, and never taken for nobody's.
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+const NAME: &str = "ownership";
+
+/// The lead changes hands at 20 s; the observer asks about it, is not answered, and knows the owner from `told` on.
+fn missed(told: u64) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.observer.push(Event::ObserverState { t: ms(900), connected: true });
+    cell.revoke(0, 0, 20_000, RevokeReason::SessionEnded);
+    cell.believe(0, 1, 20_001);
+    cell.observer.push(Event::ObserverMissed { t: ms(20_002), group: Some(0), why: "lost".into() });
+    cell.own(0, 1, told);
+    if let Some(Event::Owner { from, .. }) = cell.observer.last_mut() {
+        *from = ms(19_990);
+    }
+    cell
+}
+
+#[test]
+fn an_owner_that_was_asked_for_in_vain_is_unknown_until_it_is_told() {
+    let summary = missed(20_100).summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.ownership.missed), (Pass, 1));
+    let summary = missed(60_000).summary();
+    assert_eq!(check(&summary, NAME).verdict, Inconclusive);
+    assert_eq!((summary.ownership.zombies, summary.ownership.dead_owners), (0, 0), "nothing is held against anybody");
+}
+
+/// The observer sees nothing for 20 s, and then this owner: host 0, which led before, or host 1.
+fn gap(host: u16) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    for (t, connected) in [(900, true), (30_000, false), (50_000, true)] {
+        cell.observer.push(Event::ObserverState { t: ms(t), connected });
+    }
+    cell.own(0, host, 49_999);
+    if let Some(Event::Owner { from, .. }) = cell.observer.last_mut() {
+        *from = ms(29_990);
+    }
+    cell
+}
+
+#[test]
+fn a_znode_that_is_there_after_a_gap_was_there_all_along() {
+    let summary = gap(0).summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.ownership.blind_ns), (Pass, ms(20_000)));
+    let details = &check(&summary, NAME).details;
+    assert!(details.iter().any(|line| line.contains("every owner was the same after it")), "{details:?}");
+    let mut handed_over = gap(1);
+    handed_over.revoke(0, 0, 35_000, RevokeReason::SessionEnded);
+    handed_over.believe(0, 1, 35_001);
+    assert_eq!(handed_over.verdict(NAME), Inconclusive);
+}
+
+#[test]
+fn whoever_stops_believing_in_a_gap_that_is_bridged_is_a_dead_owner_still() {
+    let mut cell = gap(0);
+    cell.revoke(0, 0, 31_000, RevokeReason::SessionEnded);
+    let summary = cell.summary();
+    assert!(summary.ownership.dead_owner_max_ns > ms(60_000), "{:?}", summary.ownership);
+}

@@ -1,0 +1,173 @@
+//! Wake-ups of every kind, by the losses of leaders and of followers, and what they make candidates ask for.
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+const NAME: &str = "fan-out";
+
+/// The leader resigns and its heir is told of that, as it should be; then whatever `besides` adds.
+pub(crate) fn resigned(recipe: &str, besides: impl FnOnce(&mut Cell)) -> Cell {
+    let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    besides(&mut cell);
+    cell
+}
+
+/// A follower resigns.
+fn follower_resigns(recipe: &str, host: u16, woken: &[u16]) -> Cell {
+    let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
+    let id = cell.fault(FaultKind::Resign, host, &[0], 20_000, None);
+    if let Some(Event::Fault { groups, .. }) = cell.coordinator.last_mut() {
+        // It is aimed at no leader.
+        groups.clear();
+    }
+    cell.injected(id, 20_000);
+    let node = cell.node(0, host);
+    cell.left(0, host, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
+    woken.iter().for_each(|&other| cell.notify(0, other, &node, 20_003));
+    cell
+}
+
+#[test]
+fn wake_ups_by_every_kind_of_watch_count() {
+    for (kind, node) in
+        [(WatchEvent::ChildrenChanged, "g0"), (WatchEvent::DataChanged, "n_x"), (WatchEvent::Created, "lock")]
+    {
+        let summary = resigned("predecessor-watch", |cell| cell.tell(0, 3, node, 20_010, kind, 1)).summary();
+        assert_eq!(check(&summary, NAME).verdict, Fail, "{kind:?}");
+        assert_eq!((summary.fan_out.woken, summary.fan_out.of_other_kinds), (Some((2, 2, 2)), 1), "{kind:?}");
+    }
+}
+
+#[test]
+fn deletions_of_what_nobody_stood_by_count_unless_a_create_may_have_been_lost() {
+    let marker = |cell: &mut Cell| cell.notify(0, 3, "marker", 20_010);
+    assert_eq!(resigned("predecessor-watch", marker).verdict(NAME), Fail);
+    let cut_off = resigned("predecessor-watch", |cell| {
+        let session = cell.session(0, 4);
+        for (t, state) in [(15_000, SessionState::Disconnected), (15_100, SessionState::Connected)] {
+            cell.host(4).push(Event::State { t: ms(t), session, state });
+        }
+        marker(cell);
+    });
+    assert_eq!(cut_off.verdict(NAME), Pass);
+}
+
+#[test]
+fn who_is_woken_twice_by_one_loss_counts_twice() {
+    let again = |cell: &mut Cell| {
+        let lost = "n_0000000101";
+        assert!(cell.host(0).iter().any(|e| matches!(e, Event::Grant { node, .. } if node == lost)));
+        cell.notify(0, 1, lost, 20_004);
+    };
+    let summary = resigned("predecessor-watch", again).summary();
+    assert_eq!((summary.fan_out.woken, check(&summary, NAME).verdict), (Some((2, 2, 2)), Fail));
+    let created = |cell: &mut Cell| (2..5).for_each(|host| cell.tell(0, host, "lock", 20_006, WatchEvent::Created, 2));
+    let summary = resigned("lock-race", created).summary();
+    assert_eq!((summary.fan_out.woken, check(&summary, NAME).verdict), (Some((7, 7, 7)), Fail));
+}
+
+#[test]
+fn what_a_reconnect_tells_again_is_not_counted() {
+    let cell = resigned("lock-race", |cell| {
+        let session = cell.session(0, 3);
+        for (t, state) in [(20_500, SessionState::Disconnected), (21_000, SessionState::Connected)] {
+            cell.host(3).push(Event::State { t: ms(t), session, state });
+        }
+        cell.tell(0, 3, "lock", 21_001, WatchEvent::DataChanged, 1);
+    });
+    let summary = cell.summary();
+    assert_eq!((summary.fan_out.woken, check(&summary, NAME).verdict), (Some((4, 4, 4)), Pass));
+}
+
+#[test]
+fn the_loss_of_a_follower_wakes_whom_the_recipe_declares() {
+    let verdict = |recipe: &str, host: u16, woken: &[u16]| {
+        let summary = follower_resigns(recipe, host, woken).summary();
+        assert_eq!(summary.fan_out.followers.losses, 1, "{recipe}");
+        check(&summary, NAME).verdict
+    };
+    assert_eq!(verdict("predecessor-watch", 2, &[3]), Pass);
+    assert_eq!(verdict("predecessor-watch", 2, &[3, 4]), Fail);
+    assert_eq!(verdict("predecessor-watch", 2, &[]), Fail, "whoever is behind it watches it");
+    assert_eq!(verdict("predecessor-watch", 4, &[]), Pass, "nobody is behind it");
+    assert_eq!(verdict("naive", 2, &[]), Pass);
+    assert_eq!(verdict("naive", 2, &[3]), Fail);
+}
+
+#[test]
+fn a_follower_that_dies_wakes_one_by_the_time_that_its_session_has_expired() {
+    let crashed = |told: Option<u64>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Crash);
+        let id = cell.fault(FaultKind::Crash, 2, &[], 20_000, None);
+        cell.injected(id, 20_000);
+        let node = cell.node(0, 2);
+        cell.kill(2, 20_000);
+        told.into_iter().for_each(|at| cell.notify(0, 3, &node, at));
+        cell.verdict(NAME)
+    };
+    assert_eq!(crashed(Some(24_500)), Pass);
+    assert_eq!(crashed(None), Fail);
+}
+
+#[test]
+fn who_is_woken_before_anybody_has_gone_is_woken_for_nothing() {
+    let joins = |cell: &mut Cell| cell.tell(0, 1, "g0", 12_000, WatchEvent::ChildrenChanged, 1);
+    let summary = resigned("predecessor-watch", joins).summary();
+    assert_eq!((summary.fan_out.without_loss, check(&summary, NAME).verdict), (1, Fail));
+}
+
+/// The heir of a leader that resigns asks for so much.
+pub(crate) fn asks(requests: u32) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    for event in cell.host(1) {
+        match event {
+            Event::Settled { t, requests: sent, .. } if *t > ms(20_000) => *sent = requests,
+            _ => {}
+        }
+    }
+    cell
+}
+
+#[test]
+fn a_wake_up_causes_no_more_requests_than_the_recipe_declares() {
+    let summary = asks(3).summary();
+    assert_eq!((summary.fan_out.requests_per_wake, summary.fan_out.requests_promised), (Some(3), Some(2)));
+    assert_eq!(check(&summary, NAME).verdict, Fail);
+    assert_eq!(asks(2).verdict(NAME), Pass);
+}
+
+#[test]
+fn what_was_not_recorded_is_said() {
+    let mut cell = asks(3);
+    cell.info.declared = None;
+    let summary = cell.summary();
+    let found = check(&summary, NAME);
+    assert_eq!((found.verdict, summary.fan_out.requests_promised), (Pass, None));
+    assert!(found.details.iter().any(|line| line.starts_with("not recorded: ")), "{:?}", found.details);
+}
+
+#[test]
+fn watches_of_every_kind_are_held_against_the_servers_counters() {
+    let verdict = |kind: &'static str, differ: i64| -> Verdict {
+        let mut cell = resigned("naive", |_| {});
+        cell.differs_of.insert(kind, differ);
+        cell.verdict("servers")
+    };
+    for kind in ["changed", "children", "created"] {
+        assert_eq!(verdict(kind, 0), Pass, "{kind}");
+        assert_eq!(verdict(kind, 5), Inconclusive, "{kind}");
+    }
+}
+
+#[test]
+fn what_the_observer_missed_is_not_compared() {
+    let mut cell = resigned("naive", |_| {});
+    for (t, connected) in [(900, true), (30_000, false), (30_100, true)] {
+        cell.observer.push(Event::ObserverState { t: ms(t), connected });
+    }
+    assert_eq!(cell.verdict("servers"), Inconclusive);
+}

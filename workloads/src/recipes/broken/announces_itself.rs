@@ -1,0 +1,33 @@
+//! Whoever leads writes that into its own znode, and whoever watches that znode for its deletion is woken by the change of its
+//! data as well.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "a new leader wakes the next in line by writing into its own znode",
+    seen_in: "recipes that publish the leader's address where it is watched",
+    schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
+    caught: &[Caught::FanOut],
+    ..Case::of("announces-itself", RecipeKind::AnnouncesItself, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct AnnouncesItself;
+
+impl Steps for AnnouncesItself {
+    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+        if let Own::Node(node) = candidate.own.clone() {
+            let (session, text) = (candidate.session, format!("{} leads", candidate.identity()));
+            candidate.ask(session.set(&node.path, text.as_bytes(), None)).await?;
+        }
+        let Some(node) = Self::check_owner(candidate).await? else { return Ok(false) };
+        Self::grant(candidate, &node);
+        Ok(true)
+    }
+}

@@ -1,0 +1,34 @@
+//! Whoever is woken reads every candidate's znode before it looks for its place: what a wake-up costs grows with the group.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::queue;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "a wake-up causes a read of every candidate where a list and a watch were promised",
+    seen_in: "recipes that look for the leader's address among all znodes",
+    schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
+    caught: &[Caught::FanOut],
+    ..Case::of("reads-everybody", RecipeKind::ReadsEverybody, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct ReadsEverybody;
+
+impl Steps for ReadsEverybody {
+    async fn in_order<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> Flow<Option<Vec<String>>> {
+        let session = candidate.session;
+        for name in &names {
+            let path = format!("{}/{name}", candidate.election.path);
+            candidate.ask(session.get(&path)).await?;
+        }
+        queue::in_order(candidate, names).await
+    }
+}

@@ -1,0 +1,37 @@
+//! Everyone watches who comes and goes in the election, instead of its predecessor alone: every change wakes all others, by
+//! watches on children, whether it concerns them or not.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::{Refusal, Session};
+use crate::host::Host;
+use crate::recipes::candidate::{Answer, Armed, Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::names;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "whoever joins or goes wakes all others where the next in line was promised",
+    seen_in: "recipes that list the election with a watch",
+    schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
+    caught: &[Caught::FanOut],
+    ..Case::of("watches-children", RecipeKind::WatchesChildren, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct WatchesChildren;
+
+impl Steps for WatchesChildren {
+    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+        let (session, path) = (candidate.session, candidate.election.path.as_str());
+        match candidate.ask(session.children_and_watch(path)).await? {
+            // Whoever it waits for has gone since it listed.
+            Answer::Ok((names, _)) if !names.iter().any(|other| other == name) => Ok(false),
+            Answer::Ok((_, watch)) => {
+                candidate.rearm(Some(Armed { name: names::name_of(path).to_owned(), watch }));
+                Ok(true)
+            }
+            Answer::Refused(Refusal::NoNode) | Answer::Lost => Ok(false),
+            Answer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The lock is watched with an exists before it is raced for: whoever loses the race is woken once more, by the winner's create.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::{Session, Watch};
+use crate::host::Host;
+use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::lock::{self, Attempt};
+use crate::recipes::names;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+use futures::FutureExt;
+
+pub(super) const CASE: Case = Case {
+    wrong: "one loss wakes whoever does not win twice: by the lock's deletion, and by its creation",
+    seen_in: "recipes that watch a lock with an exists",
+    schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
+    caught: &[Caught::FanOut],
+    ..Case::of("woken-twice", RecipeKind::WokenTwice, RecipeKind::LockRace)
+};
+
+pub(in crate::recipes) struct WokenTwice;
+
+impl Steps for WokenTwice {
+    async fn take_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
+        let (session, path) = (candidate.session, names::lock(&candidate.election.path));
+        if !matches!(candidate.own, Own::None) {
+            return lock::attempt(candidate, Self::recover).await;
+        }
+        let seen = match candidate.ask(session.exists_and_watch(&path)).await? {
+            Answer::Ok(seen) => Some(seen),
+            Answer::Refused(_) | Answer::Lost => None,
+        };
+        let attempt = lock::attempt(candidate, Self::recover).await?;
+        // It comes before the answer to the create that it tells of.
+        if let Some((None, mut watch)) = seen
+            && attempt == Attempt::Taken
+            && let Some(event) = watch.fired().now_or_never()
+        {
+            candidate.notified(names::LOCK, event);
+        }
+        Ok(attempt)
+    }
+}
