@@ -35,8 +35,15 @@ fault = [\"resign\"]
 fn measured(timing: &Timing) -> Vec<Target> {
     let cells = Scenario::parse(SCENARIO, "known", &[]).expect("valid").cells();
     let measures = [Measure::Failover, Measure::Spread];
+    let counted = Vec::new;
     let target = |(place, cell)| {
-        let mut target = Target { cell, seed: 3, real: measures.map(|m| (m, 0)).to_vec(), held_out: place % 3 == 1 };
+        let mut target = Target {
+            cell,
+            seed: 3,
+            real: measures.map(|m| (m, 0)).to_vec(),
+            counted: counted(),
+            held_out: place % 3 == 1,
+        };
         let shown = target.simulated(timing).expect("simulated");
         target.real = measures.into_iter().zip(shown).filter_map(|(measure, ns)| Some((measure, ns?))).collect();
         target
@@ -84,4 +91,26 @@ fn a_run_gives_service_times_that_a_simulation_takes() {
     assert!(again.err.contains("its service times are known"), "{}", again.err);
     let missing = bench.run(&["calibrate", "nothing-here"]);
     assert_eq!(missing.code, 4, "{}", missing.err);
+}
+
+#[test]
+fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
+    let bench = Bench::new();
+    let small = ["--set", "matrix.step_down=[\"on-disconnect\"]", "--set", "matrix.fault=[\"pause\"]"];
+    let sets = [&small[..], &["--set", "matrix.resource=[\"fenced\"]", "--set", "faults.pause.repeat=1"]].concat();
+    let run = ["run", "split-brain", "--ensemble", "embedded", "--out", "paused", "-q"];
+    let ran = bench.run(&[&run[..], &sets].concat());
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let compared = bench.run(&["calibrate", "paused", "--as-is", "--json"]);
+    assert_eq!(compared.code, 0, "{}", compared.err);
+    let told: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    let overlaps = told["counted"].as_array().and_then(|all| all.iter().find(|row| row["count"] == "overlaps"));
+    let of = |side: &str| {
+        let pair = &overlaps.expect("counted")[side];
+        (pair[0].as_u64().expect("a number"), pair[1].as_u64().expect("a number"))
+    };
+    let ((real, handovers), (simulated, simulated_handovers)) = (of("real"), of("simulated"));
+    // A stall of the harness may leave some of the real ones out.
+    assert!(real > 0 && handovers > 0, "{overlaps:?}");
+    assert!(simulated > 0 && simulated == simulated_handovers, "each leader that was stopped: {overlaps:?}");
 }

@@ -79,6 +79,10 @@ fn random_schedules_show_nothing_of_a_sound_recipe() {
     let ran = bench.run(&[&["simulate", "quick", "--seeds", "0..150"][..], &one_fault[..]].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert_eq!(ran.err.matches("150 seeds").count(), 3, "once for each recipe: {}", ran.err);
+    for line in ran.err.lines().filter(|line| line.contains("150 seeds")) {
+        let a_seed = line.split_once(" a seed)").and_then(|(before, _)| before.rsplit('(').next()?.parse::<f64>().ok());
+        assert!(a_seed.is_some_and(|handovers| handovers >= 3.0), "{line}");
+    }
 }
 
 #[test]

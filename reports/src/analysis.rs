@@ -3,6 +3,8 @@
 
 mod self_test;
 
+pub use self_test::shown;
+
 use crate::check::{CHECKERS, CellSummary};
 use crate::index::{Index, plausible};
 use crate::summary::Summary;

@@ -16,7 +16,8 @@ impl Case {
              [ensemble]\nservers = {servers}\ntick_ms = {tick_ms}\n\
              [election]\nrecipe = \"{recipe}\"\nstep_down = \"{step_down}\"\nsession_timeout_ms = {timeout_ms}\n\
              groups = 1\nhosts = {candidates}\ncandidates_per_group = {candidates}\n\
-             [phases]\ndrain_ms = {run_ms}\ndrain_max_ms = {run_ms}\n"
+             [phases]\ndrain_ms = {run_ms}\ndrain_max_ms = {run_ms}\n\
+             [[expect]]\noverlap = \"excused\"\nstale_writes = \"excused\"\nunplanned = \"excused\"\n"
         );
         Ok(Scenario::parse(&text, name, &[])?.cells().remove(0))
     }

@@ -7,6 +7,12 @@ use hustings_record::Direction;
 /// of its own, with the same number.
 pub type Candidate = u32;
 
+/// In an action: whoever leads when it is done, or nobody where nobody does.
+pub const LEADER: Candidate = Candidate::MAX;
+
+/// In an action: the server that leads the ensemble when it is done. The ids of servers begin with 1.
+pub const SERVER_LEADER: u32 = 0;
+
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
@@ -75,4 +81,17 @@ pub enum Action {
     CountFrom(i32),
     /// The candidate's wall clock is set back by so much.
     SetClockBack { cand: Candidate, by_ms: u64 },
+    /// A server, by its id, is harmed for so long, unless it is already.
+    Server { id: u32, harm: Harm, for_ms: u64 },
+    /// All servers are killed, and started again so far from each other, unless one is harmed already.
+    RestartServers { gap_ms: u64 },
+}
+
+/// What is done to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    Kill,
+    Pause,
+    /// Nothing passes between it and the other servers; clients reach it.
+    Part,
 }

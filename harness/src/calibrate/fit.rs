@@ -8,7 +8,7 @@ use hustings_record::Nanos;
 use hustings_workloads::simulation::Timing;
 use serde::Serialize;
 
-use super::target::{Measure, Target};
+use super::target::{Count, Measure, Target};
 
 /// The first factor, and the one at which it ends.
 const FACTOR_FIRST: f64 = 2.0;
@@ -25,7 +25,7 @@ const STAY: f64 = 0.005;
 const NOTHING: f64 = std::f64::consts::LN_10;
 
 /// Service times in the order in which they are changed: first those that everything waits for.
-const SERVICES: [fn(&mut Timing) -> &mut u64; 12] = [
+const SERVICES: [fn(&mut Timing) -> &mut u64; 13] = [
     |t| &mut t.commit_us,
     |t| &mut t.link_us,
     |t| &mut t.notify_us,
@@ -38,6 +38,7 @@ const SERVICES: [fn(&mut Timing) -> &mut u64; 12] = [
     |t| &mut t.between_servers_us,
     |t| &mut t.link_jitter_us,
     |t| &mut t.resource_us,
+    |t| &mut t.waking_us,
 ];
 
 /// One median of one cell.
@@ -54,11 +55,21 @@ pub struct Compared {
     pub held_out: bool,
 }
 
+/// What was counted in one cell: how many, in how many handovers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counted {
+    pub cell: String,
+    pub count: Count,
+    pub real: (u64, u64),
+    pub simulated: (u64, u64),
+}
+
 /// What a fit came to.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     pub timing: Timing,
     pub compared: Vec<Compared>,
+    pub counted: Vec<Counted>,
     /// Simulations of all cells that it took.
     pub tried: usize,
 }
@@ -83,10 +94,26 @@ pub fn fit(targets: &[Target], start: &Timing, tell: impl Fn(usize, f64)) -> any
         }
     }
     let best = best.map_or_else(|| start.clone(), |(timing, _)| timing);
+    Ok(Fitted { tried, ..compared(targets, &best)? })
+}
+
+/// All targets beside what simulations with these service times show.
+///
+/// # Errors
+/// When a simulation fails as such.
+pub fn compared(targets: &[Target], timing: &Timing) -> anyhow::Result<Fitted> {
     let all: Vec<&Target> = targets.iter().collect();
-    let simulated = simulate(&all, std::slice::from_ref(&best))?;
+    let simulated = simulate(&all, std::slice::from_ref(timing))?;
     let compared = targets.iter().zip(simulated).flat_map(|(target, simulated)| compare(target, simulated)).collect();
-    Ok(Fitted { compared, timing: best, tried })
+    let mut counted = Vec::new();
+    for target in targets {
+        let shown = Count::all_of(&target.summary(timing)?);
+        for &(count, real) in &target.counted {
+            let simulated = shown.iter().find(|(same, _)| *same == count).map_or((0, 0), |(_, seen)| *seen);
+            counted.push(Counted { cell: target.cell.name.clone(), count, real, simulated });
+        }
+    }
+    Ok(Fitted { timing: timing.clone(), compared, counted, tried: 1 })
 }
 
 /// Changes the service times from `from` on for as long as that helps; what the run says nothing about is drawn to those of

@@ -24,10 +24,12 @@ pub enum Measure {
     Failover,
     /// From the first watcher told of a leader's loss to the last.
     Spread,
+    /// Two beliefs at once while both processes ran.
+    Overlap,
 }
 
 impl Measure {
-    const ALL: [Self; 2] = [Self::Failover, Self::Spread];
+    const ALL: [Self; 3] = [Self::Failover, Self::Spread, Self::Overlap];
 
     /// As people call it.
     #[must_use]
@@ -35,6 +37,7 @@ impl Measure {
         match self {
             Self::Failover => "failover",
             Self::Spread => "spread",
+            Self::Overlap => "overlap",
         }
     }
 
@@ -42,6 +45,7 @@ impl Measure {
         match self {
             Self::Failover => summary.failover.whole.as_ref(),
             Self::Spread => summary.fan_out.spread.as_ref(),
+            Self::Overlap => summary.split_brain.lengths.as_ref(),
         }
     }
 
@@ -51,12 +55,53 @@ impl Measure {
     }
 }
 
+/// What is compared by how often it was seen. Service times are not fitted to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Overlaps of belief while both processes ran.
+    Overlaps,
+    /// Writes that a resource without a fence would have taken from leaders that were none any more.
+    StaleWrites,
+}
+
+impl Count {
+    const ALL: [Self; 2] = [Self::Overlaps, Self::StaleWrites];
+
+    /// As people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overlaps => "overlaps",
+            Self::StaleWrites => "stale writes",
+        }
+    }
+
+    /// How many, and in how many handovers.
+    fn of(self, summary: &CellSummary) -> (u64, u64) {
+        let seen = match self {
+            Self::Overlaps => summary.split_brain.active.seen,
+            Self::StaleWrites => summary.writes.unfenced.seen,
+        };
+        (seen, summary.handovers.completed)
+    }
+
+    /// All of them, where anything was handed over.
+    #[must_use]
+    pub fn all_of(summary: &CellSummary) -> Vec<(Self, (u64, u64))> {
+        let all = Self::ALL.into_iter().map(|count| (count, count.of(summary)));
+        all.filter(|(_, (_, handovers))| *handovers > 0).collect()
+    }
+}
+
 /// One cell of a real run.
 pub struct Target {
     pub cell: Cell,
     pub seed: u64,
     /// The medians that were measured, in nanoseconds.
     pub real: Vec<(Measure, Nanos)>,
+    /// And what was counted, in how many handovers.
+    pub counted: Vec<(Count, (u64, u64))>,
     /// The fit does not look at it.
     pub held_out: bool,
 }
@@ -74,7 +119,8 @@ pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Targe
         let real: Vec<_> = medians.collect();
         if !real.is_empty() {
             let held_out = targets.len() % HELD_OUT_OF == 1;
-            targets.push(Target { cell, seed: record.manifest.seed, real, held_out });
+            let counted = Count::all_of(&summary);
+            targets.push(Target { cell, seed: record.manifest.seed, real, counted, held_out });
         }
     }
     let some = || format!("the record has no median of {SAMPLES_MIN} or more samples: let faults repeat more often");
@@ -83,14 +129,22 @@ pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Targe
 }
 
 impl Target {
-    /// What a simulation with these service times shows of what was measured; None where it shows nothing.
+    /// What a simulation with these service times shows.
+    ///
+    /// # Errors
+    /// When the simulation fails as such.
+    pub fn summary(&self, timing: &Timing) -> anyhow::Result<CellSummary> {
+        let (cell, timing) = (self.cell.clone(), timing.clone());
+        let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), schedule: None };
+        Ok(try_simulation(&simulation)?.summary)
+    }
+
+    /// What it shows of what was measured; None where it shows nothing.
     ///
     /// # Errors
     /// When the simulation fails as such.
     pub fn simulated(&self, timing: &Timing) -> anyhow::Result<Vec<Option<Nanos>>> {
-        let (cell, timing) = (self.cell.clone(), timing.clone());
-        let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), schedule: None };
-        let summary = try_simulation(&simulation)?.summary;
+        let summary = self.summary(timing)?;
         Ok(self.real.iter().map(|(measure, _)| measure.of(&summary).and_then(|measured| measured.p50)).collect())
     }
 }

@@ -11,18 +11,20 @@ use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
 use crate::archive::{replace, resolved_scenario};
-use crate::calibrate::{Compared, Fitted, fit, targets};
+use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
 /// Find the service times with which a simulation shows what a real run measured.
 ///
-/// Fits them to the medians of failover and fan-out spread of the run's cells, but for every third cell, which is held out and
-/// shows what the fit is worth. The result is a file for `simulate --timing`.
+/// Fits them to the medians of failover, fan-out spread and overlaps of the run's cells, but for every third cell, which is held
+/// out and shows what the fit is worth. Beside them stands how often beliefs overlapped, and how many writes were stale. The
+/// result is a file for `simulate --timing`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   hustings run herd --out herd && hustings calibrate herd --out times.toml
   hustings simulate thousand --timing times.toml   what that machine would show of another scenario
+  hustings calibrate split-brain --as-is           how far off simulations of that run are, without a fit
   hustings calibrate herd --json | jq '.compared[] | select(.held_out) | .ratio'
 
 Exit codes: 0 fitted, 2 usage, 4 the record cannot be read")]
@@ -36,6 +38,9 @@ pub(super) struct CalibrateArgs {
     /// File for the service times [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Fit nothing: only compare, with the service times given or assumed
+    #[arg(long, conflicts_with = "out")]
+    as_is: bool,
     /// Print service times and comparison as JSON on standard output
     #[arg(long, conflicts_with = "out")]
     json: bool,
@@ -62,10 +67,14 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let targets = targets(&record, &scenario).map_err(Failure::usage)?;
     drop(record);
     let progress = Progress::new(0, std::io::stderr().is_terminal(), args.quiet);
-    let fitted = fit(&targets, &start, |tried, off| {
-        progress.now(&format!("{tried} timings tried, off by a factor of {:.2}", off.exp()));
-    })
-    .map_err(Failure::infrastructure)?;
+    let fitted = if args.as_is {
+        compared(&targets, &start)
+    } else {
+        fit(&targets, &start, |tried, off| {
+            progress.now(&format!("{tried} timings tried, off by a factor of {:.2}", off.exp()));
+        })
+    };
+    let fitted = fitted.map_err(Failure::infrastructure)?;
     progress.finish();
     tell(args, &fitted)?;
     Ok(Exit::Pass)
@@ -81,11 +90,15 @@ fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
     if args.json {
         println!(
             "{}",
-            serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "tried": fitted.tried })
+            serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried })
         );
         return Ok(());
     }
     eprintln!("{}\n", table(&fitted.compared));
+    eprintln!("{}\n", counts(&fitted.counted));
+    if args.as_is {
+        return Ok(());
+    }
     eprintln!("{}", worst(&fitted.compared));
     let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
     match &args.out {
@@ -123,6 +136,17 @@ fn table(compared: &[Compared]) -> Table {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+    }
+    table
+}
+
+/// What was seen how often, and in how many handovers, where it was seen at all.
+fn counts(counted: &[Counted]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(["cell", "seen", "measured", "simulated"]);
+    let of = |(seen, handovers): (u64, u64)| format!("{seen} in {handovers} handovers");
+    for row in counted.iter().filter(|row| row.real.0 + row.simulated.0 > 0) {
+        table.add_row([row.cell.clone(), row.count.name().to_owned(), of(row.real), of(row.simulated)]);
     }
     table
 }

@@ -1,15 +1,15 @@
 //! `hustings simulate`: a scenario in virtual time, or a search for a schedule that breaks it.
 
-use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use hustings_record::Expectation;
 use hustings_record::words::duration;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario};
-use hustings_workloads::simulation::Timing;
+use hustings_workloads::simulation::{Timing, chaos};
 
 use crate::archive::Archive;
 use crate::clock;
@@ -18,7 +18,7 @@ use crate::cmd::run::text;
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
-use crate::simulate::{EXCUSED, Found, Search, SimulateOptions, hunt, of_seed, run as simulate, search, shrink};
+use crate::simulate::{APART, Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -49,7 +49,13 @@ pub(super) struct SimulateArgs {
     /// Seed of every random choice [default: the scenario's]
     #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
-    /// Try the random schedules of these seeds instead of the scenario's faults, on one group of each of its cells
+    /// Try the random schedules of these seeds instead of the scenario's faults, on one group for each of its recipes, policies
+    /// and timeouts
+    ///
+    /// Varied by seed: one to seven candidates, three or five servers; faults on candidates, their hosts and the servers, by time,
+    /// by request and by term; lost and late messages; lagging servers; sequence numbers; service times. Whatever a checker fails
+    /// on counts. Excused, one by one: what a leader does until T/10 after its process was woken, and until its client can have
+    /// heard that its session was ended by force; handovers without a fault on the leader while servers are hit
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,
     /// Go on after the first seed that shows something
@@ -115,7 +121,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let mut replayed = None;
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
-        let simulation = of_seed(&for_search(cell), Bugs::default(), schedule, args.steps.as_deref());
+        let simulation = chaos(&for_search(cell), Bugs::default(), schedule, args.steps.as_deref());
         seed = schedule;
         timing = simulation.timing;
         replayed = Some((simulation.cell, simulation.schedule));
@@ -172,21 +178,31 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
     found.cloned().ok_or_else(|| Failure::usage(anyhow!("there is no cell {name:?}; there are {}", known())))
 }
 
-/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at.
+/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
+/// candidates and servers there are is each seed's own.
 fn for_search(mut cell: Cell) -> Cell {
     cell.groups = 1;
     cell.group_names.truncate(1);
-    cell.candidates_per_group = cell.candidates_per_group.clamp(3, 5);
-    cell.hosts = cell.candidates_per_group as u16;
-    cell.host_names = (0..cell.hosts).map(|host| format!("h{host}")).collect();
     cell.phases.warm_up_ms = 0;
     // Long enough for the sessions of processes that died and came back to expire.
     cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
-    // Random schedules leave the servers alone.
-    cell.watch_ms = None;
     // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
     cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
+    let expect = &mut cell.expect;
+    expect.overlap = at_random(expect.overlap);
+    expect.stale_writes = at_random(expect.stale_writes);
+    expect.unplanned = at_random(expect.unplanned);
+    expect.overlap_of_t_max = None;
     cell
+}
+
+/// What random faults on top of each other may show of something of which a scenario's fault shows this.
+fn at_random(expected: Expectation) -> Expectation {
+    match expected {
+        Expectation::None | Expectation::Excused => Expectation::Excused,
+        // A policy that is known to be unsafe need not show it each time.
+        Expectation::Some | Expectation::Any => Expectation::Any,
+    }
 }
 
 fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u64>) -> Result<Exit, Failure> {
@@ -195,8 +211,8 @@ fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u
     for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
         let own = for_search(cell.clone());
         let same = |other: &Cell| {
-            (other.recipe, other.step_down, other.session_timeout_ms, other.candidates_per_group)
-                == (own.recipe, own.step_down, own.session_timeout_ms, own.candidates_per_group)
+            (other.recipe, other.step_down, other.session_timeout_ms)
+                == (own.recipe, own.step_down, own.session_timeout_ms)
         };
         // Cells that differ by their faults only are one here.
         if tried.iter().any(same) {
@@ -215,7 +231,7 @@ fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u
 fn by_kind(found: Vec<Found>) -> Vec<(Found, usize)> {
     let mut kinds: Vec<(Found, usize)> = Vec::new();
     for found in found {
-        match kinds.iter_mut().find(|(first, _)| first.caught == found.caught) {
+        match kinds.iter_mut().find(|(first, _)| first.failed == found.failed) {
             Some((_, count)) => *count += 1,
             None => kinds.push((found, 1)),
         }
@@ -226,9 +242,8 @@ fn by_kind(found: Vec<Found>) -> Vec<(Found, usize)> {
 /// Prints the least schedule that shows it, and how to see it again.
 fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, count: usize) -> Result<(), Failure> {
     let (steps, schedule) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
-    let what: Vec<String> = found.caught.iter().map(|caught| format!("{caught:?}")).collect();
     let like_it = if count > 1 { format!(", the first of {count}") } else { String::new() };
-    println!("{name}: seed {} shows {}{like_it}", found.seed, what.join(", "));
+    println!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed));
     schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
     let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
     println!(
@@ -261,8 +276,8 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
         cell: cell.clone(),
         seeds,
         bugs: Bugs::default(),
-        excused: BTreeSet::from(EXCUSED),
         against: None,
+        kinds: Vec::new(),
         first_only: !args.all,
     };
     let searched = search(&wanted, |done| {
@@ -274,17 +289,22 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
     let took = clock::now() - began;
     progress.finish();
     eprintln!(
-        "{} {}: {} seeds in {} ({:.0} a second), {} handovers, {} that show what must not be; counted apart: {} overlaps \
-         on waking, {} after a forced expiry unheard of; {} did not enrol",
+        "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
+         overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
+         fail {APART} alone; {} did not enrol",
         cell.recipe,
         cell.step_down,
         searched.seeds,
         duration(took),
         searched.seeds as f64 * 1e9 / took as f64,
         searched.handovers,
+        searched.handovers as f64 / searched.seeds.max(1) as f64,
         searched.found.len(),
         searched.excused_overlaps.waking,
         searched.excused_overlaps.forced,
+        searched.excused_writes,
+        searched.excused_handovers,
+        searched.apart,
         searched.not_enrolled,
     );
     Ok(searched.found)

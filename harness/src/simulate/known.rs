@@ -8,7 +8,7 @@ use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Case, Caught};
 use hustings_workloads::simulation::{Simulation, Timing};
 
-use super::search::{EXCUSED, Found, Search, search};
+use super::search::{Found, Search, search};
 use super::trial::try_simulation;
 
 /// Seed of the simulation of a fixed schedule.
@@ -43,10 +43,15 @@ impl fmt::Display for Hunted {
         }
         match &self.random {
             None => Ok(()),
-            Some((_, Some(found))) => write!(out, "; by seed {}, which shows {:?}", found.seed, found.caught),
+            Some((_, Some(found))) => write!(out, "; by seed {}, which shows {}", found.seed, names(&found.failed)),
             Some((tried, None)) => write!(out, "; by NONE of {tried} random schedules"),
         }
     }
+}
+
+/// Names in one line.
+pub fn names(failed: &BTreeSet<String>) -> String {
+    failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Hunts one bug, on random schedules too if seeds are given.
@@ -68,10 +73,9 @@ pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
     let random = match seeds {
         None => None,
         Some(seeds) => {
-            // Whom chance wakes and what it hands over tells nothing, unless that is what the bug is about.
-            let excused = EXCUSED.into_iter().filter(|kind| !case.caught.contains(kind)).collect();
-            let against = Some(against);
-            let wanted = Search { cell, seeds, bugs: case.bugs, excused, against, first_only: true };
+            // What fails for another reason is not this bug.
+            let (against, kinds) = (Some(against), case.caught.to_vec());
+            let wanted = Search { cell, seeds, bugs: case.bugs, against, kinds, first_only: true };
             let searched = search(&wanted, |_| ())?;
             Some((searched.seeds, searched.found.into_iter().next()))
         }

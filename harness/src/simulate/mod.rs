@@ -7,8 +7,8 @@ mod run;
 mod search;
 mod trial;
 
-pub use known::{Hunted, hunt};
+pub use known::{Hunted, hunt, names};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
-pub use search::{EXCUSED, Found, Search, Searched, of_seed, search, shrink};
+pub use search::{APART, Found, Search, Searched, search, shrink};
 pub use trial::{Trial, try_simulation};

@@ -6,17 +6,18 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hustings_reports::summary::Excused;
+use hustings_reports::check::Section as _;
+use hustings_reports::summary::{Excused, FanOutSeen};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::Caught;
 use hustings_workloads::scenario::Cell;
 use hustings_workloads::schedule::Step;
-use hustings_workloads::simulation::{Simulation, chaos, smallest};
+use hustings_workloads::simulation::{chaos, smallest};
 
 use super::trial::{Trial, try_simulation};
 
-/// What random faults on top of each other may bring about in a sound recipe.
-pub const EXCUSED: [Caught; 3] = [Caught::FanOut, Caught::Unplanned, Caught::Late];
+/// Counted apart: what this checker expects of losses that take their time, while others come and go, is not exact enough yet.
+pub const APART: &str = FanOutSeen::NAME;
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -24,10 +25,10 @@ pub struct Search {
     pub cell: Cell,
     pub seeds: Range<u64>,
     pub bugs: Bugs,
-    /// What is not looked for: see [`EXCUSED`].
-    pub excused: BTreeSet<Caught>,
-    /// Nor is what this cell on these servers shows on the same schedule.
+    /// What is not looked for: the failures of this cell on these servers on the same schedule.
     pub against: Option<(Cell, Bugs)>,
+    /// Only these kinds of findings count; none: whatever any checker fails on.
+    pub kinds: Vec<Caught>,
     /// End at the first seed that shows something.
     pub first_only: bool,
 }
@@ -40,28 +41,22 @@ pub struct Searched {
     pub events: u64,
     /// Overlaps that nobody can promise not to be.
     pub excused_overlaps: Excused,
+    /// Stale writes, and handovers without a fault on whoever led, likewise.
+    pub excused_writes: u64,
+    pub excused_handovers: u64,
+    /// Seeds on which nothing failed but what is counted [apart](APART).
+    pub apart: u64,
     /// Seeds in which the candidates did not even come to stand.
     pub not_enrolled: u64,
     /// In the order of the seeds.
     pub found: Vec<Found>,
 }
 
-/// A seed that shows what must not be.
+/// A seed that shows what must not be: the checkers that failed, or kinds of findings, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub seed: u64,
-    pub caught: BTreeSet<Caught>,
-}
-
-/// The simulation of one seed of a search, with all its steps or with those chosen, by place.
-#[must_use]
-pub fn of_seed(cell: &Cell, bugs: Bugs, seed: u64, only: Option<&[usize]>) -> Simulation {
-    let (steps, timing) = chaos(cell, seed);
-    let steps = match only {
-        None => steps,
-        Some(only) => only.iter().filter_map(|place| steps.get(*place).copied()).collect(),
-    };
-    Simulation { cell: cell.clone(), seed, timing, bugs, schedule: Some(steps) }
+    pub failed: BTreeSet<String>,
 }
 
 /// Searches on every core. `tell` hears now and then how many seeds are done.
@@ -84,7 +79,7 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
                         break;
                     }
                     match search.of(seed) {
-                        Ok((trial, caught)) => own.count(seed, &trial, caught),
+                        Ok((trial, failed)) => own.count(seed, &trial, failed),
                         Err(error) => {
                             failure = Some(error.context(format!("seed {seed}")));
                             stop.store(true, Ordering::Relaxed);
@@ -111,27 +106,40 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
 }
 
 impl Search {
-    /// Simulates one seed. Gives what it shows besides what is excused.
-    fn of(&self, seed: u64) -> anyhow::Result<(Trial, BTreeSet<Caught>)> {
-        let trial = try_simulation(&of_seed(&self.cell, self.bugs, seed, None))?;
-        let mut caught: BTreeSet<Caught> = trial.caught.difference(&self.excused).copied().collect();
-        if let Some((cell, bugs)) = self.against.as_ref().filter(|_| !caught.is_empty()) {
-            let other = try_simulation(&of_seed(cell, *bugs, seed, None))?.caught;
-            caught.retain(|shown| !other.contains(shown));
+    /// Simulates one seed. Gives the failures that count.
+    fn of(&self, seed: u64) -> anyhow::Result<(Trial, BTreeSet<String>)> {
+        let trial = try_simulation(&chaos(&self.cell, self.bugs, seed, None))?;
+        let mut failed = self.failures(&trial);
+        if let Some((cell, bugs)) = self.against.as_ref().filter(|_| !failed.is_empty()) {
+            let other = self.failures(&try_simulation(&chaos(cell, *bugs, seed, None))?);
+            failed.retain(|name| !other.contains(name));
         }
-        Ok((trial, caught))
+        Ok((trial, failed))
+    }
+
+    /// The checkers that failed, or the kinds of findings that count, by name.
+    fn failures(&self, trial: &Trial) -> BTreeSet<String> {
+        match &self.kinds[..] {
+            [] => trial.failed.iter().filter(|name| *name != APART).cloned().collect(),
+            kinds => {
+                kinds.iter().filter(|kind| trial.caught.contains(kind)).map(|kind| kind.name().to_owned()).collect()
+            }
+        }
     }
 }
 
 impl Searched {
-    fn count(&mut self, seed: u64, trial: &Trial, caught: BTreeSet<Caught>) {
+    fn count(&mut self, seed: u64, trial: &Trial, failed: BTreeSet<String>) {
         self.seeds += 1;
         self.handovers += trial.handovers;
         self.events += trial.events;
         self.excused_overlaps += trial.excused_overlaps;
+        self.excused_writes += trial.excused_writes;
+        self.excused_handovers += trial.excused_handovers;
         self.not_enrolled += u64::from(!trial.enrolled);
-        if !caught.is_empty() {
-            self.found.push(Found { seed, caught });
+        self.apart += u64::from(trial.failed.iter().eq([APART]));
+        if !failed.is_empty() {
+            self.found.push(Found { seed, failed });
         }
     }
 
@@ -140,7 +148,10 @@ impl Searched {
         self.handovers += other.handovers;
         self.events += other.events;
         self.excused_overlaps += other.excused_overlaps;
+        self.excused_writes += other.excused_writes;
+        self.excused_handovers += other.excused_handovers;
         self.not_enrolled += other.not_enrolled;
+        self.apart += other.apart;
         self.found.extend(other.found);
     }
 }
@@ -150,11 +161,11 @@ impl Searched {
 /// # Errors
 /// When a simulation fails as such.
 pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usize>, Vec<Step>)> {
-    let all: Vec<Step> = chaos(cell, found.seed).0;
+    let all: Vec<Step> = chaos(cell, bugs, found.seed, None).schedule.unwrap_or_default();
     let mut failure = None;
     let kept = smallest(&(0..all.len()).collect::<Vec<_>>(), |places: &[usize]| {
-        match try_simulation(&of_seed(cell, bugs, found.seed, Some(places))) {
-            Ok(trial) => trial.caught.intersection(&found.caught).next().is_some(),
+        match try_simulation(&chaos(cell, bugs, found.seed, Some(places))) {
+            Ok(trial) => trial.failed.intersection(&found.failed).next().is_some(),
             Err(error) => {
                 failure.get_or_insert(error);
                 false

@@ -1,12 +1,11 @@
-//! One simulated cell in memory, and what it shows: the report's own checkers, and what of it a search looks for.
+//! One simulated cell in memory, and what it shows: what the report's own checkers say of it, and nothing else.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hustings_record::{CellRecord, Event, Phase};
-use hustings_reports::analysis::summarise_cell;
-use hustings_reports::check::Section as _;
-use hustings_reports::summary::{CellSummary, Excused, FanOutSeen, Handovers, Leaderless, Ownership, Promptness};
+use hustings_reports::analysis::{shown, summarise_cell};
+use hustings_reports::summary::{CellSummary, Excused};
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::Caught;
 use hustings_workloads::simulation::{Simulation, simulate};
@@ -17,10 +16,14 @@ use super::run::info;
 /// What came of one simulated cell.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What must not be.
+    /// The checkers that failed, by name.
+    pub failed: BTreeSet<String>,
+    /// The kinds of findings that this shows.
     pub caught: BTreeSet<Caught>,
     /// Overlaps that nobody can promise not to be.
     pub excused_overlaps: Excused,
+    pub excused_writes: u64,
+    pub excused_handovers: u64,
     pub handovers: u64,
     /// Things that happened in the simulated world.
     pub events: u64,
@@ -44,21 +47,18 @@ pub fn try_simulation(simulation: &Simulation) -> anyhow::Result<Trial> {
 
 fn judge(cell: &CellRecord, events: u64) -> Trial {
     let summary = summarise_cell(cell);
-    let failed = |name: &str| summary.checks.iter().any(|check| check.name == name && check.verdict == Verdict::Fail);
-    let (writes, excused_overlaps) = (&summary.writes, summary.split_brain.excused);
-    let shown = [
-        (Caught::Overlap, summary.split_brain.active.seen > excused_overlaps.total()),
-        (Caught::StaleWrite, writes.past_fence.seen > 0 || writes.unfenced.seen > writes.excused),
-        (Caught::Leaderless, summary.leaderless.groups_at_end > 0 || failed(Leaderless::NAME)),
-        (Caught::Orphan, summary.leaks.ephemerals.leaks() || failed(Ownership::NAME)),
-        (Caught::Watches, summary.leaks.watches.leaks()),
-        (Caught::FanOut, failed(FanOutSeen::NAME)),
-        (Caught::Unplanned, failed(Handovers::NAME)),
-        (Caught::Absent, summary.standing.somebody_is_absent()),
-        (Caught::Late, failed(Promptness::NAME)),
-    ];
-    let caught = shown.into_iter().filter_map(|(what, is_shown)| is_shown.then_some(what)).collect();
+    let failed = summary.checks.iter().filter(|check| check.verdict == Verdict::Fail);
     // Nothing is measured before everybody stands.
     let enrolled = cell.events().any(|(_, event)| matches!(event, Event::Phase { phase: Phase::Measure, .. }));
-    Trial { caught, excused_overlaps, handovers: summary.handovers.completed, events, enrolled, summary }
+    Trial {
+        failed: failed.map(|check| check.name.clone()).collect(),
+        caught: shown(&summary),
+        excused_overlaps: summary.split_brain.excused,
+        excused_writes: summary.writes.excused,
+        excused_handovers: summary.handovers.excused,
+        handovers: summary.handovers.completed,
+        events,
+        enrolled,
+        summary,
+    }
 }

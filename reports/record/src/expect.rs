@@ -15,6 +15,16 @@ pub enum Expectation {
     Some,
     /// Neither way is held against the cell.
     Any,
+    /// What no recipe can promise not to be may be seen, and nothing else.
+    Excused,
+}
+
+impl Expectation {
+    /// What counts of what was seen, if so many of it are excused.
+    #[must_use]
+    pub fn counted(self, seen: u64, excused: u64) -> u64 {
+        if self == Self::Excused { seen.saturating_sub(excused) } else { seen }
+    }
 }
 
 /// What a scenario expects of a cell.
@@ -40,7 +50,7 @@ pub struct Expect {
     pub because: String,
 }
 
-names! { Expectation { None = "none", Some = "some", Any = "any" } }
+names! { Expectation { None = "none", Some = "some", Any = "any", Excused = "excused" } }
 
 /// How many other candidates are to be woken when one is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! Self-tests: cells with a recipe that is broken on purpose, among the others. What is wrong with it must be seen; where it is
 //! not, these faults and checkers would not have seen it in a sound recipe either, and nothing else in the record is a pass.
 
+use std::collections::BTreeSet;
+
 use crate::check::Section as _;
 use crate::summary::{
     CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, Promptness, SplitBrain, Standing,
@@ -11,6 +13,24 @@ use hustings_record::Caught;
 
 /// Name of the line that it adds to a cell's checks.
 const NAME: &str = "self-test";
+
+/// What the failures of a cell's checkers show.
+#[must_use]
+pub fn shown(cell: &CellSummary) -> BTreeSet<Caught> {
+    Caught::ALL.iter().copied().filter(|caught| !shown_by(cell, *caught).is_empty()).collect()
+}
+
+/// The checkers whose failure shows this kind of finding.
+fn shown_by(cell: &CellSummary, caught: Caught) -> Vec<&str> {
+    let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
+    let told = |name: &&str| checkers(caught).contains(name) && (*name != Leaks::NAME || leaks(cell, caught));
+    failed.filter(told).collect()
+}
+
+/// One checker counts two kinds of leaks.
+fn leaks(cell: &CellSummary, caught: Caught) -> bool {
+    if caught == Caught::Watches { cell.leaks.watches.leaks() } else { cell.leaks.ephemerals.leaks() }
+}
 
 /// The checkers that speak of this kind of finding.
 fn checkers(caught: Caught) -> &'static [&'static str] {
@@ -32,10 +52,15 @@ pub(super) fn judge(cell: &mut CellSummary) {
     if !cell.info.self_test {
         return;
     }
-    let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
-    let wanted: Vec<&str> = cell.info.must_show.iter().flat_map(|caught| checkers(*caught)).copied().collect();
     // What fails for another reason says nothing about whether this bug would have been seen.
-    let by: Vec<&str> = failed.filter(|name| wanted.is_empty() || wanted.contains(name)).collect();
+    let kinds = &cell.info.must_show;
+    let wanted: Vec<&str> = kinds.iter().flat_map(|caught| checkers(*caught)).copied().collect();
+    let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
+    let by: BTreeSet<&str> = match &kinds[..] {
+        [] => failed.collect(),
+        kinds => kinds.iter().flat_map(|caught| shown_by(cell, *caught)).collect(),
+    };
+    let by: Vec<&str> = by.into_iter().collect();
     let caught = !by.is_empty();
     let recipe = &cell.info.recipe;
     let headline = match caught {

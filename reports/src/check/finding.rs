@@ -69,7 +69,7 @@ impl<S> Finding<S> {
     /// True when it was seen and may be.
     pub(super) fn judge(&mut self, expected: Expectation, seen: u64, what: &str, evidence: Result<(), String>) -> bool {
         match (expected, seen, evidence) {
-            (Expectation::None, 1.., _) => self.fail(format!("{seen} {what}, and none may be")),
+            (Expectation::None | Expectation::Excused, 1.., _) => self.fail(format!("{seen} {what}, and none may be")),
             (Expectation::Some | Expectation::Any, 1.., _) => {
                 self.note(format!("{seen} {what}, as expected"));
                 return true;
@@ -77,7 +77,7 @@ impl<S> Finding<S> {
             (Expectation::Some, 0, Ok(())) => {
                 self.fail(format!("theory says that {what} should have shown here, and there were none"));
             }
-            (Expectation::None | Expectation::Any, 0, Ok(())) => {}
+            (Expectation::None | Expectation::Any | Expectation::Excused, 0, Ok(())) => {}
             (_, 0, Err(why)) => self.inconclusive(format!("no {what}, but {why}")),
         }
         false

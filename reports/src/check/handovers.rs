@@ -44,6 +44,9 @@ pub struct Handovers {
     /// Planned ones that were completed only after the sessions can have expired, though somebody could have led.
     #[serde(default)]
     pub late: u64,
+    /// Unplanned ones while servers were hit: clients that come to no server in time give their sessions up.
+    #[serde(default)]
+    pub excused: u64,
     /// Faults aimed at a leader that kept the lead in the same incarnation.
     pub survived: u64,
 }
@@ -59,7 +62,9 @@ impl Section for Handovers {
         let mut finding = Finding::default();
         let unplanned = &index.losses.unplanned;
         let doubtful = unplanned.iter().filter(|change| stalled_before(index, change).is_some()).count() as u64;
+        let excused = unplanned.iter().filter(|change| index.faults.on_servers_at(change.at).is_some());
         let mut counts = Self {
+            excused: excused.count() as u64,
             unplanned: unplanned.len() as u64,
             explained: index.losses.explained.len() as u64,
             unproven: index.losses.unproven.len() as u64,
@@ -81,7 +86,9 @@ impl Section for Handovers {
         let moments = lost.map(|loss| index.faults.all[loss.fault].intended);
         counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
         let certain = counts.unplanned - doubtful;
-        finding.judge(index.info.expect.unplanned, certain, "unplanned handovers", evidence(index));
+        let expected = index.info.expect.unplanned;
+        let counted = expected.counted(certain, certain.min(counts.excused));
+        finding.judge(expected, counted, "unplanned handovers", evidence(index));
         if let Some(expected) = index.info.expect.handovers {
             finding.judge(expected, counts.planned + certain, "lost leads", evidence(index));
             if expected == Expectation::None {

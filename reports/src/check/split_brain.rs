@@ -9,11 +9,11 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Cut, Fault, Handover, Index, Strike, Term};
+use crate::index::{Cut, Excuse, Handover, Index, Strike, Term};
 use crate::stats::spans::{Span, total, touches, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, FaultKind, Nanos};
+use hustings_record::{Expectation, Nanos};
 
 /// Overlaps of beliefs, by what stands behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,10 +37,10 @@ pub struct SplitBrain {
 /// Short overlaps that no recipe can promise not to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excused {
-    /// On the waking of a process that was stopped: at most T/10.
+    /// On the waking of a process that was stopped in that term: over T/10 after it.
     pub waking: u64,
-    /// After the ensemble ended a session by force, as long as its client could not hear of it: at most T/5 on a server that
-    /// lags, T/2 behind a bad link.
+    /// After the ensemble ended a session by force, as long as its client could not hear of it: T/5, for its server may lag; T/2
+    /// behind a bad link, or while servers are hit.
     pub forced: u64,
 }
 
@@ -152,7 +152,8 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
         evidence(index)
     };
     let evidence = if expect.overlap == Expectation::Any { Ok(()) } else { evidence };
-    finding.unsafe_as_expected = finding.judge(expect.overlap, result.active.seen, "overlaps of belief", evidence);
+    let counted = expect.overlap.counted(result.active.seen, result.excused.total());
+    finding.unsafe_as_expected = finding.judge(expect.overlap, counted, "overlaps of belief", evidence);
     if doubtful > 0 {
         finding.inconclusive(format!("{doubtful} overlaps left out: a process of the harness stalled in them"));
     }
@@ -217,46 +218,18 @@ fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
     term.definite().into_iter().collect()
 }
 
-/// The overlaps that no recipe can promise not to be: a process that was stopped believes until it has looked around, and a
-/// session that the ensemble ends by force is not over for a client that cannot hear of it, until it has waited for 2/5 of T
-/// in vain.
+/// The overlaps that no recipe can promise not to be, pair by pair.
 fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
-    let t = index.timeout_or_asked();
     let mut excused = Excused::default();
     for ((a, b), pair) in active {
         let terms = [a, b].map(|&term| &index.terms.all[term]);
-        if pair.length <= t / 10 && terms.iter().any(|term| woke(index, term, pair)) {
-            excused.waking += 1;
-        } else if terms.iter().any(|term| was_forced(index, term, pair) && pair.length <= unheard(index, term, pair)) {
-            excused.forced += 1;
+        match index.excuse(&pair.spans, &terms) {
+            Some(Excuse::Waking) => excused.waking += 1,
+            Some(Excuse::Forced) => excused.forced += 1,
+            None => {}
         }
     }
     excused
-}
-
-/// Whether the process was stopped in this term, and ran again before the overlap began.
-fn woke(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
-    let stops = index.faults.stops_of(term.host);
-    pair.spans.first().is_some_and(|from| stops.iter().any(|stop| term.grant <= stop.0 && stop.1 <= from.0))
-}
-
-/// For how long a client may not hear that its session was ended by force: while its server lags, or, on a host behind a bad
-/// link, until it has waited for 2/5 of T in vain.
-fn unheard(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> Nanos {
-    let t = index.timeout_or_asked();
-    let bad = |fault: &&Fault<'_>| fault.kind.needs_links() && fault.kind.facts().until_healed;
-    let mut faults = index.faults.all.iter().filter(bad).filter(|fault| fault.met.contains(&term.host));
-    if faults.any(|fault| touches(&pair.spans, fault.active)) { t / 2 } else { t / 5 }
-}
-
-/// Whether the session of this term was ended by force before the overlap ended.
-fn was_forced(index: &Index<'_>, term: &Term<'_>, pair: &Pair) -> bool {
-    let faults = index.faults.by_cand.get(&term.cand).into_iter().flatten().map(|&place| &index.faults.all[place]);
-    faults.filter(|fault| fault.kind == FaultKind::Expire).any(|fault| {
-        let stood = index.candidates.standing(term.cand, fault.t);
-        stood.is_some_and(|stood| stood.session == term.session)
-            && pair.spans.last().is_some_and(|last| fault.t <= last.1)
-    })
 }
 
 /// Takes out the overlaps in which a process stalled for longer than T/10 of its own accord.

@@ -21,7 +21,8 @@ pub struct Writes {
     /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered. Against handovers
     /// with a rival, whose loser lived on and could still write, and the strikes behind them.
     pub unfenced: Rate,
-    /// How many of these nobody can promise not to be: all, once a fault was tried that outwits every recipe.
+    /// How many of these nobody can promise not to be: those of a leader whose process was woken a moment ago, or whose session
+    /// was ended by force a moment ago.
     #[serde(default)]
     pub excused: u64,
     /// Writes that the fence rejected (not violations).
@@ -44,11 +45,10 @@ impl Section for Writes {
         let counts = count(index);
         let total = index.writing.all.len() as u64;
         let on_waking = on_waking(index);
-        let outwitted = index.faults.all.iter().any(|fault| fault.kind.facts().outwits_recipes);
         let writes = Self {
             total,
             unfenced: rate(index, |judged| judged.stale),
-            excused: if outwitted { counts.stale } else { 0 },
+            excused: counts.excused,
             fenced_off: counts.rejected,
             past_fence: rate(index, |judged| judged.past),
             on_waking,
@@ -57,7 +57,14 @@ impl Section for Writes {
             Fencing::Fenced => (writes.past_fence, "past the fence"),
             Fencing::Unfenced => (writes.unfenced, "accepted by the unfenced ledger"),
         };
+        // Whoever asks for what is excused wants to hear of all else, fenced off or not.
         let expected = index.info.expect.stale_writes;
+        let (seen, ledger) = match expected {
+            Expectation::Excused if writes.past_fence.seen == 0 => {
+                (expected.counted(counts.stale, counts.excused), "accepted by the unfenced ledger")
+            }
+            Expectation::Excused | Expectation::None | Expectation::Some | Expectation::Any => (counted.seen, ledger),
+        };
         let evidence = if total == 0 {
             Err("nothing was ever written".into())
         } else if counted.n == 0 && (expected == Expectation::Some || index.must_leave_rivals()) {
@@ -66,7 +73,7 @@ impl Section for Writes {
             evidence(index)
         };
         let what = format!("stale writes {ledger}");
-        finding.unsafe_as_expected = finding.judge(expected, counted.seen, &what, evidence);
+        finding.unsafe_as_expected = finding.judge(expected, seen, &what, evidence);
         harness(index, &mut finding, &counts);
         for work in &counts.shown {
             finding.note(format!(
@@ -98,6 +105,8 @@ impl Section for Writes {
 #[derive(Default)]
 struct Counts {
     stale: u64,
+    /// Of the stale ones.
+    excused: u64,
     rejected: u64,
     past: u64,
     differing: u64,
@@ -158,13 +167,18 @@ fn count(index: &Index<'_>) -> Counts {
     for work in &index.writing.all {
         let Judged { stale, rejected, past } = work.found;
         counts.stale += u64::from(stale);
+        counts.excused += u64::from(stale && index.excuse_of_write(work).is_some());
         counts.rejected += u64::from(rejected);
         counts.past += u64::from(past);
         if work.found != work.told {
             counts.differing += 1;
             counts.first_differing.get_or_insert(*work);
         }
-        let counted = if index.info.fencing == Fencing::Fenced { past } else { stale };
+        let counted = match (index.info.expect.stale_writes, index.info.fencing) {
+            (Expectation::Excused, _) => past || stale && index.excuse_of_write(work).is_none(),
+            (_, Fencing::Fenced) => past,
+            (_, Fencing::Unfenced) => stale,
+        };
         if counted && counts.shown.len() < 10 {
             counts.shown.push(*work);
         }

@@ -65,6 +65,8 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
     let role = election.roles.get(&winner).ok_or_else(no_log)?;
     let (Some(looked), Some((elected, _))) = (role.looked, role.elected) else { return Err(no_log()) };
     let heard = || server.lines(election.lost.0.saturating_sub(LOG_SLACK_NS), elected);
+    // Whoever was killed in between, or had to begin again, has looked before: those votes were for that time.
+    let looked = heard().rev().find(|l| *l.1 == ServerLine::Looking).map_or(looked, |l| l.0.max(looked));
     // Each election has its own round: votes of another do not count.
     let own = heard().rev().find_map(|(_, line)| match line {
         ServerLine::Vote { from, round, .. } if *from == winner => Some(*round),

@@ -4,6 +4,7 @@
 mod candidates;
 mod cell;
 mod elections;
+mod excuses;
 mod faults;
 mod handovers;
 mod ledger;
@@ -27,6 +28,7 @@ mod writes;
 pub use candidates::{Candidate, Candidates, Departed, Stand};
 pub use cell::Index;
 pub use elections::{Election, Lull, Role};
+pub use excuses::Excuse;
 pub use faults::{Fault, Faults};
 pub use handovers::{Blamed, Handover, Strike};
 pub use ledger::Judged;

@@ -159,6 +159,46 @@ fn a_short_overlap_on_waking_is_excused_and_a_long_one_is_not() {
 }
 
 #[test]
+fn a_waking_excuses_nothing_that_comes_much_later() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
+    let id = cell.fault(FaultKind::Pause, 0, &[0], 10_000, Some(1_000));
+    cell.injected(id, 10_000);
+    cell.healed(id, 11_000);
+    cell.lead(0, 1, 24_201);
+    cell.revoke(0, 0, 24_201 + T / 20, RevokeReason::SteppedDown);
+    assert_eq!(excused(cell), (0, 0));
+    // Nor does that of a process that led at no time before it.
+    let mut other = partition(24_300);
+    let id = other.fault(FaultKind::Pause, 2, &[0], 23_000, Some(1_000));
+    other.injected(id, 23_000);
+    other.healed(id, 24_200);
+    assert_eq!(excused(other), (0, 0));
+}
+
+#[test]
+fn a_forced_expiry_excuses_nothing_that_comes_much_later() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 0, &[0], 10_000, None);
+    cell.injected(id, 10_000);
+    cell.lead(0, 1, 24_201);
+    cell.revoke(0, 0, 24_201 + T / 20, RevokeReason::SteppedDown);
+    assert_eq!(excused(cell), (0, 0));
+}
+
+#[test]
+fn what_is_excused_is_let_pass_where_the_scenario_says_so_and_nothing_else_is() {
+    let verdict = |until, expected| {
+        let mut cell = pause(until, &[]);
+        cell.info.expect.overlap = expected;
+        cell.verdict("split-brain")
+    };
+    let (short, long) = (30_000 + T / 10 - 5, 30_000 + T / 10 + 5);
+    assert_eq!(verdict(short, Expectation::Excused), Pass);
+    assert_eq!(verdict(long, Expectation::Excused), Fail);
+    assert_eq!(verdict(short, Expectation::None), Fail);
+}
+
+#[test]
 fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have_heard_of_it() {
     let expired = |lasts: u64, bad_link: Option<(FaultKind, u16)>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);

@@ -1,10 +1,10 @@
 //! Stale writes, fences, and a coordinator that judges wrongly.
 
 use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, check, ms};
-use crate::leads::pause;
+use crate::builder::{Cell, T, check, ms};
+use crate::leads::{partition, pause};
 
 #[test]
 fn a_stale_write_counts_in_the_unfenced_ledger_and_is_stopped_by_the_fence() {
@@ -22,6 +22,33 @@ fn a_stale_write_counts_in_the_unfenced_ledger_and_is_stopped_by_the_fence() {
     assert_eq!(verdict(Fencing::Unfenced, Expectation::Some), Pass);
     assert_eq!(verdict(Fencing::Fenced, Expectation::Some), Fail);
     assert_eq!(verdict(Fencing::Unfenced, Expectation::Any), Pass);
+}
+
+/// Stale writes, and those that are excused, with the verdict of a cell that asks for nothing but what is excused.
+fn stale_and_excused(mut cell: Cell, resource: Fencing) -> (u64, u64, Verdict) {
+    (cell.info.fencing, cell.info.expect.stale_writes) = (resource, Expectation::Excused);
+    let summary = cell.summary();
+    (summary.writes.unfenced.seen, summary.writes.excused, check(&summary, "stale-writes").verdict)
+}
+
+#[test]
+fn a_stale_write_is_excused_by_what_happened_to_its_own_leader_a_moment_ago_and_by_nothing_else() {
+    for resource in [Fencing::Fenced, Fencing::Unfenced] {
+        let woken = pause(30_005, &[30_002, 30_004]);
+        assert_eq!(stale_and_excused(woken, resource), (2, 2, Pass));
+        // It goes on for long after it was woken.
+        let late = pause(30_000 + T, &[30_002, 30_000 + T / 2]);
+        assert_eq!(stale_and_excused(late, resource), (2, 1, Fail));
+        // Somebody else was stopped, or was ended by force.
+        for kind in [FaultKind::Pause, FaultKind::Expire] {
+            let mut cell = partition(25_600);
+            let id = cell.fault(kind, 2, &[0], 24_000, Some(300));
+            cell.injected(id, 24_000);
+            cell.healed(id, 24_300);
+            cell.write(0, 0, 24_320);
+            assert_eq!(stale_and_excused(cell, resource), (1, 0, Fail), "{kind}");
+        }
+    }
 }
 
 #[test]

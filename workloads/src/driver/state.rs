@@ -63,7 +63,7 @@ impl State {
 
     /// From its injection until its heal no host or server is hit by another fault that lasts. Faults on single candidates
     /// leave their hosts alone.
-    pub(super) fn injure(&self, kind: FaultKind, hit: &Hit) {
+    pub fn injure(&self, kind: FaultKind, hit: &Hit) {
         if kind.hits_servers() {
             self.injured_servers.borrow_mut().extend(&hit.servers);
         }

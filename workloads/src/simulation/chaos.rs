@@ -1,5 +1,6 @@
-//! Random schedules: faults, lost and late messages, lagging servers, and service times, all from one seed, within what
-//! ZooKeeper and a network may do. And the way back: the least of a schedule that still does what it did.
+//! Random schedules: how many candidates and servers there are, faults on them, lost and late messages, lagging servers, and
+//! service times, all from one seed, within what ZooKeeper and a network may do. And the way back: the least of a schedule that
+//! still does what it did.
 
 use hustings_record::Direction;
 use rand::RngExt as _;
@@ -7,36 +8,87 @@ use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 use super::patterns::{SLOWEST_PER_T, pattern};
+use super::run::Simulation;
 use super::timing::Timing;
+use crate::model::Bugs;
 use crate::scenario::Cell;
-use crate::schedule::{Action, Request, Step, When};
+use crate::schedule::{Action, Harm, LEADER, Request, SERVER_LEADER, Step, When};
 use crate::seed;
 
-/// Steps of a schedule, at most.
-const STEPS_MAX: usize = 6;
+/// Steps of a schedule, at most, besides those that only hand the lead on.
+const STEPS_MAX: usize = 8;
+/// And so many more of those.
+const HANDOVERS_MAX: usize = 8;
 /// Faults strike within so many session timeouts.
-const WINDOW_T: u64 = 4;
+const WINDOW_T: u64 = 6;
+/// How many candidates a group has, from one on, each as often as its weight.
+const SIZES: [u32; 7] = [6, 14, 26, 16, 22, 8, 8];
+/// A server that is cut off from the others goes on answering its clients for `syncLimit`. Where that is longer than T no recipe
+/// is safe; here it is shorter than this part of it.
+const SYNC_LIMIT_PER_T: u64 = 2;
+/// Servers that are harmed are watched as closely as in runs.
+const WATCH_MS: u64 = 20;
 
 const KINDS: [Request; 7] =
     [Request::Create, Request::Children, Request::Exists, Request::Get, Request::Delete, Request::Set, Request::Any];
 
-/// A schedule and service times for a cell.
+/// The simulation of a seed: this cell in a size of its own, under a schedule and with service times of its own. `only`: no more
+/// than these steps, by place.
 #[must_use]
-pub fn chaos(cell: &Cell, seed: u64) -> (Vec<Step>, Timing) {
+pub fn chaos(cell: &Cell, bugs: Bugs, seed: u64, only: Option<&[usize]>) -> Simulation {
     // Not by the cell's name: every recipe meets the same schedules.
     let mut rng = seed::rng(seed, "", "chaos");
+    let mut cell = sized(cell, &mut rng);
     let count = rng.random_range(1..=STEPS_MAX);
-    let mut steps: Vec<Step> = (0..count).map(|_| step(cell, &mut rng)).collect();
-    steps.extend(pattern(cell, &mut rng));
-    (steps, timing(&mut rng))
+    let mut steps: Vec<Step> = (0..count).map(|_| step(&cell, &mut rng)).collect();
+    steps.extend(handovers(&cell, &mut rng));
+    steps.extend(pattern(&cell, &mut rng));
+    let harms = |step: &Step| matches!(step.action, Action::Server { .. } | Action::RestartServers { .. });
+    cell.watch_ms = steps.iter().any(harms).then_some(WATCH_MS);
+    let timing = timing(&mut rng);
+    let chosen = match only {
+        None => steps,
+        Some(only) => only.iter().filter_map(|place| steps.get(*place).copied()).collect(),
+    };
+    Simulation { cell, seed, timing, bugs, schedule: Some(chosen) }
+}
+
+/// The cell with one to seven candidates, a host each, on three or five servers.
+fn sized(cell: &Cell, rng: &mut ChaCha8Rng) -> Cell {
+    let mut cell = cell.clone();
+    let mut lot = rng.random_range(0..SIZES.iter().sum());
+    let drawn = SIZES.iter().position(|weight| {
+        let here = lot < *weight;
+        lot = lot.saturating_sub(*weight);
+        here
+    });
+    cell.candidates_per_group = drawn.map_or(1, |place| place as u32 + 1);
+    cell.hosts = cell.candidates_per_group as u16;
+    cell.host_names = (0..cell.hosts).map(|host| format!("h{host}")).collect();
+    cell.servers = if rng.random_bool(0.3) { 5 } else { 3 };
+    let ticks = cell.timeout_granted_ms() / SYNC_LIMIT_PER_T / cell.tick_ms.max(1);
+    let limit = cell.sync_limit_ms().min(ticks.max(1) * cell.tick_ms) / cell.tick_ms.max(1);
+    cell.sync_limit = Some(limit as u32);
+    cell
+}
+
+/// Leaders that give the lead on, or lose it, one after the other.
+fn handovers(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let t_ms = cell.timeout_granted_ms();
+    let one = |rng: &mut ChaCha8Rng| {
+        let action = if rng.random_bool(0.7) { Action::Resign(LEADER) } else { Action::Expire(LEADER) };
+        Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action }
+    };
+    (0..rng.random_range(0..=HANDOVERS_MAX)).map(|_| one(rng)).collect()
 }
 
 fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
     let t_ms = cell.timeout_granted_ms();
     let cands = u32::try_from(cell.candidates()).unwrap_or(u32::MAX).max(1);
     let someone = |rng: &mut ChaCha8Rng| rng.random_range(0..cands);
-    let (cand, other) = (someone(rng), someone(rng));
-    match rng.random_range(0..20) {
+    let cand = someone(rng);
+    let other = if rng.random_bool(0.4) { LEADER } else { someone(rng) };
+    match rng.random_range(0..24) {
         0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: fault(other, t_ms, rng) },
         12..=16 => {
             let from_start = rng.random_bool(0.3);
@@ -50,12 +102,39 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             let when = When::Leads { cand, nth: rng.random_range(1..=2) };
             Step { when, action: fault(cand, t_ms, rng) }
         }
+        19..=20 => {
+            // Somebody is stopped in the middle of what it does: of standing, or of taking office.
+            let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
+            let when =
+                When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(rng.random_range(0..WINDOW_T * t_ms)) };
+            Step { when, action: Action::Pause { cand, for_ms: lasting_ms(t_ms, rng) } }
+        }
+        21..=22 => {
+            let when = When::At(rng.random_range(0..WINDOW_T * t_ms));
+            Step { when, action: harm(cell, lasting_ms(t_ms, rng), rng) }
+        }
         _ => {
             // The counter of sequential znodes comes to its end while they join, or when they stand again.
             let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }
         }
+    }
+}
+
+/// From a hiccup to longer than anybody waits.
+pub(super) fn lasting_ms(t_ms: u64, rng: &mut ChaCha8Rng) -> u64 {
+    rng.random_range(t_ms / 20..t_ms * 5 / 2)
+}
+
+/// Something that is done to the servers.
+pub(super) fn harm(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
+    let id = if rng.random_bool(0.5) { SERVER_LEADER } else { rng.random_range(1..=cell.servers) };
+    match rng.random_range(0..8) {
+        0..=2 => Action::Server { id, harm: Harm::Kill, for_ms },
+        3..=4 => Action::Server { id, harm: Harm::Pause, for_ms },
+        5..=6 => Action::Server { id, harm: Harm::Part, for_ms },
+        _ => Action::RestartServers { gap_ms: rng.random_range(0..cell.timeout_granted_ms() / 4) },
     }
 }
 
@@ -69,8 +148,7 @@ fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
 }
 
 fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
-    // From a hiccup to longer than anybody waits.
-    let for_ms = rng.random_range(t_ms / 20..t_ms * 5 / 2);
+    let for_ms = lasting_ms(t_ms, rng);
     match rng.random_range(0..18) {
         0..=2 => Action::Disconnect(cand),
         3..=5 => Action::Partition { cand, way: Direction::Both, for_ms },
@@ -97,6 +175,7 @@ fn timing(rng: &mut ChaCha8Rng) -> Timing {
         apply_us: up_to(500),
         notify_us: up_to(500),
         client_us: up_to(500),
+        waking_us: up_to(5_000),
         ..Timing::default()
     }
 }
@@ -118,4 +197,56 @@ pub fn smallest<T: Clone>(steps: &[T], mut fails: impl FnMut(&[T]) -> bool) -> V
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::chaos;
+    use crate::model::Bugs;
+    use crate::scenario::{Cell, Scenario};
+    use crate::schedule::{Action, Harm, LEADER};
+
+    fn cell() -> Cell {
+        Scenario::parse("name = \"x\"\n[ensemble]\ntick_ms = 100\n[election]\nsession_timeout_ms = 1000\n", "x", &[])
+            .expect("valid")
+            .cells()
+            .remove(0)
+    }
+
+    #[test]
+    fn seeds_reach_every_size_of_group_and_ensemble_and_every_harm_of_servers() {
+        let simulations = (0..500).map(|seed| chaos(&cell(), Bugs::default(), seed, None));
+        let (mut sizes, mut servers, mut done) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for simulation in simulations {
+            let cell = &simulation.cell;
+            assert!(cell.sync_limit_ms() < cell.timeout_granted_ms(), "a server that is cut off is no server for long");
+            sizes.insert(cell.candidates_per_group);
+            servers.insert(cell.servers);
+            for step in simulation.schedule.iter().flatten() {
+                done.insert(match step.action {
+                    Action::Server { harm: Harm::Kill, .. } => "kill",
+                    Action::Server { harm: Harm::Pause, .. } => "pause",
+                    Action::Server { harm: Harm::Part, .. } => "part",
+                    Action::RestartServers { .. } => "restart",
+                    Action::Resign(LEADER) => "resign",
+                    Action::Lag { .. } => "lag",
+                    _ => "",
+                });
+                let harms = matches!(step.action, Action::Server { .. } | Action::RestartServers { .. });
+                assert!(!harms || cell.watch_ms.is_some(), "who harms servers watches them");
+            }
+        }
+        assert_eq!(sizes, (1..=7).collect());
+        assert_eq!(servers, [3, 5].into());
+        assert_eq!(done, ["", "kill", "lag", "part", "pause", "resign", "restart"].into());
+    }
+
+    #[test]
+    fn fewer_steps_leave_everything_else_as_it_is() {
+        let (all, none) = (chaos(&cell(), Bugs::default(), 7, None), chaos(&cell(), Bugs::default(), 7, Some(&[])));
+        assert_eq!((all.cell, all.timing), (none.cell, none.timing));
+        assert_eq!(none.schedule, Some(Vec::new()));
+    }
 }

@@ -4,16 +4,17 @@ use std::rc::Rc;
 
 use hustings_record::{Direction, ModelledLink, Nanos, ProcessFate, Seen, Touch};
 
+use super::seat::Seat;
 use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
 use crate::driver::{Backend as _, Proof, strike};
-use crate::faults::{Fault, Moment, Ms, Slow};
+use crate::faults::{Fault, Moment, Ms, Restart, Slow};
 use crate::model::Request;
 use crate::plan::{Hit, PlannedFault};
 use crate::scenario::Target;
-use crate::schedule::Action;
+use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER};
 
 impl SimCell {
     /// When bytes of each live session of these hosts last went up.
@@ -74,7 +75,7 @@ impl SimCell {
     /// Does what a fixed schedule wants done, with a fault and a receipt in the record where there is a kind for it.
     pub(super) fn act(self: &Rc<Self>, action: Action) {
         let world = &self.world;
-        let of = |cand: u32| self.seat(cand);
+        let of = |cand: u32| self.whom(cand);
         match action {
             Action::Disconnect(cand) => self.fault(Fault::Disconnect, cand),
             Action::Expire(cand) => self.fault(Fault::Expire, cand),
@@ -128,13 +129,54 @@ impl SimCell {
                 let mut ensemble = world.servers.ensemble.borrow_mut();
                 self.elections.iter().for_each(|election| ensemble.count_from(&election.path, number));
             }
+            Action::Server { id, harm, for_ms } => {
+                let lasts = Ms { for_ms };
+                let fault = match harm {
+                    Harm::Kill => Fault::ServerKill { lasts: Some(lasts) },
+                    Harm::Pause => Fault::ServerPause { lasts },
+                    Harm::Part => Fault::ServerPartition { lasts },
+                };
+                let leader = || world.servers.ensemble.borrow().leader().map(|server| server as u32 + 1);
+                let id = if id == SERVER_LEADER { leader() } else { Some(id) };
+                self.fault_on_servers(fault, id.into_iter().collect());
+            }
+            Action::RestartServers { gap_ms } => {
+                let order: Vec<u32> = (1..=self.state.cell.servers).collect();
+                let restart = Restart { order: order.clone(), gap_ms, ..Restart::default() };
+                self.fault_on_servers(Fault::ServerRestartAll(restart), order);
+            }
             Action::LoseReply | Action::LoseRequest | Action::DelayRequest(_) | Action::DelayReply(_) => {}
         }
     }
 
+    /// The seat of a candidate, or of whoever leads the only group.
+    fn whom(&self, cand: u32) -> Option<Rc<Seat>> {
+        let leader = || self.state.leaders.borrow().of_groups().first().copied().flatten().map(|(cand, _)| cand);
+        self.seat(if cand == LEADER { leader()? } else { cand })
+    }
+
+    /// A scripted fault on servers, none of which may be harmed already.
+    fn fault_on_servers(self: &Rc<Self>, fault: Fault, servers: Vec<u32>) {
+        let harmed = self.state.injured_servers();
+        if servers.is_empty() || servers.iter().any(|server| harmed.contains(server)) {
+            return;
+        }
+        let hit = Hit { hosts: Vec::new(), cands: Vec::new(), groups: Vec::new(), servers };
+        self.state.injure(fault.kind(), &hit);
+        self.scripted(fault, hit);
+    }
+
     /// A scripted fault on one candidate's host.
     fn fault(self: &Rc<Self>, fault: Fault, cand: u32) {
-        let Some(seat) = self.seat(cand) else { return };
+        let Some(seat) = self.whom(cand) else { return };
+        let cand = seat.cand;
+        let leads =
+            self.state.leaders.borrow().of_groups()[seat.group as usize].is_some_and(|(leader, _)| leader == cand);
+        let groups = if leads { vec![seat.group] } else { Vec::new() };
+        self.scripted(fault, Hit { hosts: vec![seat.host], cands: vec![cand], groups, servers: Vec::new() });
+    }
+
+    fn scripted(self: &Rc<Self>, fault: Fault, hit: Hit) {
         let now = self.world.clock.now();
         let planned = PlannedFault {
             id: 0,
@@ -145,10 +187,6 @@ impl SimCell {
             from: Vec::new(),
             allow_majority: true,
         };
-        let leads =
-            self.state.leaders.borrow().of_groups()[seat.group as usize].is_some_and(|(leader, _)| leader == cand);
-        let groups = if leads { vec![seat.group] } else { Vec::new() };
-        let hit = Hit { hosts: vec![seat.host], cands: vec![cand], groups, servers: Vec::new() };
         let own = self.clone();
         self.errand(strike(own, planned, hit, self.world.clock.nanos(), Nanos::MAX));
     }

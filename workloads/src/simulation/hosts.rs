@@ -112,7 +112,9 @@ impl SimCell {
         side.alive && !std::mem::replace(&mut side.paused, true)
     }
 
-    /// The process goes on. When it looks at its clocks and when at what has come in meanwhile, nobody can say.
+    /// The process goes on. Its own timers have run out meanwhile and strike at once, one after the other; its client's thread
+    /// is there a moment later, and when that looks at its clocks and when at what has come in, nobody can say. All of it takes
+    /// the host's time, in which the process is what it was before.
     pub(super) fn continue_host(&self, host: u16) -> bool {
         let world = &self.world;
         let inbox = {
@@ -123,14 +125,27 @@ impl SimCell {
             }
             std::mem::take(&mut side.inbox)
         };
+        let (now, each_us) = (world.clock.now(), world.timing.client_us.max(1));
+        let is_own = |due: &Due| matches!(due, Due::Wake(..) | Due::Host(..));
+        let (own, clients): (VecDeque<Due>, VecDeque<Due>) = inbox.into_iter().partition(is_own);
+        let mut own_at = now;
+        for due in own {
+            own_at = world.worked(own_at, each_us);
+            world.clock.plan(own_at, due);
+        }
+        let mut client_at = now + world.draw(2 * world.timing.waking_us + 1);
         let is_message = |due: &Due| matches!(due, Due::Taken(..) | Due::Down(..));
-        let (mut messages, mut clocks): (VecDeque<Due>, VecDeque<Due>) = inbox.into_iter().partition(is_message);
+        let (mut messages, mut clocks): (VecDeque<Due>, VecDeque<Due>) = clients.into_iter().partition(is_message);
         loop {
             let (first, second) =
                 if world.draw(2) == 0 { (&mut messages, &mut clocks) } else { (&mut clocks, &mut messages) };
-            let Some(due) = first.pop_front().or_else(|| second.pop_front()) else { return true };
-            world.clock.plan(world.clock.now(), due);
+            let Some(due) = first.pop_front().or_else(|| second.pop_front()) else { break };
+            client_at = world.worked(client_at, each_us);
+            world.clock.plan(client_at, due);
         }
+        let side = &mut world.network.hosts.borrow_mut()[usize::from(host)];
+        side.free_at = side.free_at.max(own_at).max(client_at);
+        true
     }
 }
 

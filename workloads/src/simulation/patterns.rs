@@ -1,11 +1,13 @@
 //! What random steps alone hardly ever come to: troubles that go on, or that meet. Some schedules have one of them on top.
 
+use hustings_record::Direction;
 use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
+use super::chaos::{harm, lasting_ms};
 use crate::scenario::Cell;
-use crate::schedule::{Action, Request, Step, When};
+use crate::schedule::{Action, LEADER, Request, Step, When};
 
 /// So many of a hundred schedules have each of the patterns.
 const PERCENT: u32 = 10;
@@ -30,6 +32,8 @@ pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
         (0, all) => lossy(all, begin_ms, rng),
         (1, all @ [_, _, ..]) => vanishing(all, begin_ms, t_ms, rng),
         (2, all @ [_, _, _, ..]) => far_away(all, begin_ms, t_ms, rng),
+        (3, all) => taking_office(all, begin_ms, t_ms, rng),
+        (4, _) => harmed_in_turn(cell, begin_ms, rng),
         _ => Vec::new(),
     }
 }
@@ -84,4 +88,48 @@ fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Ve
         Step { when: asked, action: Action::Expire(lost) },
     ];
     far.chain(then).collect()
+}
+
+/// Again and again the leader goes, and whoever then asks for what it needs to know before it leads, or leaves its name where it
+/// must, is struck before the answer is there.
+fn taking_office(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for round in 0..ROUNDS / 4 {
+        let at_ms = begin_ms + round * 2 * t_ms;
+        let goes = if rng.random_bool(0.6) { Action::Resign(LEADER) } else { Action::Expire(LEADER) };
+        steps.push(Step { when: When::At(at_ms), action: goes });
+        let kind = [Request::Get, Request::Set, Request::Create].choose(rng).copied().unwrap_or(Request::Get);
+        for &cand in cands {
+            if rng.random_bool(0.4) {
+                continue;
+            }
+            let for_ms = lasting_ms(t_ms, rng);
+            let action = match rng.random_range(0..6) {
+                0..=2 => Action::Pause { cand, for_ms },
+                3 => Action::Expire(cand),
+                4 => Action::Partition { cand, way: Direction::Both, for_ms },
+                _ => Action::Crash { cand, for_ms: Some(for_ms) },
+            };
+            let when = When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+            steps.push(Step { when, action });
+        }
+    }
+    steps
+}
+
+/// The servers are harmed one after the other, while leaders come and go.
+fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+    let t_ms = cell.timeout_granted_ms();
+    let mut steps = Vec::new();
+    for round in 0..rng.random_range(2..=4) {
+        let at_ms = begin_ms + round * 2 * t_ms;
+        steps.push(Step { when: When::At(at_ms), action: harm(cell, lasting_ms(t_ms, rng), rng) });
+        let goes = match rng.random_range(0..3) {
+            0 => Action::Resign(LEADER),
+            1 => Action::Crash { cand: LEADER, for_ms: Some(lasting_ms(t_ms, rng)) },
+            _ => Action::Disconnect(LEADER),
+        };
+        steps.push(Step { when: When::At(at_ms + rng.random_range(0..t_ms)), action: goes });
+    }
+    steps
 }

@@ -14,7 +14,8 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
     let mut last = 0;
     for step in steps {
         let lasts_ms = match step.action {
-            Action::Partition { for_ms, .. } | Action::Pause { for_ms, .. } => for_ms,
+            Action::Partition { for_ms, .. } | Action::Pause { for_ms, .. } | Action::Server { for_ms, .. } => for_ms,
+            Action::RestartServers { gap_ms } => gap_ms * u64::from(sim.state.cell.servers),
             Action::Crash { for_ms, .. } => for_ms.unwrap_or(0),
             Action::DelayRequest(ms) | Action::DelayReply(ms) => ms,
             Action::LoseReply

@@ -76,9 +76,10 @@ impl World {
                 Down::Reply(_, _, answer) => self.timing.listing_us(answer),
                 _ => 0,
             };
+            let idle = side.free_at <= self.clock.now();
             side.free_at = self.worked(side.free_at, self.timing.client_us + listing_us);
             // Nobody looks at when exactly a ping's answer was taken, and most messages of a large world are those.
-            if matches!(down, Down::Pong) && side.alive && !side.paused {
+            if idle && matches!(down, Down::Pong) && side.alive && !side.paused {
                 drop(hosts);
                 return self.taken(conn, down);
             }

@@ -37,6 +37,8 @@ pub struct Timing {
     pub notify_us: Micros,
     /// A host's time for each message that it gets.
     pub client_us: Micros,
+    /// From the waking of a stopped process until its client looks around, on average: its own timers strike before that.
+    pub waking_us: Micros,
     /// One way from a host to the resource.
     pub resource_us: Micros,
 }
@@ -59,6 +61,7 @@ impl Default for Timing {
             apply_us: 20,
             notify_us: 10,
             client_us: 20,
+            waking_us: 2_000,
             resource_us: 60,
         }
     }

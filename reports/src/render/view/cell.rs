@@ -175,6 +175,7 @@ fn expected(expect: &Expect) -> String {
         Expectation::None => "none",
         Expectation::Some => "some (known unsafe)",
         Expectation::Any => "any",
+        Expectation::Excused => "only what no recipe can promise not to be",
     };
     let mut text = format!("overlaps {}", word(expect.overlap));
     if let Some(most) = expect.overlap_of_t_max {

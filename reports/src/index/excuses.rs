@@ -1,0 +1,74 @@
+//! What no recipe can promise: for a moment after it was stopped a process acts as before, and so does a candidate whose session
+//! was ended by force until its client can have heard of it. Each excuse is one term's, begins with its cause, and ends soon.
+
+use super::cell::Index;
+use super::faults::Fault;
+use super::terms::Term;
+use super::writes::Work;
+use crate::stats::spans::{Span, union, without};
+use hustings_record::Nanos;
+
+/// Why a lead that is over may go on for a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excuse {
+    /// The process was stopped, and has just been woken.
+    Waking,
+    /// The ensemble ended the session, or took the znode, by force, and its client cannot have heard of it yet.
+    Forced,
+}
+
+impl Index<'_> {
+    /// What excuses all of these times, of which these terms were part; `None` where nothing does.
+    #[must_use]
+    pub fn excuse(&self, spans: &[Span], terms: &[&Term<'_>]) -> Option<Excuse> {
+        let waking: Vec<Span> = terms.iter().flat_map(|term| self.wakings(term)).collect();
+        let forced = terms.iter().flat_map(|term| self.forced(term)).chain(waking.iter().copied());
+        let forced = union(forced.collect());
+        let waking = union(waking);
+        let within = |excused: &[Span]| !excused.is_empty() && spans.iter().all(|&s| without(s, excused).is_empty());
+        if within(&waking) { Some(Excuse::Waking) } else { within(&forced).then_some(Excuse::Forced) }
+    }
+
+    /// What excuses a write: the cause must be its own candidate's, in the very term that it is of.
+    #[must_use]
+    pub fn excuse_of_write(&self, work: &Work) -> Option<Excuse> {
+        let of_cand = self.terms.by_cand.get(&work.cand).into_iter().flatten().map(|&place| &self.terms.all[place]);
+        let of_it = |term: &&Term<'_>| (term.session, term.czxid) == (work.session, work.czxid);
+        let terms: Vec<&Term<'_>> = of_cand.filter(of_it).collect();
+        self.excuse(&[(work.t, work.t + 1)], &terms)
+    }
+
+    /// From each time at which its process was stopped in this term until T/10 after its waking.
+    fn wakings(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
+        let (from, moment) = (term.grant, self.timeout_or_asked() / 10);
+        let stops = self.faults.stops_of(term.host).iter().filter(move |stop| from <= stop.0);
+        stops.map(move |stop| (stop.0, stop.1 + moment))
+    }
+
+    /// From each order to end this term by force, with its session or its znode, until its client must have heard of it.
+    fn forced(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
+        let by_force = |fault: &&Fault<'_>| fault.kind.hits_candidates() && fault.kind.facts().outwits_recipes;
+        let of_cand = self.faults.of_cand(term.cand).filter(by_force);
+        let ends_it = |fault: &&Fault<'_>| {
+            let stood = self.candidates.standing(term.cand, fault.t);
+            stood.is_some_and(|stood| stood.session == term.session)
+        };
+        of_cand.filter(ends_it).map(|fault| {
+            let closed = fault.injected.as_ref().map_or(fault.t, |proof| proof.to);
+            (fault.t, closed + self.unheard(term, (fault.t, closed)))
+        })
+    }
+
+    /// For how long a client may not hear that its session was ended by force: T/5 while its server lags; T/2 behind a bad link
+    /// or on a server that is hit itself, where it has to wait for 2/5 of T in vain.
+    fn unheard(&self, term: &Term<'_>, ended: Span) -> Nanos {
+        let t = self.timeout_or_asked();
+        let span = (ended.0, ended.1 + t / 2);
+        let bad = |fault: &&Fault<'_>| {
+            let facts = fault.kind.facts();
+            let link = fault.kind.needs_links() && facts.until_healed && fault.met.contains(&term.host);
+            (link || fault.kind.hits_servers()) && fault.active.0 <= span.1 && span.0 <= fault.active.1
+        };
+        if self.faults.all.iter().any(|fault| bad(&fault)) { t / 2 } else { t / 5 }
+    }
+}
