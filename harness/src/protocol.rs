@@ -78,12 +78,15 @@ pub enum FromHost {
         cand: u32,
         token: Option<Token>,
     },
+    /// `sent`: taken just before it went out.
     Write {
         cand: u32,
         token: Token,
+        sent: u64,
     },
     Fence {
         request: u64,
+        sent: u64,
         cand: u32,
         old: Predecessor,
         new: Token,

@@ -41,6 +41,9 @@ pub trait Host {
     fn record(&self, event: Event);
     /// From now on (until `None`) the leader's work goes on in this candidate's name with this token.
     fn believe(&self, token: Option<Token>);
+    /// Waits until no write of this candidate's work is under way: what it sent in a term may reach the resource until it is
+    /// answered, whatever becomes of the belief meanwhile.
+    async fn work_done(&self);
     /// Makes sure that `old` cannot act any more, by the cell's fencing method. Err: it could not be made sure.
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String>;
     /// The candidate has just seen that it leads by ZooKeeper's word, and does not believe it yet. What lies in wait for that

@@ -41,12 +41,12 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// The write that a candidate on its host sent for its group, taken at `t`.
+    /// The write that a candidate on its host sent for its group at `sent`, taken at `t`.
     #[must_use]
-    pub fn event(self, t: Nanos, group: u32, (cand, host): (u32, u16), token: Token) -> Event {
+    pub fn event(self, (sent, t): (Nanos, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
         let Self { seq, unfenced_stale, fenced_rejected, fenced_stale } = self;
-        let Token { czxid, session } = token;
-        Event::Write { t, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale }
+        let (Token { czxid, session }, sent) = (token, Some(sent));
+        Event::Write { t, sent, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale }
     }
 }
 

@@ -75,6 +75,8 @@ pub enum Action {
     Lag { cand: Candidate, by_ms: u64 },
     /// From now on everything between the candidate's host and the servers takes so many milliseconds more, each way.
     Slow { cand: Candidate, by_ms: u64 },
+    /// From now on the candidate's writes reach the resource so many milliseconds later.
+    SlowWrites { cand: Candidate, by_ms: u64 },
     /// The candidate's session is closed by its own process while the recipe goes on.
     Close(Candidate),
     /// As many znodes have been created in the elections before as it takes for the next one to get this number.

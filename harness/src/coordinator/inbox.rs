@@ -2,21 +2,28 @@
 
 use std::rc::Rc;
 
-use hustings_record::{Event, FencingMethod};
+use hustings_record::{Event, FencingMethod, Nanos};
 use hustings_workloads::host::{Predecessor, Token};
 use tokio::sync::mpsc;
 
 use crate::clock;
+use crate::coordinator::batch::in_order_of_sending;
 use crate::coordinator::hosts::Inbound;
 use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::{FromHost, ToHost};
 
+/// Messages taken at one go; after a stall more may have waited.
+const BATCH_MAX: usize = 1 << 12;
+
 /// Serves all hosts of a cell until the last sender is gone.
 pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<Inbound>) {
-    while let Some(Inbound { host, generation, message }) = inbound.recv().await {
-        match message {
-            Some(message) => take(&cell, host, generation, message),
-            None => hung_up(&cell, host, generation).await,
+    let mut batch = Vec::new();
+    while inbound.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        for Inbound { host, generation, message } in in_order_of_sending(batch.drain(..)) {
+            match message {
+                Some(message) => take(&cell, host, generation, message),
+                None => hung_up(&cell, host, generation).await,
+            }
         }
     }
 }
@@ -39,11 +46,11 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             cell.state.leaders.borrow_mut().believe(cand, token);
             cell.touch();
         }
-        FromHost::Write { cand, token } => {
-            write(cell, host, cand, token);
+        FromHost::Write { cand, token, sent } => {
+            write(cell, host, cand, token, sent);
             cell.tell(host, generation, ToHost::Written { cand });
         }
-        FromHost::Fence { request, cand, old, new } => {
+        FromHost::Fence { request, cand, old, new, .. } => {
             let cell = cell.clone();
             cell.clone().send(async move {
                 let error = fence(&cell, host, cand, &old, new).await;
@@ -77,10 +84,10 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     }
 }
 
-fn write(cell: &LiveCell, host: u16, cand: u32, token: Token) {
+fn write(cell: &LiveCell, host: u16, cand: u32, token: Token, sent: Nanos) {
     let Some(group) = cell.state.leaders.borrow().group_of(cand) else { return };
     let taken = cell.state.resource.borrow_mut().write(group as usize, cand, token);
-    cell.journal.push(&taken.event(clock::now(), group, (cand, host), token));
+    cell.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));
 }
 
 /// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.

@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 mod backend;
+mod batch;
 mod cell;
 mod correction;
 mod cut_short;

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
 use crate::host::expire;
-use crate::host::process::{HostProcess, Shared};
+use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::host::seat::Seat;
 use crate::journal::{Journal, Owner};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, connect};
@@ -177,7 +177,7 @@ impl Host {
                 let seat = self.seat(cand)?.0.clone();
                 spawn_local(expire::expire(seat, fault));
             }
-            ToHost::Written { cand } => self.seat(cand)?.0.write_under_way.set(false),
+            ToHost::Written { cand } => self.seat(cand)?.0.answered(),
             ToHost::Fenced { request, error } => {
                 if let Some(answer) = self.shared.fences.borrow_mut().remove(&request) {
                     // The candidate may have given up waiting.
@@ -264,8 +264,9 @@ impl Ended {
     }
 }
 
-async fn send_all(mut queue: mpsc::Receiver<FromHost>, mut sender: Sender) {
-    while let Some(message) = queue.recv().await {
+async fn send_all(mut queue: mpsc::Receiver<Outgoing>, mut sender: Sender) {
+    while let Some(outgoing) = queue.recv().await {
+        let Some(message) = outgoing.message() else { continue };
         if sender.send(&message).await.is_err() {
             return;
         }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use hustings_record::{Event, Nanos, SessionState};
 use hustings_workloads::coordination::{Session as _, States as _};
 use hustings_workloads::driver::Process;
+use hustings_workloads::host::Token;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
+use crate::host::seat::Seat;
 use crate::journal::Journal;
 use crate::protocol::{FromHost, HostSetUp};
 use crate::session::ZkSession;
@@ -20,7 +22,7 @@ pub(super) struct Shared {
     pub(super) host: u16,
     pub(super) set_up: HostSetUp,
     pub(super) journal: Journal,
-    pub(super) outgoing: mpsc::Sender<FromHost>,
+    pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
     pub(super) fence_requests: Cell<u64>,
     /// Candidates that have won say so and wait, and those that do.
@@ -31,11 +33,37 @@ pub(super) struct Shared {
     pub(super) standing: Cell<u32>,
 }
 
+/// What waits to be sent to the coordinator.
+pub(super) enum Outgoing {
+    Message(FromHost),
+    /// A leader's write, for the belief with this number: it is stamped when its turn comes, and goes out only if the belief
+    /// stands then.
+    Write {
+        seat: Rc<Seat>,
+        token: Token,
+        change: u64,
+    },
+}
+
+impl Outgoing {
+    /// What is sent of it now.
+    pub(super) fn message(self) -> Option<FromHost> {
+        match self {
+            Self::Message(message) => Some(message),
+            Self::Write { seat, token, change } => seat.send_write(token, change),
+        }
+    }
+}
+
 impl Shared {
     /// Queues a message. One that is lost would leave the coordinator with a wrong picture for good (a belief that ended, a
     /// write without an answer), so it ends the host.
     pub(super) fn tell(&self, message: FromHost) {
-        if self.outgoing.try_send(message).is_err() && !*self.stopping.borrow() {
+        self.send(Outgoing::Message(message));
+    }
+
+    pub(super) fn send(&self, outgoing: Outgoing) {
+        if self.outgoing.try_send(outgoing).is_err() && !*self.stopping.borrow() {
             self.journal.flush();
             self.journal.fail("a message to the coordinator was lost: its queue is full or it is gone");
         }

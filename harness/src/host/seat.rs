@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use hustings_workloads::driver::{self, work};
@@ -11,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::clock;
-use crate::host::process::{HostProcess, Shared};
+use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::protocol::FromHost;
 use crate::session::ZkSession;
 
@@ -29,7 +30,9 @@ pub(super) struct Seat {
     pub(super) session: RefCell<Option<zookeeper_client::SessionInfo>>,
     /// The token it believes in, and a number that changes with every change of belief.
     pub(super) belief: Cell<(Option<Token>, u64)>,
-    pub(super) write_under_way: Cell<bool>,
+    /// A write waits to be sent, or for its answer.
+    write_under_way: Cell<bool>,
+    done_waker: RefCell<Option<Waker>>,
     pub(super) stands: Cell<bool>,
     /// The fault whose resignation or expiry is under way.
     pub(super) resigning: Cell<Option<u32>>,
@@ -46,12 +49,30 @@ impl Seat {
             session: RefCell::default(),
             belief: Cell::new((None, 0)),
             write_under_way: Cell::new(false),
+            done_waker: RefCell::default(),
             stands: Cell::new(false),
             resigning: Cell::new(None),
             orders: Mutex::new(orders),
             rng: RefCell::new(rng),
             this: this.clone(),
         })
+    }
+
+    /// The message about a write that is sent now. None: the belief that it was for is over, and it never goes out.
+    pub(super) fn send_write(&self, token: Token, change: u64) -> Option<FromHost> {
+        if !driver::Seat::believes(self, change) {
+            self.answered();
+            return None;
+        }
+        Some(FromHost::Write { cand: self.cand, token, sent: clock::now() })
+    }
+
+    /// No write is under way any more.
+    pub(super) fn answered(&self) {
+        self.write_under_way.set(false);
+        if let Some(waker) = self.done_waker.borrow_mut().take() {
+            waker.wake();
+        }
     }
 
     pub(super) fn stands(&self, stands: bool) {
@@ -99,12 +120,24 @@ impl Host for Seat {
         }
     }
 
+    async fn work_done(&self) {
+        std::future::poll_fn(|cx| {
+            if !self.write_under_way.get() {
+                return Poll::Ready(());
+            }
+            self.done_waker.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String> {
         let request = self.shared.fence_requests.get() + 1;
         self.shared.fence_requests.set(request);
         let (answer, answered) = oneshot::channel();
         self.shared.fences.borrow_mut().insert(request, answer);
-        self.shared.tell(FromHost::Fence { request, cand: self.cand, old: old.clone(), new });
+        let (cand, old, sent) = (self.cand, old.clone(), clock::now());
+        self.shared.tell(FromHost::Fence { request, sent, cand, old, new });
         let answer = tokio::time::timeout(FENCE_AT_MOST, answered).await;
         self.shared.fences.borrow_mut().remove(&request);
         match answer {
@@ -158,8 +191,9 @@ impl driver::Seat for Seat {
     }
 
     fn write(&self, token: Token) {
+        let Some(seat) = self.this.upgrade() else { return };
         if !self.write_under_way.replace(true) {
-            self.shared.tell(FromHost::Write { cand: self.cand, token });
+            self.shared.send(Outgoing::Write { seat, token, change: self.belief.get().1 });
         }
     }
 

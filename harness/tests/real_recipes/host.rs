@@ -84,6 +84,9 @@ impl Host for TestHost {
         self.hall.believers_max.set(self.hall.believers_max.get().max(believers.len()));
     }
 
+    /// Nobody works here.
+    async fn work_done(&self) {}
+
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String> {
         self.log(Entry::Fence(old.clone(), new));
         Ok(())

@@ -184,6 +184,7 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
         let (unfenced_stale, fenced_rejected, fenced_stale) = (false, false, false);
         w.coordinator().push(&Event::Write {
             t,
+            sent: Some(t - MS / 2),
             seq,
             group,
             cand,

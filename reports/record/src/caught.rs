@@ -12,6 +12,8 @@ pub enum Caught {
     Overlap,
     /// A stale write that the unfenced ledger accepted.
     StaleWrite,
+    /// A write outside the terms of its sender, or under way when that gave its lead back.
+    StrayWrite,
     /// A group without a leader beyond its bound, or at the end.
     Leaderless,
     /// A znode that nobody stands behind, or a candidate without one.
@@ -30,7 +32,8 @@ pub enum Caught {
 
 names! {
     Caught {
-        Overlap = "overlap", StaleWrite = "stale-write", Leaderless = "leaderless", Orphan = "orphan", Watches = "watches",
-        FanOut = "fan-out", Unplanned = "unplanned", Absent = "absent", Late = "late",
+        Overlap = "overlap", StaleWrite = "stale-write", StrayWrite = "stray-write", Leaderless = "leaderless",
+        Orphan = "orphan", Watches = "watches", FanOut = "fan-out", Unplanned = "unplanned", Absent = "absent",
+        Late = "late",
     }
 }

@@ -193,6 +193,9 @@ pub enum Event {
     /// One write at the fenced resource, in the order in which the resource took them (`seq`, per run of the coordinator).
     Write {
         t: Nanos,
+        /// Stamped by its host just before it went out; None: not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Nanos>,
         seq: u64,
         group: u32,
         cand: u32,

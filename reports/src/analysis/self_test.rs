@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::check::Section as _;
 use crate::summary::{
     CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, Promptness, SplitBrain, Standing,
-    Writes,
+    StrayWrites, Writes,
 };
 use crate::verdict::Verdict;
 use hustings_record::Caught;
@@ -37,6 +37,7 @@ fn checkers(caught: Caught) -> &'static [&'static str] {
     match caught {
         Caught::Overlap => &[SplitBrain::NAME, Ownership::NAME],
         Caught::StaleWrite => &[Writes::NAME],
+        Caught::StrayWrite => &[StrayWrites::NAME],
         Caught::Leaderless => &[Leaderless::NAME],
         Caught::Orphan => &[Ownership::NAME, Leaks::NAME],
         Caught::Watches => &[Leaks::NAME],

@@ -36,7 +36,10 @@ pub struct Effect {
     pub refused_terms: u64,
     /// Terms that lasted long enough for a write, and in which none was tried.
     pub mute_terms: u64,
-    /// Terms that lasted long enough for a write.
+    /// Terms that lasted long enough for a write, and whose first one came later than that.
+    #[serde(default)]
+    pub late_terms: u64,
+    /// Terms that lasted long enough for a write: ten intervals and a second, in which nothing kept their process from it.
     pub terms: u64,
 }
 
@@ -53,10 +56,11 @@ impl Section for Effect {
         gaps(index, window, &mut finding.section);
         mute(index, window, &mut finding);
         refused(index, &mut finding);
-        let Effect { without_write, longest_ns, refused, refused_terms, mute_terms, terms, .. } = finding.section;
+        let Effect { without_write, longest_ns, refused, refused_terms, mute_terms, late_terms, terms, .. } =
+            finding.section;
         finding.headline(format!(
-            "without an accepted write {:.3} % of the time, longest {}; {mute_terms} of {terms} terms never wrote; {refused} \
-             writes of {refused_terms} owners refused",
+            "without an accepted write {:.3} % of the time, longest {}; {mute_terms} of {terms} terms never wrote, \
+             {late_terms} late; {refused} writes of {refused_terms} owners refused",
             without_write * 100.0,
             duration(longest_ns),
         ));
@@ -98,33 +102,37 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
     effect.without_write = share_of_group_time(index, sum, window).unwrap_or(0.0);
 }
 
-/// Leaders that had the time to write, and did not even try.
+/// Leaders that had the time to write, and did not even try, or not before it was over.
 fn mute(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
     let enough = MUTE_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
     let stalls = union(index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect());
+    let able = |term: &Term<'_>, (from, to): Span| -> Nanos {
+        let able = without((from, to.min(window.1).max(from)), index.faults.stops_of(term.host));
+        able.into_iter().map(|span| total(&without(span, &stalls))).sum()
+    };
     let mut silent = Vec::new();
     for term in &index.terms.all {
-        let Some((from, to)) = term.definite() else { continue };
-        let able = without((from, to.min(window.1).max(from)), index.faults.stops_of(term.host));
-        let able: Nanos = able.into_iter().map(|span| total(&without(span, &stalls))).sum();
-        if able < enough {
-            continue;
-        }
+        let Some(led) = term.definite().filter(|&led| able(term, led) >= enough) else { continue };
         finding.section.terms += 1;
-        if index.writing.tried(key(term), term.grant, term.ended.1) == 0 {
-            silent.push((term, able));
+        let first = index.writing.tried(key(term), term.grant, term.ended.1).first().copied();
+        let for_ns = able(term, (led.0, first.unwrap_or(led.1)));
+        match first {
+            None => finding.section.mute_terms += 1,
+            Some(_) if for_ns >= enough => finding.section.late_terms += 1,
+            Some(_) => continue,
         }
+        silent.push((term, first, for_ns));
     }
-    finding.section.mute_terms = silent.len() as u64;
-    for (term, able) in silent {
+    for (term, first, for_ns) in silent {
         let text = format!(
-            "{}: candidate {} on {} led for {} from {} and never wrote",
+            "{}: candidate {} on {} led for {} from {} and {}",
             index.group_name(term.group),
             term.cand,
             index.host_name(term.host),
-            duration(able),
+            duration(for_ns),
             moment(index, term.grant),
+            if first.is_some() { "wrote only then" } else { "never wrote" },
         );
         // A write that is missing may have been this one's.
         if index.writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }

@@ -54,6 +54,7 @@ macro_rules! checkers {
 checkers! {
     split_brain: split_brain::SplitBrain,
     writes: stale_writes::Writes,
+    stray_writes: stray_writes::StrayWrites,
     handovers: handovers::Handovers,
     leaderless: liveness::Leaderless,
     standing: standing::Standing,

@@ -2,12 +2,13 @@
 //! if an earlier accepted one bore a higher token, or the same token from another incarnation. Both ledgers are computed
 //! again from the writes and held against what the coordinator noted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
 use super::finding::Finding;
+use super::misread::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
 use crate::index::{Blamed, Ending, Handover, Index, Judged, Strike, Work, WriteKey};
@@ -29,6 +30,9 @@ pub struct Writes {
     pub fenced_off: u64,
     /// Stale writes that got past the fence, against the same.
     pub past_fence: Rate,
+    /// Left out of all of this: writes that nothing but the coordinator put behind those that make them stale.
+    #[serde(default)]
+    pub misread: u64,
     /// Writes tried by a candidate between the waking of its process and its stepping down.
     pub on_waking: u64,
 }
@@ -42,15 +46,17 @@ impl Section for Writes {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let counts = count(index);
-        let total = index.writing.all.len() as u64;
+        let misread = misread(index);
+        let counts = count(index, &misread);
+        let total = (index.writing.all.len() - misread.len()) as u64;
         let on_waking = on_waking(index);
         let writes = Self {
             total,
-            unfenced: rate(index, |judged| judged.stale),
+            unfenced: rate(index, &misread, |judged| judged.stale),
             excused: counts.excused,
             fenced_off: counts.rejected,
-            past_fence: rate(index, |judged| judged.past),
+            past_fence: rate(index, &misread, |judged| judged.past),
+            misread: misread.len() as u64,
             on_waking,
         };
         let (counted, ledger) = match index.info.fencing {
@@ -75,6 +81,11 @@ impl Section for Writes {
         let what = format!("stale writes {ledger}");
         finding.unsafe_as_expected = finding.judge(expected, seen, &what, evidence);
         harness(index, &mut finding, &counts);
+        if counts.left_out > 0 {
+            let text =
+                format!("{} writes left out: the coordinator stalled while they were on their way", counts.left_out);
+            finding.inconclusive(text);
+        }
         for work in &counts.shown {
             finding.note(format!(
                 "{}: stale write {} by candidate {} on {} with czxid {:#x} at {}",
@@ -109,6 +120,8 @@ struct Counts {
     excused: u64,
     rejected: u64,
     past: u64,
+    /// Misread ones that the ledger that counts would have counted.
+    left_out: u64,
     differing: u64,
     first_differing: Option<Work>,
     /// The first few stale ones of the ledger that counts.
@@ -117,15 +130,21 @@ struct Counts {
 
 /// Stale writes of one ledger against the handovers in which there could have been some; those in which a process stalled and
 /// none was seen are left out.
-fn rate(index: &Index<'_>, stale: impl Fn(&Judged) -> bool) -> Rate {
+fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&Judged) -> bool) -> Rate {
     let handovers = index.handovers();
     let blamed = Blamed::new(index, &handovers);
     let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut left_out: BTreeSet<usize> = BTreeSet::new();
     // Of writers that no handover is to blame for: each is a case of its own.
     let mut strays: BTreeMap<WriteKey, u64> = BTreeMap::new();
     for work in index.writing.all.iter().filter(|work| stale(&work.found)) {
         let writer = (work.cand, work.session, work.czxid);
-        match blamed.by_write(writer, work.group, work.t) {
+        let handover = blamed.by_write(writer, work.group, work.t);
+        if misread.contains(&work.seq) {
+            left_out.extend(handover);
+            continue;
+        }
+        match handover {
             Some(handover) => *seen.entry(handover).or_default() += 1,
             None => *strays.entry(writer).or_default() += 1,
         }
@@ -134,7 +153,7 @@ fn rate(index: &Index<'_>, stale: impl Fn(&Judged) -> bool) -> Rate {
     let possible = |handover: &Handover| index.left_a_rival(handover) && !index.stalled_in(handover);
     for (place, handover) in handovers.iter().enumerate() {
         let times = seen.get(&place).copied();
-        if times.is_some() || possible(handover) {
+        if times.is_some() || possible(handover) && !left_out.contains(&place) {
             tally.opportunity(handover.strike);
         }
         times.into_iter().for_each(|times| tally.saw(times, Some(handover.strike)));
@@ -162,10 +181,14 @@ fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
     }
 }
 
-fn count(index: &Index<'_>) -> Counts {
+fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
     let mut counts = Counts::default();
     for work in &index.writing.all {
-        let Judged { stale, rejected, past } = work.found;
+        let Judged { mut stale, rejected, mut past } = work.found;
+        if misread.contains(&work.seq) {
+            counts.left_out += u64::from(past || index.info.fencing == Fencing::Unfenced);
+            (stale, past) = (false, false);
+        }
         counts.stale += u64::from(stale);
         counts.excused += u64::from(stale && index.excuse_of_write(work).is_some());
         counts.rejected += u64::from(rejected);
@@ -196,7 +219,8 @@ fn on_waking(index: &Index<'_>) -> u64 {
             let term = &index.terms.all[term];
             // Who still believes long after the waking was not made to step down by the pause.
             if term.ended.1 >= healed.from && term.ended.0 <= fault.explains_until && stepped_down(term.ending) {
-                tried += index.writing.tried((cand, term.session, term.czxid), healed.from, term.ended.1);
+                let key = (cand, term.session, term.czxid);
+                tried += index.writing.tried(key, healed.from, term.ended.1).len() as u64;
             }
         }
     }

@@ -43,7 +43,7 @@ fn is_plausible(event: &Event) -> bool {
                     && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
                     && looked.into_iter().all(|(from, to)| span(from, to))
             }
-            Event::Write { seq, .. } => *seq <= NUMBER_MAX,
+            Event::Write { seq, sent, .. } => *seq <= NUMBER_MAX && sent.is_none_or(|t| t <= NUMBER_MAX),
             Event::ServerWatch { every_ns: ns, .. }
             | Event::WriteProbe { every_ns: ns, .. }
             | Event::ServerWatched { longest_gap_ns: ns, .. } => *ns <= NUMBER_MAX,

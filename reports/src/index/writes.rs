@@ -10,7 +10,10 @@ pub type WriteKey = (u32, i64, i64);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
+    /// When the resource took it.
     pub t: Nanos,
+    /// When it was sent; None: not recorded.
+    pub sent: Option<Nanos>,
     pub seq: u64,
     pub group: u32,
     pub cand: u32,
@@ -21,7 +24,12 @@ pub struct Work {
     pub told: Judged,
     /// What its place in the order makes of it.
     pub found: Judged,
+    /// Of a stale one: when the first of those that make it stale was sent, if that is recorded of all of them.
+    pub rival_sent: Option<Nanos>,
 }
+
+/// When each incarnation's first write with a token was sent, by czxid, session and candidate.
+type FirstSent = BTreeMap<(i64, i64, u32), Option<Nanos>>;
 
 enum Entry {
     Write(Work),
@@ -36,8 +44,16 @@ pub struct Writing {
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
-    /// Times and whether the fence rejected it, by whose write it was, in order.
-    by_term: BTreeMap<WriteKey, Vec<(Nanos, bool)>>,
+    by_term: BTreeMap<WriteKey, Tries>,
+}
+
+/// The writes of a term, in order.
+#[derive(Default)]
+struct Tries {
+    /// When each was taken, and whether the fence rejected it.
+    taken: Vec<(Nanos, bool)>,
+    /// When each was sent, or taken where that is not recorded.
+    sent: Vec<Nanos>,
 }
 
 impl Writing {
@@ -57,17 +73,23 @@ impl Writing {
             }
         }
         placed.sort_by_key(|p| p.0);
-        let mut groups: BTreeMap<u32, Ledgers> = BTreeMap::new();
+        let mut groups: BTreeMap<u32, (Ledgers, FirstSent)> = BTreeMap::new();
         for (_, entry) in placed {
             match entry {
-                Entry::Fence(group, old_czxid) => groups.entry(group).or_default().raise(old_czxid),
+                Entry::Fence(group, old_czxid) => groups.entry(group).or_default().0.raise(old_czxid),
                 Entry::Write(work) => {
-                    let found = groups.entry(work.group).or_default().take((work.czxid, work.session), work.cand);
-                    writing.take(Work { found, ..work });
+                    let (ledgers, first_sent) = groups.entry(work.group).or_default();
+                    let found = ledgers.take((work.czxid, work.session), work.cand);
+                    let rival_sent = if found.stale { rival_sent(first_sent, &work) } else { None };
+                    first_sent.entry((work.czxid, work.session, work.cand)).or_insert(work.sent);
+                    writing.take(Work { found, rival_sent, ..work });
                 }
             }
         }
-        writing.by_term.values_mut().for_each(|w| w.sort_unstable());
+        for tries in writing.by_term.values_mut() {
+            tries.taken.sort_unstable();
+            tries.sent.sort_unstable();
+        }
         writing
     }
 
@@ -78,34 +100,46 @@ impl Writing {
             None => {}
         }
         let key = (work.cand, work.session, work.czxid);
-        self.by_term.entry(key).or_default().push((work.t, work.told.rejected));
+        let tries = self.by_term.entry(key).or_default();
+        tries.taken.push((work.t, work.told.rejected));
+        tries.sent.push(work.sent.unwrap_or(work.t));
         self.all.push(work);
     }
 
     /// When the term's first write from `from` on was accepted by the fence.
     #[must_use]
     pub fn first_accepted(&self, key: WriteKey, from: Nanos) -> Option<Nanos> {
-        let writes = self.by_term.get(&key)?;
-        writes[writes.partition_point(|w| w.0 < from)..].iter().find(|w| !w.1).map(|w| w.0)
+        let taken = &self.by_term.get(&key)?.taken;
+        taken[taken.partition_point(|w| w.0 < from)..].iter().find(|w| !w.1).map(|w| w.0)
     }
 
-    /// How many writes were tried in a term between two times, both included.
+    /// When writes of a term were tried between two times, both included.
     #[must_use]
-    pub fn tried(&self, key: WriteKey, from: Nanos, to: Nanos) -> u64 {
-        let Some(writes) = self.by_term.get(&key) else { return 0 };
-        let first = writes.partition_point(|w| w.0 < from);
-        (writes.partition_point(|w| w.0 <= to).max(first) - first) as u64
+    pub fn tried(&self, key: WriteKey, from: Nanos, to: Nanos) -> &[Nanos] {
+        let Some(Tries { sent, .. }) = self.by_term.get(&key) else { return &[] };
+        let first = sent.partition_point(|&at| at < from);
+        &sent[first..sent.partition_point(|&at| at <= to).max(first)]
     }
 }
 
+/// When the first of the writes was sent that make this one stale. None: not recorded.
+fn rival_sent(first_sent: &FirstSent, work: &Work) -> Option<Nanos> {
+    let me = (work.czxid, work.session, work.cand);
+    let rivals = first_sent
+        .iter()
+        .filter(|(other, _)| (other.0, other.1) > (work.czxid, work.session) || other.0 == work.czxid && **other != me);
+    rivals.map(|(_, sent)| *sent).min().flatten()
+}
+
 fn work(event: &Event) -> Option<Work> {
-    let Event::Write { t, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale } =
+    let Event::Write { t, sent, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale } =
         event
     else {
         return None;
     };
     Some(Work {
         t: *t,
+        sent: *sent,
         seq: *seq,
         group: *group,
         cand: *cand,
@@ -114,5 +148,6 @@ fn work(event: &Event) -> Option<Work> {
         session: *session,
         told: Judged { stale: *unfenced_stale, rejected: *fenced_rejected, past: *fenced_stale },
         found: Judged::default(),
+        rival_sent: None,
     })
 }

@@ -187,6 +187,7 @@ impl Cell {
         let Standing { session, czxid, .. } = self.standing[&cand].clone();
         self.coordinator.push(Event::Write {
             t: ms(at),
+            sent: Some(ms(at) - 100_000),
             seq: 0,
             group,
             cand,

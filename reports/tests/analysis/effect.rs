@@ -42,6 +42,31 @@ fn a_leader_that_never_writes_fails_unless_it_could_not() {
 }
 
 #[test]
+fn a_first_write_that_comes_too_late_fails_unless_its_process_could_not_run() {
+    let first_at = |at: u64| {
+        let mut cell = writing_all_along();
+        cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t < ms(MEASURE)));
+        (at..MEASURE).step_by(100).for_each(|t| cell.write(0, 0, t));
+        cell
+    };
+    // Ten intervals and a second from the grant at 3 s on.
+    assert_eq!(first_at(5_000).verdict("effect"), Pass);
+    let summary = first_at(10_000).summary();
+    assert_eq!((summary.effect.late_terms, summary.effect.mute_terms), (1, 0));
+    assert_eq!(check(&summary, "effect").verdict, Fail);
+    for writer in ["its own host", "the coordinator"] {
+        let mut stalled = first_at(10_000);
+        let stall = Event::Stall { from: ms(4_000), to: ms(9_950) };
+        if writer == "the coordinator" {
+            stalled.coordinator.push(stall)
+        } else {
+            stalled.host(0).push(stall)
+        }
+        assert_eq!(stalled.verdict("effect"), Pass, "{writer}");
+    }
+}
+
+#[test]
 fn an_owner_whose_writes_are_refused_fails_and_a_zombie_is_fenced_off() {
     let refused = |owner: bool| {
         let mut cell = writing_all_along();

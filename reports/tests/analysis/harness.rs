@@ -141,6 +141,7 @@ fn five_thousand_candidates_and_half_a_million_events_are_no_trouble() {
         for n in 0..450 {
             cell.coordinator.push(Event::Write {
                 t: ms(60_000 + n),
+                sent: Some(ms(60_000 + n)),
                 seq: 0,
                 group,
                 cand: cell.cand(group, 1),

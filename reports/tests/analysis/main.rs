@@ -22,6 +22,7 @@ mod schema_2;
 mod sessions;
 mod stalls;
 mod standing;
+mod stray_writes;
 mod strikes;
 mod wake_ups;
 mod write_gaps;

@@ -15,6 +15,7 @@ use crate::leaks::leaking;
 use crate::promptness::sleeper;
 use crate::sessions::{crashed_as_the_leader_fell, killed};
 use crate::standing::dropped_out;
+use crate::stray_writes::late;
 
 /// A checker, a made record that it must not let pass, and the worst that it can say.
 type Red = (&'static str, fn() -> Cell, Verdict);
@@ -22,6 +23,7 @@ type Red = (&'static str, fn() -> Cell, Verdict);
 const RED: &[Red] = &[
     ("split-brain", || partition(25_600), Fail),
     ("stale-writes", stale_write, Fail),
+    ("stray-writes", late, Fail),
     ("handovers", false_failover, Fail),
     ("liveness", late_successor, Fail),
     ("effect", refused_owner, Fail),

@@ -58,6 +58,7 @@ fn the_same_token_from_another_incarnation_gets_past_the_fence_and_fails() {
     let (czxid, cand) = (cell.czxid(0, 1), cell.cand(0, 1));
     cell.coordinator.push(Event::Write {
         t: ms(20_001),
+        sent: Some(ms(20_001)),
         seq: 0,
         group: 0,
         cand,
@@ -113,4 +114,45 @@ fn missing_writes_and_no_writes_are_inconclusive() {
     events.remove(gone);
     let summary = hustings_reports::analysis::summarise(&record);
     assert_eq!(check(&summary.cells[0], "stale-writes").verdict, Inconclusive);
+}
+
+/// Sent by the only leader just before it resigned, and by its successor; the coordinator reads the successor's first.
+fn read_in_the_wrong_order(stall: Option<(u64, u64)>, sent: u64) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    let (czxid, session) = (cell.czxid(0, 0), cell.session(0, 0));
+    cell.resign(0, 20_000);
+    cell.info.fencing = Fencing::Unfenced;
+    let events = &mut cell.coordinator;
+    events.retain(|event| !matches!(event, Event::Write { t, .. } if *t > ms(20_000)));
+    events.extend(stall.map(|(from, to)| Event::Stall { from: ms(from), to: ms(to) }));
+    cell.write(0, 1, 20_300);
+    cell.write(0, 0, 20_301);
+    let mut writes = cell.coordinator.iter_mut().rev().filter_map(|event| match event {
+        Event::Write { sent, czxid, session, .. } => Some((sent, czxid, session)),
+        _ => None,
+    });
+    let (late, early) = (writes.next().unwrap(), writes.next().unwrap());
+    (*late.0, *late.1, *late.2) = (Some(ms(sent)), czxid, session);
+    *early.0 = Some(ms(20_006));
+    cell
+}
+
+#[test]
+fn a_rightful_write_that_only_the_coordinator_put_behind_anothers_is_left_out() {
+    let stalled = read_in_the_wrong_order(Some((20_000, 20_299)), 20_000);
+    let summary = stalled.summary();
+    let (writes, found) = (&summary.writes, check(&summary, "stale-writes"));
+    assert_eq!((writes.misread, writes.unfenced.seen, writes.unfenced.n, writes.total), (1, 0, 0, 2));
+    assert_eq!(found.verdict, Inconclusive, "{found:#?}");
+    let judged = |stall, sent| read_in_the_wrong_order(stall, sent).summary();
+    for (stall, sent, why) in [
+        (None, 20_000, "nothing held the coordinator up"),
+        (Some((20_000, 20_100)), 20_000, "it ran for most of the way"),
+        (Some((20_000, 20_299)), 20_100, "it was sent after the successor's: a zombie's"),
+        (Some((21_000, 21_500)), 20_000, "it stalled at another time"),
+    ] {
+        let summary = judged(stall, sent);
+        assert_eq!((summary.writes.misread, summary.writes.unfenced.seen), (0, 1), "{why}");
+        assert_eq!(check(&summary, "stale-writes").verdict, Fail, "{why}");
+    }
 }

@@ -106,6 +106,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         },
         23 => Event::Write {
             t,
+            sent: (n[7] % 4 != 0).then_some(n[7]),
             seq: n[4],
             group,
             cand: life,

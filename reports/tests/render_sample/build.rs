@@ -7,7 +7,7 @@ use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
     FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt,
-    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing,
+    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, StrayWrites,
     TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
@@ -104,6 +104,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         },
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
         writes: Writes { total: 8_300, unfenced: rate(0, 40), past_fence: rate(0, 40), ..Default::default() },
+        stray_writes: StrayWrites { recorded: 8_300, terms: 96, slowest_ns: 2 * MS, ..Default::default() },
         leaks: Default::default(),
         effect: Effect {
             without_write: 0.012_4,
@@ -113,6 +114,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             refused: 0,
             refused_terms: 0,
             mute_terms: 0,
+            late_terms: 0,
             terms: 96,
         },
         leaderless: Leaderless {

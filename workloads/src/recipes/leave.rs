@@ -18,14 +18,17 @@ const LEAVE_MAX_MS: u64 = 1_800;
 /// answer came that says that this deletion did it. That the znode is not there is no such answer: it may have gone otherwise.
 pub(super) type Left = Option<(Nanos, Nanos)>;
 
-/// Gives back what it has, for good, by this way of deleting the own znode.
+/// Gives back what it has, for good, by this way of deleting the own znode: once nothing of the term is under way any more, for
+/// whoever leads next must not be overtaken by it.
 pub(super) async fn give_back<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
+    work_done: impl Future<Output = ()>,
     delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
 ) -> Left {
     let host = candidate.host;
     let until = host.now() + LEAVE_MAX_MS * 1_000_000;
     let withdraw = async {
+        work_done.await;
         candidate.delete_breadcrumb().await?;
         delete_own(candidate).await
     };
@@ -36,8 +39,8 @@ pub(super) async fn give_back<S: Session, H: Host>(
     };
     if left.is_none() {
         candidate.note(
-            "left its znode behind: no answer to its deletion in time; it goes before the candidate stands again, or with \
-             the session",
+            "left its znode behind: no answer to its last write or its deletion in time; it goes before the candidate stands \
+             again, or with the session",
         );
     }
     candidate.leave_behind();
@@ -52,6 +55,7 @@ pub(super) async fn clear_up<S: Session, H: Host>(
     delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
 ) -> Flow<()> {
     let Some(Behind { guid, own, .. }) = candidate.career.behind(candidate.session.id()) else { return Ok(()) };
+    candidate.host.work_done().await;
     let fresh = std::mem::replace(&mut candidate.guid, guid);
     candidate.own = own;
     delete_own(candidate).await?;

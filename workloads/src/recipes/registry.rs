@@ -63,6 +63,8 @@ macro_rules! recipes {
             RecreatesAfterClose: predecessor_watch::PredecessorWatch but recreates_after_close,
                 "broken:recreates-after-close", Queue,
                 "makes its znode anew when it is told to go at the wrong moment";
+            ReleasesUnderWrite: predecessor_watch::PredecessorWatch but releases_under_write,
+                "broken:releases-under-write", Queue, "gives its znode back without waiting for the answer to its last write";
             ResetsInsteadOfRelisting: predecessor_watch::PredecessorWatch but resets_instead_of_relisting,
                 "broken:resets-instead-of-relisting", Queue,
                 "gives its place up when its predecessor is gone before it is watched";
@@ -91,6 +93,10 @@ macro_rules! recipes {
                 "broken:watches-children", Queue, "is woken by whoever comes and goes";
             WokenTwice: lock_race::LockRace but woken_twice,
                 "broken:woken-twice", Lock, "is woken by the lock's creation too";
+            WritesAfterRevoke: predecessor_watch::PredecessorWatch but writes_after_revoke,
+                "broken:writes-after-revoke", Queue, "works on for a while after it has said that its lead is over";
+            WritesBeforeGrant: predecessor_watch::PredecessorWatch but writes_before_grant,
+                "broken:writes-before-grant", Queue, "begins to work before its znode is proven to be its own";
         }
     };
 }

@@ -189,9 +189,15 @@ pub(super) trait Steps: Sized {
         Self::give_back(candidate, certain).await
     }
 
+    /// Waits until nothing of its terms is under way any more.
+    async fn work_done<H: Host>(host: &H) {
+        host.work_done().await;
+    }
+
     /// Gives back what it has, for good and in bounded time. `certain`: it is known to be its own still.
     async fn give_back<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, certain: bool) -> Left {
-        leave::give_back(candidate, async |candidate| Self::delete_own(candidate, certain).await).await
+        let work_done = Self::work_done(candidate.host);
+        leave::give_back(candidate, work_done, async |candidate| Self::delete_own(candidate, certain).await).await
     }
 
     /// Deletes the own znode, if there is one.

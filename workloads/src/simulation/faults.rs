@@ -125,6 +125,11 @@ impl SimCell {
                     self.slow(&[seat.host], &Slow { latency_ms: by_ms, ..Slow::default() });
                 }
             }
+            Action::SlowWrites { cand, by_ms } => {
+                if let Some(seat) = of(cand) {
+                    seat.writes_late_us.set(by_ms * 1_000);
+                }
+            }
             Action::CountFrom(number) => {
                 let mut ensemble = world.servers.ensemble.borrow_mut();
                 self.elections.iter().for_each(|election| ensemble.count_from(&election.path, number));

@@ -25,13 +25,14 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// The resource takes a write.
-    fn written(&self, token: Token) {
+    /// The resource takes a write that was sent at `sent`.
+    fn written(&self, token: Token, sent: Nanos) {
         let (world, seat) = (&self.sim.world, &self.seat);
         let taken = self.sim.state.resource.borrow_mut().write(seat.group as usize, seat.cand, token);
-        world.record(Writer::Coordinator, taken.event(world.clock.nanos(), seat.group, (seat.cand, seat.host), token));
+        let times = (sent, world.clock.nanos());
+        world.record(Writer::Coordinator, taken.event(times, seat.group, (seat.cand, seat.host), token));
         let own = seat.clone();
-        world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || own.writing.set(false));
+        world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || own.answered());
     }
 }
 
@@ -86,6 +87,17 @@ impl Host for Held {
             let own = self.clone();
             self.sim.world.spawn(async move { work(&own, token, change).await });
         }
+    }
+
+    async fn work_done(&self) {
+        std::future::poll_fn(|cx| {
+            if !self.seat.writing.get() {
+                return Poll::Ready(());
+            }
+            self.seat.done_waker.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
     }
 
     async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
@@ -168,8 +180,9 @@ impl driver::Seat for Held {
     fn write(&self, token: Token) {
         let (seat, world) = (&self.seat, &self.sim.world);
         if !seat.writing.replace(true) {
-            let own = self.clone();
-            world.clock.later(world.clock.now() + world.timing.resource_us, move || own.written(token));
+            let (own, sent) = (self.clone(), world.clock.nanos());
+            let at = world.clock.now() + world.timing.resource_us + seat.writes_late_us.get();
+            world.clock.later(at, move || own.written(token, sent));
         }
     }
 

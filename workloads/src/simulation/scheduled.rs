@@ -26,6 +26,7 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
             | Action::DeleteNode(_)
             | Action::Lag { .. }
             | Action::Slow { .. }
+            | Action::SlowWrites { .. }
             | Action::Close(_)
             | Action::CountFrom(_)
             | Action::SetClockBack { .. } => 0,

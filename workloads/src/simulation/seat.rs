@@ -10,6 +10,7 @@ use futures::future::AbortHandle;
 use super::world::ClientId;
 use crate::driver::Outcome;
 use crate::host::{Nanos, Token};
+use crate::model::Micros;
 
 pub(super) struct Seat {
     pub(super) cand: u32,
@@ -23,7 +24,11 @@ pub(super) struct Seat {
     pub(super) session: Cell<i64>,
     /// The token it believes in, and a number that changes with every change of belief.
     pub(super) belief: Cell<(Option<Token>, u64)>,
+    /// A write is under way, or its answer is.
     pub(super) writing: Cell<bool>,
+    pub(super) done_waker: RefCell<Option<Waker>>,
+    /// Its writes reach the resource so much later than others'.
+    pub(super) writes_late_us: Cell<Micros>,
     pub(super) stands: Cell<bool>,
     /// Name of the znode that it stands or leads by, where a schedule may ask for it.
     pub(super) node: RefCell<Option<String>>,
@@ -50,6 +55,8 @@ impl Seat {
             session: Cell::new(0),
             belief: Cell::new((None, 0)),
             writing: Cell::new(false),
+            done_waker: RefCell::default(),
+            writes_late_us: Cell::new(0),
             stands: Cell::new(false),
             node: RefCell::default(),
             terms: Cell::new(0),
@@ -64,6 +71,14 @@ impl Seat {
     pub(super) fn tell_to_resign(&self) {
         self.orders.set(self.orders.get() + 1);
         if let Some(waker) = self.order_waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    /// The answer to its write is here.
+    pub(super) fn answered(&self) {
+        self.writing.set(false);
+        if let Some(waker) = self.done_waker.borrow_mut().take() {
             waker.wake();
         }
     }

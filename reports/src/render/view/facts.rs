@@ -217,8 +217,8 @@ fn counted(seen: u64, behind: &Rate) -> String {
 }
 
 fn writes(cell: &CellSummary) -> Vec<Fact> {
-    let w = &cell.writes;
-    vec![
+    let (w, strays) = (&cell.writes, &cell.stray_writes);
+    let mut facts = vec![
         Fact::new("Writes tried", format::count(w.total)),
         Fact::new(
             "Stale, accepted without a fence, at handovers whose loser could still write",
@@ -227,7 +227,18 @@ fn writes(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Rejected by the fence (no violation)", format::count_of(w.fenced_off, w.total)),
         Fact::new("The same past the fence", format::rate_within(&w.past_fence)),
         Fact::new("Tried between waking and stepping down", format::count_of(w.on_waking, w.total)),
-    ]
+        Fact::new("Sent outside a term of their own", format::count_of(strays.outside, strays.recorded)),
+        Fact::new("Longest after the revoke", format::duration(strays.latest_ns)),
+        Fact::new("Under way when their leader gave its znode back", format::count(strays.under_release)),
+        Fact::new("Longest from sending to the resource", format::duration(strays.slowest_ns)),
+    ];
+    if strays.not_recorded > 0 {
+        facts.push(Fact::new("Sending not recorded", format::count_of(strays.not_recorded, w.total)));
+    }
+    if w.misread > 0 {
+        facts.push(Fact::new("Left out: the coordinator stalled on their way", format::count(w.misread)));
+    }
+    facts
 }
 
 fn fan_out(cell: &CellSummary) -> Vec<Fact> {

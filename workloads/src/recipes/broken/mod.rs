@@ -24,6 +24,7 @@ pub(super) mod no_recheck_after_wait;
 pub(super) mod no_relist;
 pub(super) mod reads_everybody;
 pub(super) mod recreates_after_close;
+pub(super) mod releases_under_write;
 pub(super) mod resets_instead_of_relisting;
 pub(super) mod sequence_as_token;
 mod servers;
@@ -38,6 +39,8 @@ pub(super) mod wakes_everybody;
 pub(super) mod wall_clock_timer;
 pub(super) mod watches_children;
 pub(super) mod woken_twice;
+pub(super) mod writes_after_revoke;
+pub(super) mod writes_before_grant;
 
 pub use self::case::{Case, Caught};
 
@@ -97,6 +100,6 @@ mod tests {
     #[test]
     fn everything_that_can_be_caught_is_caught_in_some_case() {
         let caught: BTreeSet<Caught> = cases().iter().flat_map(|case| case.caught).copied().collect();
-        assert_eq!(caught.len(), 9, "{caught:?}");
+        assert_eq!(caught.len(), 10, "{caught:?}");
     }
 }

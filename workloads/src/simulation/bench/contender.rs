@@ -105,6 +105,9 @@ impl Host for Place {
         self.hall.write_down(self.index, Entry::Believes(token));
     }
 
+    /// Nobody works here.
+    async fn work_done(&self) {}
+
     async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
         self.hall.write_down(self.index, Entry::Fences(old.clone()));
         if self.hall.fencing_fails.get() { Err("the fence is down".into()) } else { Ok(()) }

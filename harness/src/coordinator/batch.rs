@@ -1,0 +1,54 @@
+//! What waited for the coordinator at one moment, in the order in which it was sent: of several sockets that wait, the one that
+//! is read first has nothing to do with who wrote first.
+
+use std::collections::BTreeMap;
+
+use crate::coordinator::hosts::Inbound;
+use crate::protocol::FromHost;
+
+/// Writes and fencings in the order in which their hosts sent them. Each host's messages stay in their own order.
+pub(super) fn in_order_of_sending(batch: impl Iterator<Item = Inbound>) -> impl Iterator<Item = Inbound> {
+    let mut reached: BTreeMap<u16, u64> = BTreeMap::new();
+    let mut placed: Vec<(u64, Inbound)> = batch
+        .map(|inbound| {
+            let reached = reached.entry(inbound.host).or_insert(0);
+            if let Some(FromHost::Write { sent, .. } | FromHost::Fence { sent, .. }) = &inbound.message {
+                *reached = (*reached).max(*sent);
+            }
+            (*reached, inbound)
+        })
+        .collect();
+    placed.sort_by_key(|(sent, _)| *sent);
+    placed.into_iter().map(|(_, inbound)| inbound)
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_workloads::host::Token;
+
+    use super::*;
+
+    fn from(host: u16, message: FromHost) -> Inbound {
+        Inbound { host, generation: 0, message: Some(message) }
+    }
+
+    fn write(host: u16, sent: u64) -> Inbound {
+        from(host, FromHost::Write { cand: u32::from(host), token: Token { czxid: 1, session: 1 }, sent })
+    }
+
+    fn ordered(batch: Vec<Inbound>) -> Vec<(u16, Option<u64>)> {
+        let sent = |inbound: Inbound| match inbound.message {
+            Some(FromHost::Write { sent, .. }) => (inbound.host, Some(sent)),
+            _ => (inbound.host, None),
+        };
+        in_order_of_sending(batch.into_iter()).map(sent).collect()
+    }
+
+    #[test]
+    fn of_what_waited_the_first_sent_comes_first_and_no_host_overtakes_itself() {
+        let batch = vec![write(1, 50), from(1, FromHost::Ready), write(1, 70), write(0, 20), write(0, 60)];
+        assert_eq!(ordered(batch), [(0, Some(20)), (1, Some(50)), (1, None), (0, Some(60)), (1, Some(70))]);
+        // A clock that went back would be no reason to.
+        assert_eq!(ordered(vec![write(0, 9), write(0, 3), write(1, 5)]), [(1, Some(5)), (0, Some(9)), (0, Some(3))]);
+    }
+}

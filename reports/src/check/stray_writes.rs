@@ -1,0 +1,218 @@
+//! Does every write lie inside a term? A leader writes between its grant and its revoke, or not at all: each write is held
+//! against the terms of its own candidate, session and token, by the stamp of its sending, whoever leads and whatever a fence
+//! makes of it. And whoever gives its lead back has nothing under way any more.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
+use super::words::moment;
+use crate::index::{Index, Work, WriteKey};
+use crate::stats::spans::Span;
+use hustings_record::words::duration;
+use hustings_record::{Departure, Nanos};
+
+/// Writes outside the terms of those who sent them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StrayWrites {
+    /// Writes that are certainly outside.
+    pub outside: u64,
+    /// Writes of which it is recorded when they were sent, and terms that they were held against.
+    pub recorded: u64,
+    pub terms: u64,
+    /// Sent before the first grant of their token.
+    pub before_grant: u64,
+    /// The longest of these times before the grant.
+    pub earliest_ns: Nanos,
+    /// Sent after a revoke of their token, and before the next grant of it if there is one.
+    pub after_revoke: u64,
+    /// The longest of these times after the revoke.
+    pub latest_ns: Nanos,
+    /// Of a candidate, session and token that no term has.
+    pub without_term: u64,
+    /// Sent in the term and taken by the resource after the deletion of the leader's znode was sent, by its own resignation.
+    pub under_release: u64,
+    /// The longest time from the sending of a write to its place in the resource's order.
+    pub slowest_ns: Nanos,
+    /// Of so many it is not recorded when they were sent.
+    pub not_recorded: u64,
+}
+
+impl Section for StrayWrites {
+    const NAME: &'static str = "stray-writes";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::<Self>::default();
+        let terms = terms(index);
+        let mut strays: BTreeMap<(WriteKey, Stray), Seen<'_>> = BTreeMap::new();
+        for work in &index.writing.all {
+            let section = &mut finding.section;
+            section.not_recorded += u64::from(work.sent.is_none());
+            section.slowest_ns = section.slowest_ns.max(work.sent.map_or(0, |sent| work.t.saturating_sub(sent)));
+            let key = (work.cand, work.session, work.czxid);
+            let of_key = terms.get(&key).map_or(&[][..], Vec::as_slice);
+            if let Some((stray, by)) = place(index, of_key, work).or_else(|| under_release(index, work)) {
+                section.count(stray, by);
+                let seen = strays.entry((key, stray)).or_insert(Seen { count: 0, by: 0, first: work });
+                seen.count += 1;
+                seen.by = seen.by.max(by);
+            }
+        }
+        let total = index.writing.all.len() as u64;
+        let s = &mut finding.section;
+        s.outside = s.before_grant + s.after_revoke + s.without_term;
+        (s.recorded, s.terms) = (total - s.not_recorded, index.terms.all.len() as u64);
+        let headline = s.headline();
+        finding.headline(headline);
+        if total == 0 {
+            finding.inconclusive("nothing was ever written".into());
+        }
+        if finding.section.not_recorded > 0 {
+            let text = format!(
+                "of {} of {total} writes it is not recorded when they were sent: those may lie outside their terms",
+                finding.section.not_recorded
+            );
+            finding.note(text);
+        }
+        for ((key, stray), seen) in &strays {
+            tell(index, &mut finding, *key, *stray, seen);
+        }
+        finding
+    }
+}
+
+impl StrayWrites {
+    fn count(&mut self, stray: Stray, by: Nanos) {
+        match stray {
+            Stray::Before => {
+                self.before_grant += 1;
+                self.earliest_ns = self.earliest_ns.max(by);
+            }
+            Stray::After => {
+                self.after_revoke += 1;
+                self.latest_ns = self.latest_ns.max(by);
+            }
+            Stray::Without => self.without_term += 1,
+            Stray::UnderRelease => self.under_release += 1,
+        }
+    }
+
+    fn headline(&self) -> String {
+        let by =
+            |count: u64, ns: Nanos| if count > 0 { format!(" (by {} at most)", duration(ns)) } else { String::new() };
+        let unknown = match self.not_recorded {
+            0 => String::new(),
+            unknown => format!("; of {unknown} more the sending is not recorded"),
+        };
+        format!(
+            "{} of {} writes sent outside the {} terms: {} before the grant{}, {} after the revoke{}, {} \
+             without any; {} under way when their leader gave its znode back; {} on the way at most{unknown}",
+            self.outside,
+            self.recorded,
+            self.terms,
+            self.before_grant,
+            by(self.before_grant, self.earliest_ns),
+            self.after_revoke,
+            by(self.after_revoke, self.latest_ns),
+            self.without_term,
+            self.under_release,
+            duration(self.slowest_ns),
+        )
+    }
+}
+
+/// What is wrong with a write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stray {
+    Before,
+    After,
+    Without,
+    UnderRelease,
+}
+
+/// Writes of one token with the same thing wrong.
+struct Seen<'a> {
+    count: u64,
+    /// The most that any is out by.
+    by: Nanos,
+    first: &'a Work,
+}
+
+/// [a⁻, r⁺] of every term, by whose writes belong there, in order.
+fn terms(index: &Index<'_>) -> BTreeMap<WriteKey, Vec<Span>> {
+    let mut terms: BTreeMap<WriteKey, Vec<Span>> = BTreeMap::new();
+    for term in &index.terms.all {
+        terms.entry((term.cand, term.session, term.czxid)).or_default().push(term.possible());
+    }
+    terms.values_mut().for_each(|spans| spans.sort_unstable());
+    terms
+}
+
+/// What is wrong with a write, and by how much, if that is beyond what the clock may be off by. Of one whose sending was not
+/// recorded all that is known is that it was sent before it arrived.
+fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos)> {
+    let (Some(first), at) = (terms.first(), work.sent.unwrap_or(work.t)) else { return Some((Stray::Without, 0)) };
+    if at + index.epsilon < first.0 {
+        return Some((Stray::Before, first.0 - at));
+    }
+    let begun = &terms[..terms.partition_point(|term| term.0 <= at + index.epsilon)];
+    let over = begun.iter().map(|term| term.1).max()?;
+    let late = work.sent.is_some() && at > over + index.epsilon;
+    late.then(|| (Stray::After, at - over))
+}
+
+/// Whether the write was sent before the deletion of its leader's znode and came to the resource after it, and by how much:
+/// whoever waits for the answer to its last write cannot have deleted anything before.
+fn under_release(index: &Index<'_>, work: &Work) -> Option<(Stray, Nanos)> {
+    let sent = work.sent?;
+    let left = index.candidates.departures.get(&work.cand)?;
+    let next = left[left.partition_point(|departed| departed.t < sent)..].iter().find(|d| d.session == work.session)?;
+    let Departure::Resigned { delete: Some((deleted, _)) } = next.how else { return None };
+    let under = sent <= *deleted && work.t > deleted.saturating_add(index.epsilon);
+    under.then(|| (Stray::UnderRelease, work.t - deleted))
+}
+
+fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &Seen<'_>) {
+    let (cand, _, czxid) = key;
+    let Seen { count, by, first } = seen;
+    let what = match stray {
+        Stray::Before => format!("sent before the grant, by {} at most", duration(*by)),
+        Stray::After => format!("sent after the revoke, by {} at most", duration(*by)),
+        Stray::Without => "sent without any term of their token".to_owned(),
+        Stray::UnderRelease => {
+            format!("under way when it gave its znode back, and came up to {} after that", duration(*by))
+        }
+    };
+    let text = format!(
+        "{}: {count} writes of candidate {cand} on {} with czxid {czxid:#x} were {what}, the first at {}",
+        index.group_name(first.group),
+        index.host_name(first.host),
+        moment(index, first.sent.unwrap_or(first.t)),
+    );
+    // The grant or the revoke may be what is missing.
+    match doubt(index, cand) {
+        Some(why) if stray != Stray::UnderRelease => finding.inconclusive(format!("{text}, but {why}")),
+        _ => finding.fail(text),
+    }
+}
+
+/// Why this candidate's terms may not be all there.
+fn doubt(index: &Index<'_>, cand: u32) -> Option<&'static str> {
+    let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
+    let torn = index.lives.all.iter().any(|life| life.torn && life.host.is_some() && life.host == host);
+    if host.is_none() {
+        Some("its host's segment is missing")
+    } else if torn {
+        Some("its host's segment is torn")
+    } else if index.implausible > 0 {
+        Some("events were left out of the record")
+    } else {
+        None
+    }
+}

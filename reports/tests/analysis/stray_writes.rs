@@ -1,0 +1,111 @@
+//! Writes outside the terms of those who sent them.
+
+use hustings_record::*;
+use hustings_reports::summary::StrayWrites;
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, check, ms};
+
+/// A whole planned handover, and one more write of the candidate of this host, sent at `sent` and taken at `t`.
+fn with_write(host: u16, (sent, t): (Option<u64>, u64)) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    let (czxid, session) = (cell.czxid(0, host), cell.session(0, host));
+    cell.resign(0, 20_000);
+    cell.write(0, 1, t);
+    let Some(Event::Write { sent: stamp, czxid: token, session: of, cand, host: on, .. }) = cell.coordinator.last_mut()
+    else {
+        unreachable!("a write was just made")
+    };
+    (*stamp, *token, *of, *cand, *on) = (sent.map(ms), czxid, session, u32::from(host), host);
+    cell
+}
+
+fn judged(cell: Cell) -> (Verdict, StrayWrites) {
+    let summary = cell.summary();
+    (check(&summary, "stray-writes").verdict, summary.stray_writes)
+}
+
+#[test]
+fn a_write_inside_its_term_is_none_however_long_it_was_on_its_way() {
+    let (verdict, found) = judged(with_write(0, (Some(19_000), 19_900)));
+    assert_eq!((verdict, found.outside, found.recorded, found.slowest_ns), (Pass, 0, 3, ms(900)));
+}
+
+/// The first leads from 3 s to 20.001 s, the second one from 20.005 s on, and its lead is fenced.
+#[test]
+fn a_write_before_the_grant_or_after_the_revoke_fails_whoever_leads_and_whatever_the_fence_does() {
+    let (verdict, found) = judged(with_write(1, (Some(19_000), 19_001)));
+    assert_eq!((verdict, found.before_grant, found.earliest_ns), (Fail, 1, ms(1_005)));
+    let late = with_write(0, (Some(25_000), 25_001));
+    assert_eq!(late.info.fencing, Fencing::Fenced);
+    let summary = late.summary();
+    assert_eq!(check(&summary, "stale-writes").verdict, Pass, "the fence stops it");
+    let found = &summary.stray_writes;
+    assert_eq!(check(&summary, "stray-writes").verdict, Fail);
+    assert_eq!((found.after_revoke, found.latest_ns), (1, ms(25_000) - ms(20_001) - 10_000));
+    assert_eq!(summary.verdict, Fail);
+}
+
+#[test]
+fn a_write_by_a_token_that_was_never_granted_fails() {
+    let (verdict, found) = judged(with_write(2, (Some(30_000), 30_001)));
+    assert_eq!((verdict, found.without_term), (Fail, 1));
+    let mut twice = with_write(0, (Some(19_000), 19_001));
+    let Some(Event::Write { session, .. }) = twice.coordinator.last_mut() else { unreachable!() };
+    *session += 1;
+    assert_eq!(judged(twice).1.without_term, 1, "another session's");
+}
+
+#[test]
+fn what_the_clock_may_be_off_by_is_no_finding() {
+    let at = |past_ns: u64| {
+        let mut cell = with_write(0, (Some(20_001), 20_001));
+        let Some(Event::Write { sent, .. }) = cell.coordinator.last_mut() else { unreachable!() };
+        *sent = Some(ms(20_001) + 10_000 + past_ns);
+        judged(cell)
+    };
+    assert_eq!(at(1_000).0, Pass);
+    assert_eq!(at(1_001).0, Fail);
+}
+
+/// Its deletion is sent at 20.002 s: a write of its term that the resource takes later can have overtaken nobody's but was not
+/// waited for.
+#[test]
+fn who_gives_its_znode_back_with_a_write_under_way_fails() {
+    let (verdict, found) = judged(with_write(0, (Some(20_000), 20_003)));
+    assert_eq!((verdict, found.under_release, found.outside), (Fail, 1, 0));
+    assert_eq!(judged(with_write(0, (Some(20_000), 20_002))).0, Pass);
+}
+
+#[test]
+fn between_two_terms_of_one_token_nobody_may_write() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
+    cell.believe(0, 0, 31_000);
+    [29_999, 30_500, 31_001].into_iter().for_each(|at| cell.write(0, 0, at));
+    let (verdict, found) = judged(cell);
+    assert_eq!((verdict, found.after_revoke, found.before_grant), (Fail, 1, 0));
+}
+
+#[test]
+fn where_the_sending_is_not_recorded_that_is_said_and_only_what_is_certain_all_the_same_is_found() {
+    let summary = with_write(0, (None, 25_001)).summary();
+    let found = check(&summary, "stray-writes");
+    assert_eq!((found.verdict, summary.stray_writes.not_recorded, summary.stray_writes.recorded), (Pass, 1, 2));
+    assert!(found.headline.contains("not recorded") && found.details[0].contains("not recorded"), "{found:?}");
+    assert_eq!(judged(with_write(1, (None, 19_000))).1.before_grant, 1, "it was sent before it arrived");
+    assert_eq!(judged(with_write(2, (None, 30_000))).0, Fail);
+}
+
+#[test]
+fn a_torn_segment_may_have_lost_the_grant() {
+    let mut record = with_write(2, (Some(30_000), 30_001)).record();
+    record.cells[0].segments[4].torn = Some(TornTail { block: 3, offset: 900, bytes: 7 });
+    let summary = hustings_reports::analysis::summarise(&record).cells.remove(0);
+    assert_eq!(check(&summary, "stray-writes").verdict, Inconclusive);
+}
+
+/// For the table of red ones.
+pub(crate) fn late() -> Cell {
+    with_write(0, (Some(25_000), 25_001))
+}

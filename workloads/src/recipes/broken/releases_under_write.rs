@@ -1,0 +1,23 @@
+//! One that is told to resign does not wait for the answer to its last write: what it sent while it led arrives when others lead.
+//! On real servers of one machine an answer takes a fraction of a millisecond, so that it shows only where leaders write all
+//! the time.
+
+use super::case::{Case, Caught, at};
+use crate::host::Host;
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "the lead is given back while a write is under way, which arrives after the next leader's",
+    seen_in: "locks that are released while the work under them is in flight",
+    schedule: &[at(800, Action::SlowWrites { cand: 0, by_ms: 500 }), at(1_000, Action::Resign(0))],
+    caught: &[Caught::StaleWrite, Caught::StrayWrite],
+    ..Case::of("releases-under-write", RecipeKind::ReleasesUnderWrite, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct ReleasesUnderWrite;
+
+impl Steps for ReleasesUnderWrite {
+    async fn work_done<H: Host>(_host: &H) {}
+}

@@ -1,0 +1,37 @@
+//! One that is told to resign says so at once, and lets its work end in its own time, before anybody else can lead: no two
+//! leaders, no stale write, and yet somebody acts who does not lead.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::{Event, Host, RevokeReason};
+use crate::recipes::candidate::Candidate;
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::leave::Left;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+/// How long it works on.
+const WORKS_ON_MS: u64 = 700;
+
+pub(super) const CASE: Case = Case {
+    wrong: "the work goes on after the lead is over",
+    seen_in: "leaders whose workers are told last",
+    schedule: &[at(1_000, Action::Resign(0))],
+    caught: &[Caught::StrayWrite],
+    ..Case::of("writes-after-revoke", RecipeKind::WritesAfterRevoke, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct WritesAfterRevoke;
+
+impl Steps for WritesAfterRevoke {
+    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
+        let certain = candidate.leads_undisturbed();
+        if let Some(term) = candidate.term.take() {
+            let reason = RevokeReason::Resigned;
+            candidate.record(|t, cand, session| Event::Revoke { from: t, to: t, cand, session, term, reason });
+            candidate.host.sleep_until(candidate.host.now() + WORKS_ON_MS * 1_000_000).await;
+            candidate.host.believe(None);
+        }
+        Self::give_back(candidate, certain).await
+    }
+}

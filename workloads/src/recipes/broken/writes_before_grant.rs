@@ -1,0 +1,41 @@
+//! The work begins when the own znode is the first in the queue, and not when that is proven to be there and its own: most of the
+//! time the proof follows, and nobody is the worse for it.
+
+use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
+use crate::recipes::steps::Steps;
+use crate::schedule::Action;
+
+pub(super) const CASE: Case = Case {
+    wrong: "the leader's work begins before the owner check",
+    seen_in: "leaders that start their services while they are being elected",
+    schedule: &[at(1_000, Action::Resign(0))],
+    caught: &[Caught::StrayWrite],
+    ..Case::of("writes-before-grant", RecipeKind::WritesBeforeGrant, RecipeKind::PredecessorWatch)
+};
+
+pub(in crate::recipes) struct WritesBeforeGrant;
+
+impl Steps for WritesBeforeGrant {
+    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+        let (Own::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else { return Ok(false) };
+        candidate.host.believe(Some(Self::token(&node, session)));
+        let checked = Self::check_owner(candidate).await;
+        if let Ok(Some(node)) = &checked {
+            Self::grant(candidate, node);
+        } else {
+            candidate.host.believe(None);
+        }
+        checked.map(|node| node.is_some())
+    }
+
+    /// Told to go in the middle of it, it has work to stop of which no revoke tells.
+    async fn work_done<H: Host>(host: &H) {
+        host.believe(None);
+        host.work_done().await;
+    }
+}
