@@ -191,10 +191,7 @@ impl Seen {
             Self::Reset { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
             Self::Slow { links, .. } => Some(links.clone()),
             Self::Modelled { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
-            Self::Processes { .. }
-            | Self::Obeyed { .. }
-            | Self::Servers { .. }
-            | Self::Apart { .. } => None,
+            Self::Processes { .. } | Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => None,
         }
     }
 
@@ -342,6 +339,10 @@ impl ModelledLink {
             (ReceiptStage::Injected, Some(way)) => *held == Some(way) || *held == Some(Direction::Both),
             (ReceiptStage::Injected, None) => *slow,
         };
-        if fine { Ok(()) } else { Err(format!("the link from host {host} to server {server} is not as it should be: {self:?}")) }
+        if fine {
+            Ok(())
+        } else {
+            Err(format!("the link from host {host} to server {server} is not as it should be: {self:?}"))
+        }
     }
 }

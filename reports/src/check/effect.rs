@@ -16,7 +16,7 @@ use hustings_record::words::duration;
 use hustings_record::{Fencing, Nanos};
 
 /// A leader that has not written for so many intervals, and what a busy machine may add, has forgotten to.
-const MUTE_INTERVALS: u64 = 10;
+const SILENT_INTERVALS: u64 = 10;
 const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// What leaders brought about at the resource.
@@ -39,6 +39,9 @@ pub struct Effect {
     /// Terms that lasted long enough for a write, and whose first one came later than that.
     #[serde(default)]
     pub late_terms: u64,
+    /// Terms in which none was tried for that long in between, or at the end.
+    #[serde(default)]
+    pub fallen_silent: u64,
     /// Terms that lasted long enough for a write: ten intervals and a second, in which nothing kept their process from it.
     pub terms: u64,
 }
@@ -54,13 +57,13 @@ impl Section for Effect {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };
         gaps(index, window, &mut finding.section);
-        mute(index, window, &mut finding);
+        silent(index, window, &mut finding);
         refused(index, &mut finding);
-        let Effect { without_write, longest_ns, refused, refused_terms, mute_terms, late_terms, terms, .. } =
-            finding.section;
+        let Effect { without_write, longest_ns, refused, refused_terms, terms, .. } = finding.section;
+        let Effect { mute_terms, late_terms, fallen_silent, .. } = finding.section;
         finding.headline(format!(
             "without an accepted write {:.3} % of the time, longest {}; {mute_terms} of {terms} terms never wrote, \
-             {late_terms} late; {refused} writes of {refused_terms} owners refused",
+             {late_terms} late, {fallen_silent} no more; {refused} writes of {refused_terms} owners refused",
             without_write * 100.0,
             duration(longest_ns),
         ));
@@ -102,37 +105,38 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
     effect.without_write = share_of_group_time(index, sum, window).unwrap_or(0.0);
 }
 
-/// Leaders that had the time to write, and did not even try, or not before it was over.
-fn mute(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
-    let enough = MUTE_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
+/// Leaders that had the time to write and did not even try: never, not before it was over, or no more.
+fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
+    let enough = SILENT_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
     let stalls = union(index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect());
     let able = |term: &Term<'_>, (from, to): Span| -> Nanos {
         let able = without((from, to.min(window.1).max(from)), index.faults.stops_of(term.host));
         able.into_iter().map(|span| total(&without(span, &stalls))).sum()
     };
-    let mut silent = Vec::new();
     for term in &index.terms.all {
         let Some(led) = term.definite().filter(|&led| able(term, led) >= enough) else { continue };
-        finding.section.terms += 1;
-        let first = index.writing.tried(key(term), term.grant, term.ended.1).first().copied();
-        let for_ns = able(term, (led.0, first.unwrap_or(led.1)));
-        match first {
-            None => finding.section.mute_terms += 1,
-            Some(_) if for_ns >= enough => finding.section.late_terms += 1,
-            Some(_) => continue,
-        }
-        silent.push((term, first, for_ns));
-    }
-    for (term, first, for_ns) in silent {
+        let section = &mut finding.section;
+        section.terms += 1;
+        let tried = index.writing.tried(key(term), led.0, led.1);
+        let ends = tried.iter().copied().chain([led.1]);
+        let pauses = std::iter::once(led.0).chain(tried.iter().copied()).zip(ends);
+        // Most are short, and looked at no further.
+        let mut long = pauses.filter(|pause| pause.1 - pause.0 >= enough && able(term, *pause) >= enough);
+        let Some((from, to)) = long.next() else { continue };
+        let (count, what) = match (tried.is_empty(), from == led.0) {
+            (true, _) => (&mut section.mute_terms, "led and never wrote, for"),
+            (false, true) => (&mut section.late_terms, "led and did not write at first, for"),
+            (false, false) => (&mut section.fallen_silent, "led on and wrote no more, for"),
+        };
+        *count += 1;
         let text = format!(
-            "{}: candidate {} on {} led for {} from {} and {}",
+            "{}: candidate {} on {} {what} {} from {}",
             index.group_name(term.group),
             term.cand,
             index.host_name(term.host),
-            duration(for_ns),
-            moment(index, term.grant),
-            if first.is_some() { "wrote only then" } else { "never wrote" },
+            duration(able(term, (from, to))),
+            moment(index, from),
         );
         // A write that is missing may have been this one's.
         if index.writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }

@@ -447,7 +447,8 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
-        work_interval_ms: 100,
+        // Longer than the cell: a leader that writes once has written enough.
+        work_interval_ms: 20_000,
         expect: Expect { fan_out: declared(recipe).map(|declared| declared.leader_wakes), ..Expect::default() },
         self_test: false,
         must_show: Vec::new(),

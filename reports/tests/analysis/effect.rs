@@ -3,11 +3,12 @@
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, MEASURE, TEAR_DOWN, check, ms};
+use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
 fn writing_all_along() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-    (MEASURE..TEAR_DOWN).step_by(100).for_each(|t| cell.write(0, 0, t));
+    cell.info.work_interval_ms = 100;
+    (3_100..TEAR_DOWN).step_by(100).for_each(|t| cell.write(0, 0, t));
     cell
 }
 
@@ -34,29 +35,42 @@ fn a_leader_that_never_writes_fails_unless_it_could_not() {
     let mut cell = writing_all_along();
     cell.coordinator.retain(|e| !matches!(e, Event::Write { .. }));
     assert_eq!(cell.verdict("effect"), Fail);
-    let mut short = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    let mut short = writing_all_along();
+    short.revoke(0, 0, 19_990, RevokeReason::SteppedDown);
     short.believe(0, 0, 20_000);
     short.revoke(0, 0, 21_900, RevokeReason::Resigned);
     short.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t > ms(20_000)));
     assert_eq!(short.verdict("effect"), Pass, "it had no time to");
 }
 
+/// It writes all along, but for this time.
+fn silent_in((from, to): (u64, u64)) -> Cell {
+    let mut cell = writing_all_along();
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if (ms(from)..ms(to)).contains(t)));
+    cell
+}
+
 #[test]
-fn a_first_write_that_comes_too_late_fails_unless_its_process_could_not_run() {
-    let first_at = |at: u64| {
-        let mut cell = writing_all_along();
-        cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t < ms(MEASURE)));
-        (at..MEASURE).step_by(100).for_each(|t| cell.write(0, 0, t));
-        cell
-    };
-    // Ten intervals and a second from the grant at 3 s on.
-    assert_eq!(first_at(5_000).verdict("effect"), Pass);
-    let summary = first_at(10_000).summary();
-    assert_eq!((summary.effect.late_terms, summary.effect.mute_terms), (1, 0));
-    assert_eq!(check(&summary, "effect").verdict, Fail);
+fn a_leader_that_is_silent_for_too_long_fails_wherever_in_its_term() {
+    // Ten intervals and a second, from the grant at 3 s on.
+    assert_eq!(silent_in((3_000, 5_000)).verdict("effect"), Pass);
+    for (silence, counts) in [
+        ((3_000, 10_000), (1, 0)),
+        ((40_000, 43_000), (0, 1)),
+        ((50_000, TEAR_DOWN), (0, 1)),
+        ((40_000, 41_800), (0, 0)),
+    ] {
+        let summary = silent_in(silence).summary();
+        assert_eq!((summary.effect.late_terms, summary.effect.fallen_silent), counts, "{silence:?}");
+        assert_eq!(check(&summary, "effect").verdict, if counts == (0, 0) { Pass } else { Fail }, "{silence:?}");
+    }
+}
+
+#[test]
+fn a_silence_in_which_a_process_could_not_run_is_nobody_s_fault() {
     for writer in ["its own host", "the coordinator"] {
-        let mut stalled = first_at(10_000);
-        let stall = Event::Stall { from: ms(4_000), to: ms(9_950) };
+        let mut stalled = silent_in((40_000, 43_000));
+        let stall = Event::Stall { from: ms(40_500), to: ms(42_500) };
         if writer == "the coordinator" {
             stalled.coordinator.push(stall)
         } else {

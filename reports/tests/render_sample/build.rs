@@ -7,8 +7,8 @@ use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
     FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt,
-    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, StrayWrites,
-    TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, Writes,
+    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing,
+    StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -115,6 +115,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             refused_terms: 0,
             mute_terms: 0,
             late_terms: 0,
+            fallen_silent: 0,
             terms: 96,
         },
         leaderless: Leaderless {

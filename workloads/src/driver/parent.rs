@@ -29,7 +29,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
         }
     };
     let what = "the group's znode, deleted with all in it and made again, was seen to be another one";
-    Injury { proof: Proof::of_order(what, asked, backend.now(), outcome), remedy: Remedy::None }
+    Injury { proof: Proof::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
 }
 
 /// Tries server after server. Gives when the transaction that did it was sent and answered.
