@@ -85,7 +85,11 @@ fn link(c: &mut Criterion) {
 }
 
 fn a_write() -> FromHost {
-    FromHost::Write { cand: 4_711, token: Token { czxid: 4_294_968_001, session: 72_057_842_215_026_694 } }
+    FromHost::Write {
+        cand: 4_711,
+        token: Token { czxid: 4_294_968_001, session: 72_057_842_215_026_694 },
+        sent: 98_765_432_101,
+    }
 }
 
 fn protocol(c: &mut Criterion) {

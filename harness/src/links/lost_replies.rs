@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use hustings_record::{HeldBack, Seen};
 use hustings_workloads::driver::lost_replies;
 
 use crate::proxy::stats::LostReply;
@@ -48,19 +49,24 @@ impl Links {
             let lost: Vec<LostReply> =
                 stats.into_iter().flat_map(|link| link.lost).filter(|reply| reply.at >= armed.from).collect();
             if !goes_on || lost.len() >= links.len() {
-                return Ok(receipt(armed, &lost, links.len()));
+                return Ok(receipt(armed, hosts, &lost, links.len()));
             }
         }
     }
 }
 
 /// Verified: an answer was held back.
-fn receipt(armed: Bracket, lost: &[LostReply], links: usize) -> LinkReceipt {
+fn receipt(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkReceipt {
+    let held_back = |reply: &LostReply| {
+        let LostReply { at, xid, path, zxid, .. } = reply.clone();
+        HeldBack { at, xid, path, zxid }
+    };
     let times = || lost.iter().map(|reply| reply.at);
     LinkReceipt {
         from: times().min().unwrap_or(armed.from),
         to: times().max().unwrap_or(armed.to),
         verified: !lost.is_empty(),
         evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), links),
+        seen: Seen::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() },
     }
 }

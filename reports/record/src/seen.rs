@@ -23,6 +23,8 @@ pub enum Seen {
     Slow { links: Vec<(u16, u32)>, held: Vec<Slowness> },
     /// Simulated links as they are: which way nothing passes, and whether they are slow.
     Modelled { links: Vec<ModelledLink> },
+    /// Answers to creates that the links of these hosts held back for good.
+    Lost { hosts: Vec<u16>, replies: Vec<HeldBack> },
     /// A candidate carried out an order, and the servers answered.
     Obeyed { cand: u32, sent: Nanos, answered: Nanos },
     /// The processes of hosts, by what became of them.
@@ -119,6 +121,18 @@ pub struct ModelledLink {
     pub slow: bool,
 }
 
+/// The answer to a create that was carried out, and that never arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldBack {
+    /// When it came from the server.
+    pub at: Nanos,
+    /// Of the request.
+    pub xid: i32,
+    pub path: String,
+    /// Of the transaction that made the znode.
+    pub zxid: i64,
+}
+
 impl Seen {
     /// Whether all of it shows the effect that faults of this kind have, or that they have ended.
     ///
@@ -138,6 +152,12 @@ impl Seen {
             (Self::Reset { links }, ReceiptStage::Injected) => all(links, ResetLink::shows),
             (Self::Slow { held, .. }, ReceiptStage::Injected) => all(held, Slowness::shows),
             (Self::Modelled { links }, _) => all(links, |link| link.shows(facts.cuts, stage)),
+            (Self::Lost { replies, .. }, ReceiptStage::Injected) if kind == FaultKind::LostReply => {
+                all(replies, |reply| match reply.zxid > 0 {
+                    true => Ok(()),
+                    false => Err(format!("the create of {} was not carried out", reply.path)),
+                })
+            }
             (Self::Obeyed { sent, answered, .. }, ReceiptStage::Injected) if facts.hits == Hits::Candidates => {
                 if sent <= answered { Ok(()) } else { Err("it was answered before it was sent".to_owned()) }
             }
@@ -174,6 +194,7 @@ impl Seen {
             Self::Reset { links } => links.iter().map(|link| link.host).collect(),
             Self::Slow { links, .. } => links.iter().map(|link| link.0).collect(),
             Self::Modelled { links } => links.iter().map(|link| link.host).collect(),
+            Self::Lost { hosts, .. } => hosts.clone(),
             Self::Processes { hosts } => hosts.iter().map(|host| host.0).collect(),
             Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => Vec::new(),
         };
@@ -191,7 +212,11 @@ impl Seen {
             Self::Reset { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
             Self::Slow { links, .. } => Some(links.clone()),
             Self::Modelled { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
-            Self::Processes { .. } | Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => None,
+            Self::Processes { .. }
+            | Self::Lost { .. }
+            | Self::Obeyed { .. }
+            | Self::Servers { .. }
+            | Self::Apart { .. } => None,
         }
     }
 
@@ -206,6 +231,7 @@ impl Seen {
             | Self::Reset { .. }
             | Self::Slow { .. }
             | Self::Modelled { .. }
+            | Self::Lost { .. }
             | Self::Obeyed { .. }
             | Self::Processes { .. } => Vec::new(),
         }
@@ -224,6 +250,7 @@ impl Seen {
             Self::Whole { links } => links.iter().map(|link| span(&link.after)).collect(),
             Self::Reset { links } => links.iter().flat_map(|link| [span(&link.before), span(&link.after)]).collect(),
             Self::Obeyed { sent, answered, .. } => vec![(*sent, *answered)],
+            Self::Lost { replies, .. } => replies.iter().map(|reply| (reply.at, reply.at)).collect(),
             Self::Slow { .. }
             | Self::Modelled { .. }
             | Self::Processes { .. }

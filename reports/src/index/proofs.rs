@@ -165,6 +165,7 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
         Seen::Whole { links } => links.iter().all(|link| link.after.at >= proof.to),
         Seen::Slow { .. }
         | Seen::Modelled { .. }
+        | Seen::Lost { .. }
         | Seen::Obeyed { .. }
         | Seen::Processes { .. }
         | Seen::Servers { .. }

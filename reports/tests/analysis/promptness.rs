@@ -13,7 +13,12 @@ fn deciding(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
     for sample in 0..10 {
         let deleted = ms(6_000 + sample * 10);
-        cell.coordinator.push(Event::Floor { deleted, notified: deleted + 600_000, listed: deleted + 1_200_000, sessions: None });
+        cell.coordinator.push(Event::Floor {
+            deleted,
+            notified: deleted + 600_000,
+            listed: deleted + 1_200_000,
+            sessions: None,
+        });
     }
     for (group, &after) in (0..).zip(after) {
         let at = 20_000 + u64::from(group) * 5_000;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use hustings_record::{Direction, Seen};
+use hustings_record::{Direction, HeldBack, Seen};
 
 use super::seat::Seat;
 use super::sim_cell::SimCell;
@@ -93,13 +93,17 @@ impl SimCell {
             }
         };
         let told = |reply: &LostReply| nanos(reply.at);
+        let held_back = |reply: &LostReply| {
+            let LostReply { xid, ref path, zxid, .. } = *reply;
+            HeldBack { at: told(reply), xid, path: path.clone(), zxid }
+        };
         let proof = Proof {
             from: lost.iter().map(told).min().unwrap_or(nanos(from)),
             to: lost.iter().map(told).max().unwrap_or(nanos(from)),
             verified: !lost.is_empty(),
             evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), all),
             touches: Vec::new(),
-            seen: None,
+            seen: Some(Seen::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() }),
         };
         Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
