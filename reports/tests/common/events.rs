@@ -106,7 +106,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         },
         23 => Event::Write {
             t,
-            sent: (n[7] % 4 != 0).then_some(n[7]),
+            sent: (!n[7].is_multiple_of(4)).then_some(n[7]),
             seq: n[4],
             group,
             cand: life,
@@ -148,10 +148,10 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
             Event::ServerState { from: t, to: n[5], server, state, zxid: yes.then_some(zxid) }
         }
         32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
-        33 if n[5] % 3 == 0 => Event::LogClock { t, ahead_ns: n[3] as i64, bound_ns: n[4] },
+        33 if n[5].is_multiple_of(3) => Event::LogClock { t, ahead_ns: n[3] as i64, bound_ns: n[4] },
         33 => Event::WriteProbe { t, every_ns: n[3] },
         35 if yes => Event::WritesAcknowledged { t, then: n[3..6].to_vec() },
-        34 if n[5] % 3 == 0 => Event::ServerLooks { t, server, looks: vec![(n[3], n[4]), (n[4], n[3])] },
+        34 if n[5].is_multiple_of(3) => Event::ServerLooks { t, server, looks: vec![(n[3], n[4]), (n[4], n[3])] },
         34 => Event::WriteGap { from: t, to: n[3], ended: yes },
         37 => Event::Holdings {
             from: t,
@@ -183,9 +183,9 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     let (from, to, group, czxid) = (n[0], n[1], n[2] as u32, yes.then_some(n[4] as i64));
     match kind {
         26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
-        27 if to % 2 == 0 => Event::ObserverState { t: from, connected: yes },
+        27 if to.is_multiple_of(2) => Event::ObserverState { t: from, connected: yes },
         27 => Event::ObserverMissed { t: from, group: yes.then_some(group), why: text },
-        _ if yes && n[4] % 2 == 0 => Event::FloorFailed { t: to, deleted: Some(from), why: text },
+        _ if yes && n[4].is_multiple_of(2) => Event::FloorFailed { t: to, deleted: Some(from), why: text },
         _ if yes => Event::ObserverCount { t: from, deleted: to, created: Some(to), changed: None },
         _ => Event::Floor { deleted: from, notified: to, listed: n[2], sessions: None },
     }
