@@ -187,6 +187,19 @@ impl Judge<'_, '_> {
         if index.faults.all.iter().any(slows) {
             return true;
         }
+        // Whoever had won by ZooKeeper's word, and was hit before it led.
+        let struck = |session: i64| {
+            let host = index.candidates.sessions.get(&session);
+            index
+                .faults
+                .all
+                .iter()
+                .any(|f| f.kind.takes_hosts_out() && host.is_some_and(|h| f.hosts.contains(h)) && acts(f))
+        };
+        let owners = index.reigns.of_group(loss.group).iter().filter(|r| span.0 < r.span.0 && r.span.0 <= span.1);
+        if owners.filter_map(|reign| reign.session).any(|session| session != lost.session && struck(session)) {
+            return true;
+        }
         let hit = |cand: u32| index.faults.of_cand(cand).any(acts);
         let next = in_line(index, loss.group, lost.cand, lost.czxid, loss.effect);
         match index.info.leader_wakes() {

@@ -17,6 +17,11 @@ pub(super) struct Range {
 /// How many the loss had to wake. None: nothing is promised.
 pub(super) fn expected(index: &Index<'_>, lost: &Lost<'_>) -> Option<Range> {
     let leader = index.info.leader_wakes()?;
+    // Where the group was made anew its numbers began anew: what is told of this name may be of another znode.
+    let places = index.places.of_group(lost.group);
+    if places.iter().any(|place| place.node == lost.node && place.czxid != lost.czxid) {
+        return None;
+    }
     // Told at once, or at some time while it went.
     let at = lost.first().map_or(lost.gone, |t| (t, t));
     let (mut least, mut most) = match lost.lead {
@@ -129,7 +134,12 @@ fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
     };
     let stopped = index.faults.stops_of(candidate.host).iter().any(|s| s.0 <= at.1 && at.0 <= s.1);
     let deaf = |f: &Fault<'_>| f.kind != FaultKind::Resign && f.active.0 <= at.1 && at.0 <= f.active.1;
-    let hit = hit || index.faults.of_cand(cand).any(deaf);
+    // Whoever dies in that moment may not have written down that it was told.
+    let dies = |f: &Fault<'_>| {
+        let ended = f.kind.facts().process == ProcessFate::Ended;
+        ended && at.0 <= f.active.0 && f.active.0 <= at.1 + EDGE_NS
+    };
+    let hit = hit || index.faults.of_cand(cand).any(|fault| deaf(fault) || dies(fault));
     // While it does what it was told before, or is told something else, its watch may not be armed.
     let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
     let armed = !busy(at.0) && !busy(at.1) && !index.notices.told_between(cand, at);

@@ -108,11 +108,11 @@ pub async fn strike<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit,
         let what = if hit.hosts.is_empty() { "nobody won there in time" } else { "held at the grant of a candidate" };
         injury.proof.evidence = format!("{what}; {}", injury.proof.evidence);
     }
-    let heal_at = match planned.for_ms() {
+    // What has lain in wait did so for as long as it lasts.
+    let left_ms = planned.for_ms().filter(|_| !planned.kind().facts().lies_in_wait);
+    let heal_at = match left_ms {
         // A server stays away until the measuring ends; the next cell needs it again.
         None if planned.kind() == FaultKind::ServerKill => end,
-        // It has lain in wait for as long as it lasts.
-        _ if planned.kind().facts().lies_in_wait => backend.now(),
         lasts => injury.proof.to.max(intended) + lasts.unwrap_or(0) * 1_000_000,
     };
     backend.record(injury.proof.receipt(id, planned.kind(), ReceiptStage::Injected));
