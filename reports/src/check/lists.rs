@@ -68,7 +68,9 @@ impl<'i, 'a> Match<'i, 'a> {
         let mut ages: BTreeMap<(u32, &str), i64> = BTreeMap::new();
         for (cand, stands) in &index.candidates.stands {
             let Some(candidate) = index.candidates.all.get(cand) else { continue };
-            let aged = stands.iter().filter_map(|stand| Some(((candidate.group, stand.node?), stand.czxid?)));
+            // Where the group is made anew later, a znode of the same name is another one.
+            let so_far = stands.iter().filter(|stand| stand.from <= listed.asked.1);
+            let aged = so_far.filter_map(|stand| Some(((candidate.group, stand.node?), stand.czxid?)));
             ages.extend(aged);
         }
         let mut aged: BTreeMap<u32, Vec<Aged<'_>>> = BTreeMap::new();

@@ -69,6 +69,10 @@ impl<'a> Candidates<'a> {
                     (stand.to, stand.left) = (end.t, true);
                 }
             }
+            // Whoever joins anew in one incarnation stands by its last znode alone.
+            for next in 1..stands.len() {
+                stands[next - 1].to = stands[next - 1].to.min(stands[next].from);
+            }
         }
         index
     }

@@ -99,7 +99,9 @@ impl SimCell {
 
     /// Fences a former leader off by killing its host, if it still leads there; a supervisor starts it again.
     pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
-        let leads = self.seat(old.candidate).is_some_and(|seat| seat.host == old.host && !seat.dead.get());
+        // A process that was started since then never led under that session.
+        let led = |seat: Rc<Seat>| seat.host == old.host && seat.session.get() == old.token.session;
+        let leads = self.seat(old.candidate).is_some_and(|seat| !seat.dead.get() && led(seat));
         if leads && self.kill_host(old.host) {
             let (sim, host) = (self.clone(), old.host);
             self.world.clock.later(self.world.clock.now() + SUPERVISED_US, move || sim.restart_host(host));
