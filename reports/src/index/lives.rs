@@ -69,7 +69,12 @@ impl Lives {
                 let told = ended.get(&(host, segment.generation));
                 let crash = crash_of(host, &life, told.map(|t| t.0), faults);
                 life.killed = crash.is_some() || told.is_some_and(|t| t.1);
-                life.died = crash.or(told.map(|t| (life.last.min(t.0), t.0)));
+                // A process that was seen to be stopped was there then, though it wrote nothing.
+                let stopped = |until: Nanos| {
+                    let stops = faults.certain_stops_of(host).iter().map(|stop| stop.0);
+                    stops.filter(|&at| life.first <= at && at <= until).max().unwrap_or(0)
+                };
+                life.died = crash.or(told.map(|t| (life.last.max(stopped(t.0)).min(t.0), t.0)));
                 if let Some(death) = life.died {
                     lives.deaths.insert((host, segment.generation), death);
                 }
