@@ -3,7 +3,7 @@
 
 use crate::index::{Fault, Index, Lost, Notice, Place, Wakes};
 use crate::stats::spans::Span;
-use hustings_record::{FanOut, FaultKind, Nanos, ProcessFate};
+use hustings_record::{FanOut, FaultKind, LeadLoss, Nanos, ProcessFate};
 
 /// What is written down of one moment by several writers may be so far apart.
 const EDGE_NS: Nanos = 250_000_000;
@@ -17,9 +17,10 @@ pub(super) struct Range {
 /// How many the loss had to wake. None: nothing is promised.
 pub(super) fn expected(index: &Index<'_>, lost: &Lost<'_>) -> Option<Range> {
     let leader = index.info.leader_wakes()?;
-    // Where the group was made anew its numbers began anew: what is told of this name may be of another znode.
-    let places = index.places.of_group(lost.group);
-    if places.iter().any(|place| place.node == lost.node && place.czxid != lost.czxid) {
+    // Where the group was made anew all went at once and numbers began anew: what is told of a follower's name may be of another
+    // znode.
+    let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew;
+    if lost.lead.is_none() && index.faults.of_group(lost.group).any(anew) {
         return None;
     }
     // Told at once, or at some time while it went.
