@@ -52,7 +52,7 @@ fn run(cell: Cell, seed: u64) -> Trial {
 
 #[test]
 fn sound_recipes_pass_the_gauntlet() {
-    for seed in 1..4 {
+    for seed in 1..3 {
         for cell in gauntlet(&[]) {
             let name = cell.name.clone();
             let summary = run(cell, seed).summary;
