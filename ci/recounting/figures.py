@@ -2,7 +2,7 @@
 
 import re
 
-from . import counts, excess, fan_out, leaderless, losses, overlaps, ownership, phases, servers, sessions, writes
+from . import counts, excess, fan_out, leaderless, losses, overlaps, ownership, phases, servers, sessions, stray, writes
 from .definitions import DEFINITIONS
 
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
@@ -23,7 +23,7 @@ NOT_RECOUNTED = {
     "ensemble.elections[].not_predicted": "words",
     "ensemble.watch.unavailable[].not_compared": "words",
 } | dict.fromkeys((
-    "effect.late_terms", "effect.fallen_silent", "writes.misread", "stray_writes",
+    "effect.late_terms", "effect.fallen_silent", "writes.misread",
     "fan_out.followers", "fan_out.of_other_kinds", "fan_out.without_loss", "fan_out.requests_per_wake",
     "fan_out.requests_promised", "deletion_watches.others", "ownership.missed",
     "leaderless.late", "leaderless.flaps", "standing", "promptness",
@@ -54,6 +54,7 @@ def of(cell):
         "timeout_ms": cell.t_ns // 1_000_000 or None,
         "split_brain": overlaps.figures(cell),
         "writes": writes.figures(cell),
+        "stray_writes": stray.figures(cell),
         "handovers": handovers,
         "leaderless": leaderless.leaderless(cell),
         "effect": leaderless.effect(cell),

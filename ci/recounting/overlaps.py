@@ -1,6 +1,6 @@
 """Two leaders at once: overlaps of belief, those that are proven, those that were asleep, those that nobody can exclude."""
 
-from . import spans, strikes
+from . import excuses, spans, strikes
 from .numbers import Samples
 
 
@@ -43,22 +43,6 @@ def find(cell):
     return found
 
 
-def is_on_waking(cell, overlap):
-    """At most T/10 long, in the wake of a stop of one of the two."""
-    wakings = [b for term in overlap.terms for a, b in cell.stopped[term.host] if term.asked < b]
-    return overlap.active <= cell.t_ns // 10 and any(a == w for w in wakings for a, _ in overlap.awake)
-
-
-def is_forced(cell, overlap):
-    """After one of the two sessions was ended by force: at most T/5."""
-    for fault in cell.faults:
-        if fault.kind == "expire" and fault.injected and overlap.active <= cell.t_ns // 5:
-            for term in overlap.terms:
-                if term.cand in fault.cands and term.asked <= fault.event["t"] <= term.left:
-                    return True
-    return False
-
-
 def is_in_stall(cell, overlap):
     """Whether a process of the two stalled in it: then nobody knows what it believed."""
     begin, end = overlap.bounds("sure")
@@ -69,7 +53,7 @@ def figures(cell):
     found = find(cell)
     active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
     handovers = [handover for handover in cell.handovers if not handover.stalled]
-    waking = [overlap for overlap in active if is_on_waking(cell, overlap)]
+    causes = [excuses.excuse(cell, overlap.awake, overlap.terms) for overlap in active]
     lengths = Samples()
     for overlap in active:
         lengths.add(overlap.active)
@@ -78,8 +62,8 @@ def figures(cell):
         "active": strikes.rate(handovers, [strikes.of_overlap(cell.handovers, overlap) for overlap in active]),
         "active_total_ns": sum(overlap.active for overlap in active),
         "active_max_ns": max((overlap.active for overlap in active), default=0),
-        "excused.waking": len(waking),
-        "excused.forced": sum(1 for overlap in active if overlap not in waking and is_forced(cell, overlap)),
+        "excused.waking": causes.count("waking"),
+        "excused.forced": causes.count("forced"),
         "latent": len(latent),
         "latent_max_ns": max((overlap.latent for overlap in latent), default=0),
         "possible": sum(1 for overlap in found if not overlap.length and overlap.length_at_most),

@@ -1,6 +1,6 @@
 """Stale writes, from the order in which the resource took the writes. Both ledgers are kept anew from the tokens alone."""
 
-from . import strikes
+from . import excuses, strikes
 
 
 class Ledgers:
@@ -52,12 +52,12 @@ def figures(cell):
     handovers = [handover for handover in cell.handovers if handover.has_rival and not handover.stalled]
     stale = [write for write, (is_stale, _, _) in judged if is_stale]
     past = [write for write, (_, _, is_past) in judged if is_past]
-    tried = [f.event["t"] for f in cell.faults if f.kind in ("pause", "expire", "parent-delete")]
-    excused = [write for write in stale if tried and write["t"] >= min(tried)]
+    excused = [write for write in stale if is_excused(cell, write)]
     waking = 0
     for write, _ in judged:
         term = cell.term_of(write)
-        if term and any(term.asked < b <= write["t"] <= term.left for _, b in cell.stopped[term.host]):
+        sent = write.get("sent", write["t"])
+        if term and any(term.asked < b <= sent <= term.left for _, b in cell.stopped[term.host]):
             waking += 1
     return {
         "total": len(judged),
@@ -67,6 +67,12 @@ def figures(cell):
         "past_fence": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in past]),
         "on_waking": waking,
     }
+
+
+def is_excused(cell, write):
+    """By what happened to its own candidate, in the very term that it is of."""
+    term = cell.term_of(write)
+    return bool(term) and excuses.excuse(cell, [(write["t"], write["t"] + 1)], [term]) is not None
 
 
 def judged_otherwise(cell):

@@ -1,0 +1,46 @@
+"""What no recipe can promise: the moment after a process was woken, and that in which a client cannot have heard that its session
+was ended by force."""
+
+from . import spans
+from .kinds import is_on_servers
+
+FORCES = ("expire", "parent-delete")
+BAD_LINKS = ("partition", "partition-up", "partition-down", "slow", "lost-reply")
+
+
+def wakings(cell, term):
+    """From each stop in this very term until T/10 after its end."""
+    return [(a, b + cell.t_ns // 10) for a, b in cell.stopped[term.host] if term.asked <= a]
+
+
+def forced(cell, term):
+    """From each order to end this term by force until its client must have heard of it."""
+    for fault in cell.faults:
+        if fault.kind in FORCES and term.cand in fault.cands and is_of(cell, term, fault.event["t"]):
+            closed = fault.injected["to"] if fault.injected else fault.event["t"]
+            yield fault.event["t"], closed + unheard(cell, term, fault.event["t"], closed)
+
+
+def is_of(cell, term, at):
+    """Whether the candidate stood under this term's session then."""
+    joined = [event for event in cell.joined[term.cand] if event["t"] <= at]
+    return bool(joined) and joined[-1]["session"] == term.session
+
+
+def unheard(cell, term, begin, closed):
+    """T/5, or T/2 behind a bad link or while servers are hit."""
+    for fault in cell.faults:
+        bad_link = fault.kind in BAD_LINKS and term.host in fault.event["hosts"]
+        until = fault.healed["to"] if fault.healed else float("inf")
+        if (bad_link or is_on_servers(fault.kind)) and fault.event["t"] <= closed + cell.t_ns // 2 and begin <= until:
+            return cell.t_ns // 2
+    return cell.t_ns // 5
+
+
+def excuse(cell, times, terms):
+    """What excuses all of these times: "waking", "forced", or nothing."""
+    waking = spans.union([span for term in terms for span in wakings(cell, term)])
+    by_force = spans.union(waking + [span for term in terms for span in forced(cell, term)])
+    if waking and not spans.minus(times, waking):
+        return "waking"
+    return "forced" if by_force and not spans.minus(times, by_force) else None
