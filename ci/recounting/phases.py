@@ -82,4 +82,7 @@ def floor(cell):
     samples = Samples()
     for event in cell.events("floor"):
         samples.add(event["listed"] - event["deleted"])
-    return samples if samples.ended else None
+    for event in cell.events("floor_failed"):
+        if event.get("deleted") is not None:
+            samples.add(event["t"] - event["deleted"], False)
+    return samples if samples.ended or samples.open else None

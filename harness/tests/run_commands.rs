@@ -26,7 +26,17 @@ fn list_tells_the_same_to_people_and_machines() {
     let listed = json(&bench.run(&["list", "--json"]).expect(0).out);
     assert_eq!(
         names(&listed["scenarios"]),
-        ["quick", "herd", "split-brain", "thousand", "sequential-start", "quorum-loss", "reconnect", "million",]
+        [
+            "quick",
+            "herd",
+            "split-brain",
+            "thousand",
+            "sequential-start",
+            "quorum-loss",
+            "reconnect",
+            "gauntlet",
+            "million",
+        ]
     );
     assert_eq!(
         names(&listed["recipes"]),

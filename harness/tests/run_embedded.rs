@@ -64,7 +64,7 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
     assert!(ran.err.contains(CAVEAT), "{}", ran.err);
     let receipts = |name: &str| &cell(&summary, name).faults.receipts;
     let lost = receipts("lost-reply").iter().find(|receipt| receipt.kind == F::LostReply).expect("a receipt");
-    assert!(lost.evidence.contains(" made /election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
+    assert!(lost.evidence.contains("/election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
     let elsewhere = &receipts("elsewhere")[0];
     assert_eq!(elsewhere.servers, [2]);
     assert!(elsewhere.evidence.contains("read back on 1 links"), "{}", elsewhere.evidence);

@@ -22,7 +22,8 @@ fn sent(cand: u32, kind: Request, nth: u32, action: Action) -> Step {
 fn each(recipe: &str, schedule: &[Step], mut look: impl FnMut(u64, Trial)) {
     let text = format!(
         "name = \"one\"\n[ensemble]\nservers = 3\ntick_ms = 100\n[election]\nrecipe = \"{recipe}\"\ngroups = 1\nhosts = 5\n\
-         candidates_per_group = 5\nsession_timeout_ms = 1000\n[phases]\ndrain_ms = 3000\ndrain_max_ms = 10000\n"
+         candidates_per_group = 5\nsession_timeout_ms = 1000\n[phases]\ndrain_ms = 3000\ndrain_max_ms = 10000\n\
+         [[expect]]\noverlap = \"excused\"\nstale_writes = \"excused\"\nunplanned = \"excused\"\n"
     );
     let cell = Scenario::parse(&text, "one", &[]).expect("valid").cells().remove(0);
     for seed in SEEDS {

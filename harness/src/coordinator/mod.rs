@@ -21,5 +21,6 @@ mod snare;
 mod tear_down;
 mod warm;
 mod watching;
+mod winner;
 
 pub use run::{Outcome, RunError, RunOptions, default_folder, run};

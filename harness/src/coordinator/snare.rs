@@ -3,12 +3,7 @@
 
 use std::cell::RefCell;
 
-use hustings_record::Nanos;
 use tokio::sync::oneshot;
-
-use crate::clock;
-use crate::coordinator::live_cell::LiveCell;
-use crate::protocol::ToHost;
 
 /// A cell's snare, laid or not.
 #[derive(Default)]
@@ -36,36 +31,17 @@ impl Snare {
         state.held = held.then_some((host, generation, cand));
         held
     }
-}
 
-impl LiveCell {
-    /// Lays the snare on these hosts, and waits for it to spring.
-    pub(super) async fn first_winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
+    /// Lays it on these hosts. What comes tells on which of them it has sprung.
+    pub(super) fn lay(&self, hosts: &[u16]) -> oneshot::Receiver<u16> {
         let (tell, sprung) = oneshot::channel();
-        *self.snare.0.borrow_mut() = State { hosts: hosts.to_vec(), tell: Some(tell), held: None };
-        self.tell_all(hosts, true);
-        let mut changed = self.changed.subscribe();
-        tokio::select! {
-            biased;
-            host = sprung => host.ok(),
-            _ = changed.wait_for(|_| self.stopping()) => None,
-            () = clock::sleep_until(until) => None,
-        }
+        *self.0.borrow_mut() = State { hosts: hosts.to_vec(), tell: Some(tell), held: None };
+        sprung
     }
 
-    /// Takes the snare away, and lets go whoever is held.
-    pub(super) fn let_winner_go(&self) {
-        let State { hosts, held, .. } = self.snare.0.take();
-        self.tell_all(&hosts, false);
-        if let Some((host, generation, cand)) = held {
-            self.tell(host, generation, ToHost::GoOn { cand });
-        }
-    }
-
-    fn tell_all(&self, hosts: &[u16], laid: bool) {
-        for &host in hosts {
-            // A dead host holds nobody.
-            self.process(host, |process| process.tell(ToHost::Snare { laid }));
-        }
+    /// Takes it away. Gives the hosts on which it was laid, and who is held: host, generation of its process, and candidate.
+    pub(super) fn lift(&self) -> (Vec<u16>, Option<(u16, u32, u32)>) {
+        let State { hosts, held, .. } = self.0.take();
+        (hosts, held)
     }
 }

@@ -53,8 +53,8 @@ mod tests {
         let said = [leader, follower].map(|sessions| holdings(&format!("{sessions}{OWNED}"), "").expect("it serves"));
         assert!(said[0].agrees_with(&said[1]));
         let sessions: Vec<i64> = said[0].sessions.iter().copied().collect();
-        assert_eq!(sessions, [0x0f00_000c_3dac_0000_u64.cast_signed(), 0x100_000c_3cba_0000]);
-        let owner = 0x100_000c_3cba_0000;
+        assert_eq!(sessions, [0x0100_000c_3cba_0000, 0x0f00_000c_3dac_0000]);
+        let owner = 0x0100_000c_3cba_0000;
         assert_eq!(
             said[0].ephemerals.clone().into_iter().collect::<Vec<_>>(),
             [("/e/a".into(), owner), ("/e/b".into(), owner)]

@@ -8,11 +8,9 @@ use std::time::Duration;
 use hustings_record::{Event, Nanos, SessionState};
 use hustings_workloads::coordination::{Session as _, States as _};
 use hustings_workloads::driver::Process;
-use hustings_workloads::host::Token;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
-use crate::host::seat::Seat;
 use crate::journal::Journal;
 use crate::protocol::{FromHost, HostSetUp};
 use crate::session::ZkSession;
@@ -36,13 +34,8 @@ pub(super) struct Shared {
 /// What waits to be sent to the coordinator.
 pub(super) enum Outgoing {
     Message(FromHost),
-    /// A leader's write, for the belief with this number: it is stamped when its turn comes, and goes out only if the belief
-    /// stands then.
-    Write {
-        seat: Rc<Seat>,
-        token: Token,
-        change: u64,
-    },
+    /// A message that is made, and stamped, when its turn comes, if it is to go out then.
+    Later(Box<dyn FnOnce() -> Option<FromHost>>),
 }
 
 impl Outgoing {
@@ -50,7 +43,7 @@ impl Outgoing {
     pub(super) fn message(self) -> Option<FromHost> {
         match self {
             Self::Message(message) => Some(message),
-            Self::Write { seat, token, change } => seat.send_write(token, change),
+            Self::Later(message) => message(),
         }
     }
 }

@@ -193,7 +193,8 @@ impl driver::Seat for Seat {
     fn write(&self, token: Token) {
         let Some(seat) = self.this.upgrade() else { return };
         if !self.write_under_way.replace(true) {
-            self.shared.send(Outgoing::Write { seat, token, change: self.belief.get().1 });
+            let change = self.belief.get().1;
+            self.shared.send(Outgoing::Later(Box::new(move || seat.send_write(token, change))));
         }
     }
 

@@ -71,7 +71,10 @@ pub(super) fn partition(
     let shown = seen.shows(cutting(direction), ReceiptStage::Injected);
     let judgement = match &shown {
         Ok(()) => String::new(),
-        Err(why) if before == all && alive == all => format!("NOT in effect although the proxy says so: {why}: "),
+        // An answer says that something passes, whoever else is heard of.
+        Err(why) if leaks > 0 || before == all && alive == all => {
+            format!("NOT in effect although the proxy says so: {why}: ")
+        }
         Err(why) => format!("nothing is proven, for {why}: "),
     };
     let evidence = format!(

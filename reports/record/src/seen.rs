@@ -181,7 +181,16 @@ impl Seen {
                     _ => all(ways, |_| Ok(())),
                 }
             }
-            _ => Err(format!("what was looked at is no proof of a {kind}")),
+            (
+                Self::Cut { .. }
+                | Self::Whole { .. }
+                | Self::Reset { .. }
+                | Self::Slow { .. }
+                | Self::Lost { .. }
+                | Self::Obeyed { .. }
+                | Self::Apart { .. },
+                ReceiptStage::Injected | ReceiptStage::Healed,
+            ) => Err(format!("what was looked at is no proof of a {kind}")),
         }
     }
 

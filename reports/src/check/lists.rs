@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::leaks::{interrupted, since};
-use super::standing::Standing;
 use crate::index::{Index, Listed, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FanOut, Nanos, SessionState};
@@ -32,7 +31,7 @@ pub struct Listing {
 }
 
 /// Holds the candidates against the lists of one edge.
-pub(super) fn judge(index: &Index<'_>, listed: Option<&Listed>, finding: &mut Finding<Standing>) -> Option<Listing> {
+pub(super) fn judge<S>(index: &Index<'_>, listed: Option<&Listed>, finding: &mut Finding<S>) -> Option<Listing> {
     let listed = listed?;
     if !listed.dissent.is_empty() {
         let who: Vec<String> = listed.dissent.iter().map(u32::to_string).collect();
@@ -88,7 +87,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Whoever stands has what it should have.
-    fn candidates(&mut self, finding: &mut Finding<Standing>) {
+    fn candidates<S>(&mut self, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys() {
             let Some(stand) = self.calm(cand) else { continue };
             self.found.judged += 1;
@@ -153,7 +152,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Everything else that the servers hold for candidates of this cell is nobody's.
-    fn nobodys(&mut self, settled_since: Nanos, finding: &mut Finding<Standing>) {
+    fn nobodys<S>(&mut self, settled_since: Nanos, finding: &mut Finding<S>) {
         let users = self.users(settled_since);
         for (&session, of) in &users.over {
             if self.listed.holds.sessions.contains(&session) {
@@ -175,7 +174,7 @@ impl<'i, 'a> Match<'i, 'a> {
         self.watches(&users, finding);
     }
 
-    fn watches(&mut self, users: &Users<'_>, finding: &mut Finding<Standing>) {
+    fn watches<S>(&mut self, users: &Users<'_>, finding: &mut Finding<S>) {
         if self.index.info.leader_wakes().is_none() {
             return;
         }
@@ -295,7 +294,7 @@ fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p st
 }
 
 /// Where the servers list nothing they still count: there are at least as many znodes and watches as the candidates have.
-pub(super) fn at_least(index: &Index<'_>, finding: &mut Finding<Standing>) {
+pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let Some((at, servers)) = index.servers.end else { return };
     let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
     let around: Span = (at.saturating_sub(CALM_NS), at);

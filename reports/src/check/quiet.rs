@@ -4,7 +4,6 @@
 use super::allowance::Allowance;
 use super::finding::Finding;
 use super::sessions::{candidates_of_sessions, explained};
-use super::standing::Standing;
 use super::words::{moment, under_way};
 use crate::index::Index;
 use crate::stats::spans::Span;
@@ -14,7 +13,14 @@ use hustings_record::{Expectation, Nanos, SessionState};
 /// may have cost it.
 const BLAMED_T: Nanos = 2;
 
-pub(super) fn judge(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Standing>) {
+/// How many there were.
+pub(super) fn judge<S>(
+    index: &Index<'_>,
+    window: Span,
+    allowance: &Allowance<'_, '_>,
+    finding: &mut Finding<S>,
+) -> u64 {
+    let mut lost = 0;
     let stood = candidates_of_sessions(index);
     let timeout = index.timeout_or_asked();
     for (&session, cands) in &stood {
@@ -33,7 +39,7 @@ pub(super) fn judge(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '
             moment(index, at),
             under_way(index.faults.on_servers_at(at)),
         );
-        finding.section.sessions_lost += 1;
+        lost += 1;
         if allowance.stalled(before) > timeout / 10 {
             finding.inconclusive(format!("{text}; the harness stalled before"));
         } else if index.info.expect.unplanned == Expectation::None {
@@ -42,6 +48,7 @@ pub(super) fn judge(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '
             finding.note(text);
         }
     }
+    lost
 }
 
 /// Whether the candidate led within `span`.

@@ -182,6 +182,9 @@ pub(super) fn asks_at_most(
     if held_up(index, notice.cand, candidate.host, span) {
         return None;
     }
+    if !numbers_tell(index, group) {
+        return None;
+    }
     let losses = &wakes.losses[wakes.losses.partition_point(|lost| lost.group < group)..];
     let meanwhile = losses
         .iter()
@@ -189,4 +192,12 @@ pub(super) fn asks_at_most(
         .filter(|lost| lost.gone.0.saturating_sub(EDGE_NS) <= settled && notice.t <= lost.gone.1 + EDGE_NS);
     // One of them is what it was told of.
     Some(promised * meanwhile.count().max(1) as u64)
+}
+
+/// Whether the numbers of a group's znodes tell who came first. Once the parent's counter has come to its end, every znode has
+/// to be asked for its czxid.
+fn numbers_tell(index: &Index<'_>, group: u32) -> bool {
+    let stands = index.candidates.of_group(group).iter().filter_map(|cand| index.candidates.stands.get(cand)).flatten();
+    let numbers = stands.filter_map(|stand| stand.node?.rsplit_once("-n_")?.1.parse::<i32>().ok());
+    numbers.into_iter().all(|number| (0..i32::MAX).contains(&number))
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
-use super::faults::{Fault, Faults, Horizon};
+use super::fault::Fault;
+use super::faults::{Faults, Horizon};
 use super::lists::Lists;
 use super::lives::Lives;
 use super::losses::{Loss, Losses};

@@ -2,7 +2,7 @@
 //! was ended by force until its client can have heard of it. Each excuse is one term's, begins with its cause, and ends soon.
 
 use super::cell::Index;
-use super::faults::Fault;
+use super::fault::Fault;
 use super::terms::Term;
 use super::writes::Work;
 use crate::stats::spans::{Span, union, without};

@@ -1,34 +1,12 @@
 //! Faults with their receipts: whom they may have hit, when they acted, and for how long they explain a lost lead.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
-use super::proofs::{self, Beliefs, Proof};
+use super::fault::Fault;
+use super::proofs::{self, Beliefs};
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate};
-
-#[derive(Clone, Debug)]
-pub struct Fault<'a> {
-    pub id: u32,
-    pub kind: FaultKind,
-    pub t: Nanos,
-    pub intended: Nanos,
-    pub for_ms: Option<u64>,
-    pub hosts: &'a [u16],
-    pub groups: &'a [u32],
-    pub servers: &'a [u32],
-    /// Sorted. All candidates of its hosts where the record names none.
-    pub cands: Vec<u32>,
-    /// Its hosts and those of its candidates.
-    pub met: BTreeSet<u16>,
-    pub detail: &'a str,
-    pub injected: Option<Proof>,
-    pub healed: Option<Proof>,
-    /// From the order until it acts no longer, or the end of the cell where that is not known.
-    pub active: Span,
-    /// Losses until here are this fault's doing: its victims' sessions can have expired by then.
-    pub explains_until: Nanos,
-}
+use hustings_record::{CellRecord, Event, Hits, Nanos, ProcessFate};
 
 /// For how long after its end a fault still explains what happens.
 pub(super) struct Horizon<'i> {
@@ -59,25 +37,6 @@ impl Horizon<'_> {
                 if outage.0 <= until { until.max(outage.1.saturating_add(expiry)) } else { until }
             }),
         }
-    }
-}
-
-impl Fault<'_> {
-    /// Proven to have taken effect.
-    #[must_use]
-    pub fn verified(&self) -> bool {
-        self.injected.as_ref().is_some_and(|p| p.verified)
-    }
-
-    /// Whether it hits this server; a fault that names none hits them all.
-    #[must_use]
-    pub fn hits_server(&self, server: u32) -> bool {
-        self.kind.hits_servers() && (self.servers.is_empty() || self.servers.contains(&server))
-    }
-
-    #[must_use]
-    pub fn hits(&self, cand: u32) -> bool {
-        self.cands.binary_search(&cand).is_ok()
     }
 }
 

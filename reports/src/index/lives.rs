@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::faults::Faults;
-use super::proofs::Proof;
+use super::proof::Proof;
 use super::time::last_time;
 use crate::stats::spans::{Span, total, without};
 use hustings_record::{CellRecord, Event, Nanos, ProcessFate};

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
-use super::faults::{Fault, Faults};
+use super::fault::Fault;
+use super::faults::Faults;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, Phase, RevokeReason};

@@ -4,33 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
-use super::faults::Fault;
-use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, ReceiptStage, Seen, Touch};
-
-/// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
-#[derive(Clone, Debug)]
-pub struct Proof {
-    pub from: Nanos,
-    pub to: Nanos,
-    /// The receipts say so, and nothing that was looked at says otherwise.
-    pub verified: bool,
-    pub evidence: Vec<String>,
-    pub touches: Vec<Touch>,
-    /// All that was looked at.
-    pub seen: Vec<Seen>,
-    /// The receipts said that it is verified.
-    pub claimed: bool,
-    /// Why what was looked at does not bear that out.
-    pub unfounded: Option<String>,
-}
-
-impl Proof {
-    /// Whether the record says what was looked at.
-    #[must_use]
-    pub fn recorded(&self) -> bool {
-        !self.seen.is_empty()
-    }
-}
+use super::fault::Fault;
+use super::proof::Proof;
+use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, ReceiptStage, Seen};
 
 /// Proofs by fault and whether they are of its injection, as their receipts tell them.
 pub(super) fn collect(cell: &CellRecord) -> BTreeMap<(u32, bool), Proof> {

@@ -210,7 +210,7 @@ fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have
         let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
         cell.injected(id, 20_000);
         cell.lead(0, 1, 20_010);
-        cell.revoke(0, 0, 20_010 + lasts, RevokeReason::SteppedDown);
+        cell.revoke(0, 0, 20_000 + lasts, RevokeReason::SteppedDown);
         excused(cell)
     };
     assert_eq!(expired(T / 5 - 5, None), (0, 1));

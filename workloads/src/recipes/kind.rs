@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use hustings_record::Declaration;
 
+use super::declares::Declares;
 use super::registry::recipes;
-use super::steps::Recipe;
 
 /// What candidates compete for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ macro_rules! kinds {
                 kind: RecipeKind::$kind,
                 name: $name,
                 form: Form::$form,
-                declares: <super::$file::$recipe as Recipe>::DECLARES,
+                declares: <super::$file::$recipe as Declares>::DECLARES,
                 about: $about,
             },)+
         ];

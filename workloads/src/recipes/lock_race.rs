@@ -8,6 +8,7 @@ use hustings_record::{Declaration, FanOut};
 
 use super::breadcrumb::{self, Read, Written};
 use super::candidate::{Answer, Armed, Candidate, Flow, Wake};
+use super::declares::Declares;
 use super::lock::Attempt;
 use super::names;
 use super::own::{Node, Own};
@@ -26,14 +27,16 @@ const TRY_AGAIN_MS: u64 = 1_000;
 
 pub(super) struct LockRace;
 
-impl Recipe for LockRace {
+impl Declares for LockRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
         // Whoever loses the race tries and watches again; whoever wins it reads the breadcrumb, writes it, and checks its lock.
         requests_per_wake_max: 4,
     };
+}
 
+impl Recipe for LockRace {
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;

@@ -5,6 +5,7 @@ mod breadcrumb;
 pub mod broken;
 mod candidate;
 mod career;
+mod declares;
 pub mod election;
 mod gone;
 mod kind;

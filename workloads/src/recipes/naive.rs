@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
+use super::declares::Declares;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -13,14 +14,16 @@ const LOWEST: usize = 0;
 
 pub(super) struct Naive;
 
-impl Recipe for Naive {
+impl Declares for Naive {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
         // The list, and a watch on the new head or the owner check.
         requests_per_wake_max: 2,
     };
+}
 
+impl Recipe for Naive {
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;

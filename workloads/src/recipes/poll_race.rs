@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
+use super::declares::Declares;
 use super::lock::Attempt;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
@@ -16,14 +17,16 @@ const INTERVAL_MIN_MS: u64 = 1;
 
 pub(super) struct PollRace;
 
-impl Recipe for PollRace {
+impl Declares for PollRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::None,
         follower_wakes: FanOut::None,
         // Nobody is woken.
         requests_per_wake_max: 0,
     };
+}
 
+impl Recipe for PollRace {
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.

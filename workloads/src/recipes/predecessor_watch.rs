@@ -5,20 +5,23 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
+use super::declares::Declares;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
 pub(super) struct PredecessorWatch;
 
-impl Recipe for PredecessorWatch {
+impl Declares for PredecessorWatch {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::One,
         follower_wakes: FanOut::One,
         // The list, and a watch on another predecessor or the owner check.
         requests_per_wake_max: 2,
     };
+}
 
+impl Recipe for PredecessorWatch {
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;

@@ -3,10 +3,11 @@
 
 use std::convert::Infallible;
 
-use hustings_record::{Declaration, StepDown};
+use hustings_record::StepDown;
 
 use super::breadcrumb::{self, Written};
 use super::candidate::{Answer, Candidate, Flow, Wake};
+use super::declares::Declares;
 use super::leave::{self, Left};
 use super::lock::{self, Attempt};
 use super::office::{self, Ended};
@@ -16,10 +17,7 @@ use crate::coordination::{Created, Session, Stat};
 use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
 
 /// An algorithm: stands until the incarnation ends by itself, taking its steps as `T` takes them.
-pub(super) trait Recipe {
-    /// What it promises, whoever takes its steps.
-    const DECLARES: Declaration;
-
+pub(super) trait Recipe: Declares {
     async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible>;
 }
 

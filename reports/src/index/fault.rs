@@ -1,0 +1,49 @@
+//! One fault of a record, with its proofs.
+
+use std::collections::BTreeSet;
+
+use super::proof::Proof;
+use crate::stats::spans::Span;
+use hustings_record::{FaultKind, Nanos};
+
+#[derive(Clone, Debug)]
+pub struct Fault<'a> {
+    pub id: u32,
+    pub kind: FaultKind,
+    pub t: Nanos,
+    pub intended: Nanos,
+    pub for_ms: Option<u64>,
+    pub hosts: &'a [u16],
+    pub groups: &'a [u32],
+    pub servers: &'a [u32],
+    /// Sorted. All candidates of its hosts where the record names none.
+    pub cands: Vec<u32>,
+    /// Its hosts and those of its candidates.
+    pub met: BTreeSet<u16>,
+    pub detail: &'a str,
+    pub injected: Option<Proof>,
+    pub healed: Option<Proof>,
+    /// From the order until it acts no longer, or the end of the cell where that is not known.
+    pub active: Span,
+    /// Losses until here are this fault's doing: its victims' sessions can have expired by then.
+    pub explains_until: Nanos,
+}
+
+impl Fault<'_> {
+    /// Proven to have taken effect.
+    #[must_use]
+    pub fn verified(&self) -> bool {
+        self.injected.as_ref().is_some_and(|p| p.verified)
+    }
+
+    /// Whether it hits this server; a fault that names none hits them all.
+    #[must_use]
+    pub fn hits_server(&self, server: u32) -> bool {
+        self.kind.hits_servers() && (self.servers.is_empty() || self.servers.contains(&server))
+    }
+
+    #[must_use]
+    pub fn hits(&self, cand: u32) -> bool {
+        self.cands.binary_search(&cand).is_ok()
+    }
+}
