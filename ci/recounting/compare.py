@@ -34,12 +34,13 @@ class Tally:
     def _dict(self, path, mine, theirs):
         for key in list(theirs) + [key for key in mine if key not in theirs]:
             below = f"{path}.{key}" if path else key
-            if key in mine and key in theirs:
+            place = re.sub(r"\[\d+\]", "[]", below)
+            if place in self.not_recounted and key in theirs:
+                self._leave_out(self.not_recounted[place], theirs[key])
+            elif key in mine and key in theirs:
                 self.hold(below, mine[key], theirs[key])
             elif key in mine:
                 self.differ.append((below, mine[key], "(not there)"))
-            elif (place := re.sub(r"\[\d+\]", "[]", below)) in self.not_recounted:
-                self._leave_out(self.not_recounted[place], theirs[key])
             else:
                 self.unknown.append(below)
 
