@@ -1,12 +1,12 @@
 //! The observer outlives its own session: what it could not see meanwhile is in the record, and who owns the lead after it too.
 
+#[expect(dead_code, reason = "other tests use the rest")]
 mod real_support;
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use hustings::coordinator::observer::{Observed, Observer};
-use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::EmbeddedEnsemble;
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::journal::{Journal, Owner};

@@ -79,11 +79,12 @@ fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
 #[test]
 fn a_lost_reply_is_refused_where_the_links_cannot_read_what_passes() {
     let bench = Bench::new();
-    let (_toxiproxy, api) = toxiproxy(&bench);
+    let (toxiproxy, api) = toxiproxy(&bench);
     let lost = "[faults.lost]\nkind = \"lost-reply\"\nfor_ms = 900\n";
     let file = bench.file("scenario.toml", &(scenario("", lost) + LENIENT)).display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record", "--toxiproxy", &api]).expect(4);
     ran.error(&[&api, "cannot read what passes", "leave --toxiproxy out"]);
+    drop(toxiproxy);
     bench.assert_nothing_left();
 }
 
