@@ -159,13 +159,7 @@ impl Host {
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
                 let busy = seat.resigning.get().is_some();
-                let refused = if seat.belief.get().0.is_none() {
-                    Some("it does not lead")
-                } else if busy || orders.try_send(Order::Resign).is_err() {
-                    Some("it is resigning already")
-                } else {
-                    None
-                };
+                let refused = (busy || orders.try_send(Order::Resign).is_err()).then_some("it is resigning already");
                 if let Some(why) = refused {
                     let outcome = Err(why.to_owned());
                     self.shared.tell(FromHost::Done { fault, cand, outcome });

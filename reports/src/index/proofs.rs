@@ -153,7 +153,8 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
 
 /// A resignation is one of somebody who leads: of the session that left.
 fn resigned(fault: &Fault<'_>, proof: &Proof, candidates: &Candidates<'_>, beliefs: &Beliefs) -> Result<(), String> {
-    if fault.kind != FaultKind::Resign {
+    // One that is aimed at no group's leader is a follower's, who gives its place up.
+    if fault.kind != FaultKind::Resign || fault.groups.is_empty() {
         return Ok(());
     }
     let led = fault.cands.iter().any(|&cand| {
