@@ -67,7 +67,8 @@ class Cell:
             for event in segment.events:
                 self.by_kind[event["e"]].append((segment, event))
         self.info = self.events("cell")[0]["info"]
-        self.last = max(moment(event) for segment in segments for event in segment.events)
+        times = [moment(event) for segment in segments for event in segment.events if event["e"] != "server_log"]
+        self.first, self.last = min(time for time in times if time), max(times)
         self.groups = self.info["groups"]
         self.phases = {event["phase"]: event["t"] for event in self.events("phase")}
         self.group_of = {event["cand"]: event["group"] for event in self.events("candidate")}
@@ -80,7 +81,8 @@ class Cell:
         self.window = self._window()
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases
         self.faults = self._faults()
-        self.kills = self._process_ends()
+        self.stopped = defaultdict(list, {host: self._stopped(host) for host in range(len(self.info["hosts"]))})
+        self.deaths = self._deaths()
         self.terms = self._terms()
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
         self.resource_order = [e for e in self._coordinator() if e["e"] in ("write", "fence")]
@@ -96,7 +98,6 @@ class Cell:
         for write in self.writes:
             self.writes_of[write["group"], write["cand"], write["session"], write["czxid"]].append(write)
         self.deletions = self._deletions()
-        self.stopped = defaultdict(list, {host: self._stopped(host) for host in range(len(self.info["hosts"]))})
         self.long_stalls, self.own_stalls = self._long_stalls(), self._own_stalls()
         self.by_token = {term.key: term for term in self.terms}
         self.settled = defaultdict(list)
@@ -113,9 +114,9 @@ class Cell:
             self.terms_by_cand[term.cand].append(term)
         for term in sorted((term for term in self.terms if term.begun), key=lambda term: term.begun):
             self.granted[term.group].append(term)
-        outages = servers.without_quorum(self)
+        self.outages = servers.without_quorum(self)
         for fault in self.faults:
-            self._reach(fault, outages)
+            self._reach(fault, self.outages)
         self.losses = losses.find(self)
         self.handovers = strikes.find(self)
 
@@ -131,6 +132,9 @@ class Cell:
         faults = {event["id"]: Fault(event) for event in self.events("fault")}
         for receipt in self.events("receipt"):
             setattr(faults[receipt["id"]], receipt["stage"], receipt)
+        for fault in faults.values():
+            if fault.kind == "parent-delete":
+                fault.cands = {other for cand in fault.cands for other in self.members[self.group_of[cand]]}
         return sorted(faults.values(), key=lambda fault: fault.id)
 
     def _terms(self):
@@ -150,23 +154,37 @@ class Cell:
         return sorted(terms.values(), key=lambda term: (term.asked, term.cand))
 
     def _end_open(self, segment, terms):
-        """Beliefs that nobody revoked end with the process: surely there until the kill was sent, at most until it was proven."""
+        """Beliefs that nobody revoked end with the process."""
         last = max(moment(event) for event in segment.events)
-        kill = self.kills.get((segment.host, segment.life)) if segment.cut else None
+        died = self.deaths.get((segment.host, segment.life))
         for term in terms:
-            term.killed = kill is not None
-            term.leaving, term.left = kill or (last, last)
+            term.killed = died is not None
+            term.leaving, term.left = died or (last, last)
+            term.leaving = max(term.leaving, term.asked)
 
-    def _process_ends(self):
-        """By host and life of the processes that were killed: between which times that was."""
-        kills = {}
+    def _deaths(self):
+        """By host and life of the processes that did not end in order: between which times they died."""
+        gone = {}
         for ended in self.events("host_ended"):
-            host, at = ended["host"], ended["t"]
-            if ended["killed"]:
-                proofs = [f.injected for f in self.faults if f.kind == "crash" and f.injected and host in f.event["hosts"]]
-                near = [proof for proof in proofs if proof["from"] <= at]
-                kills[host, ended["life"]] = (near[-1]["from"], near[-1]["to"]) if near else (at, at)
-        return kills
+            gone.setdefault((ended["host"], ended["life"]), ended["t"])
+        cut = ((segment, gone.get((segment.host, segment.life))) for segment in self.segments if segment.cut)
+        deaths = {(segment.host, segment.life): self._death(segment, at) for segment, at in cut if segment.host is not None}
+        return {life: death for life, death in deaths.items() if death}
+
+    def _death(self, segment, gone):
+        """Of a crash: surely there until the kill was sent, at most until it was proven. Of any other death: surely there until
+        its last event, or until it was last seen to be stopped, at most until somebody saw that it was gone."""
+        times = [moment(event) for event in segment.events]
+        first, last = min(times), max(times)
+        for fault in self.faults:
+            proof = fault.injected
+            if fault.kind == "crash" and fault.proven and segment.host in fault.event["hosts"]:
+                if proof["to"] >= first and (gone is None or proof["from"] <= gone):
+                    return proof["from"], proof["to"]
+        if gone is None:
+            return None
+        seen = [begin for begin, _ in self.stopped[segment.host] if first <= begin <= gone]
+        return min(max([last] + seen), gone), gone
 
     def _reach(self, fault, outages):
         """Until when a fault acts, and until when it explains lost leads: its victims' sessions can have expired by then."""
@@ -187,6 +205,11 @@ class Cell:
     def _coordinator(self):
         return next(s.events for s in self.segments if s.writer == "coordinator")
 
+    def _ordered_stops(self, host):
+        """When a host's process was, or may have been, stopped by order: from the proof's beginning on."""
+        stops = [f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected]
+        return spans.union([(f.injected["from"], f.healed["to"] if f.healed else self.last) for f in stops])
+
     def _stopped(self, host):
         """When a host's process was surely stopped: from the proof that it was to the proof that it goes on."""
         times = []
@@ -200,21 +223,22 @@ class Cell:
         return any(a < end and begin < b for a, b in self.long_stalls[host])
 
     def did_not_run(self, hosts, begin, end):
-        """For how long of begin..end, in one stall of its own, a process of these hosts, or one of no host, did not run."""
-        theirs = (parts for host, parts in self.own_stalls if host is None or host in hosts)
-        return max((spans.total(spans.clip(parts, begin, end)) for parts in theirs), default=0)
+        """For how long of begin..end at most, in one stall of its own, a process of these hosts, or one of no host, did not run."""
+        theirs = ((parts, waited) for host, parts, waited in self.own_stalls if host is None or host in hosts)
+        return max((min(spans.total(spans.clip(parts, begin, end)), waited) for parts, waited in theirs), default=0)
 
     def _own_stalls(self):
-        return [
-            (segment.host, spans.minus([(event["from"], event["to"])], self.stopped.get(segment.host, [])))
-            for segment, event in self.by_kind["stall"]
-        ]
+        found = []
+        for segment, event in self.by_kind["stall"]:
+            own = spans.minus([(event["from"], event["to"])], self._ordered_stops(segment.host))
+            found.append((segment.host, own, max(0, spans.total(own) - event.get("ran_ns", 0))))
+        return found
 
     def _long_stalls(self):
         found = defaultdict(list)
         for segment, event in self.by_kind["stall"]:
             if segment.host is not None:
-                own = spans.minus([(event["from"], event["to"])], self.stopped[segment.host])
+                own = spans.minus([(event["from"], event["to"])], self._ordered_stops(segment.host))
                 if spans.total(own) > self.t_ns // 10:
                     found[segment.host].append((event["from"], event["to"]))
         return found

@@ -5,7 +5,7 @@ from .kinds import is_on_servers
 from .numbers import Samples
 
 
-# What a session or a connection left behind is gone 2 T and this much later.
+# What a session or a connection left behind is gone 2 T, two ticks and this much later; longer after an outage of the quorum.
 LEAKS_MARGIN_NS = 1_000_000_000
 
 
@@ -63,19 +63,31 @@ def receipt(cell, fault):
 
 
 def stalls(cell):
-    lengths = [own_part(cell, segment, event) for segment, event in cell.by_kind["stall"]]
+    lengths = [spans.total(own) for _, own, _ in cell.own_stalls]
     lengths = [length for length in lengths if length > 0]
     return {
         "count": len(lengths),
         "longest_ns": max(lengths, default=0),
         "over_limit": sum(length > cell.t_ns // 10 for length in lengths),
+        "servers_ms": servers_pauses(cell),
     }
 
 
-def own_part(cell, segment, stall):
-    """What of a stall the harness did not order: a process that it stopped does not stall of its own accord."""
-    stopped = cell.stopped[segment.host] if segment.host is not None else []
-    return spans.total(spans.minus([(stall["from"], stall["to"])], stopped))
+def servers_pauses(cell):
+    """By server that counts its own pauses and was not started anew: none in the window was longer than the longest since it
+    started, or than all of the window's together."""
+    ends = {event["at"]: event["metrics"] for event in cell.events("servers")}
+    if len(ends) < 2:
+        return {}
+    found = {}
+    for server, after in ends["end"].items():
+        before, names = ends["begin"].get(server, {}), ("sum_jvm_pause_time_ms", "max_jvm_pause_time_ms", "uptime")
+        if any(name not in after for name in names[:2]) or names[0] not in before or after.get("uptime", 0) < before.get("uptime", 0):
+            continue
+        gained = after[names[0]] - before[names[0]]
+        if gained >= 0:
+            found[server] = min(after[names[1]], gained)
+    return found
 
 
 def wholeness(cell):
@@ -98,12 +110,19 @@ def servers_say(cell):
 
 
 def leaks(cell):
+    """What the servers held at the end: nothing is told where the cell is so young that what an earlier one left may be there."""
     last = [event for event in cell.events("servers") if event["at"] == "end"]
-    begun = cell.events("cell")[0]["t"]
-    if not last or not cell.info.get("own_servers") or last[-1]["t"] - 2 * cell.t_ns - LEAKS_MARGIN_NS <= begun:
-        return {"ephemerals.count": 0, "watches.count": 0}
-    servers = last[-1]["metrics"].values()
-    return {
-        "ephemerals.count": round(max((m.get("ephemerals_count", 0) for m in servers), default=0)),
-        "watches.count": round(sum(m.get("watch_count", 0) for m in servers)),
-    }
+    none = {"ephemerals.count": 0, "watches.count": 0}
+    if not last or not cell.info.get("own_servers"):
+        return none
+    limit = 2 * (cell.t_ns + cell.tick_ns) + LEAKS_MARGIN_NS
+    since = last[-1]["t"] - limit
+    for begin, end in reversed(spans.union(cell.outages)):
+        if end >= since:
+            since = min(since, begin - limit)
+    held = last[-1]["metrics"].values()
+    ephemerals = [m["ephemerals_count"] for m in held if "ephemerals_count" in m]
+    watches = [m["watch_count"] for m in held if "watch_count" in m]
+    if since <= cell.first or not ephemerals or not watches:
+        return none
+    return {"ephemerals.count": round(max(ephemerals)), "watches.count": round(sum(watches))}

@@ -8,7 +8,7 @@ def figures(cell):
     woken, requests, spread = [], [], Samples()
     for loss in cell.losses[0]:
         told = Told(cell, loss)
-        woken.append(len({notice["cand"] for notice in told.notices}))
+        woken.append(len(told.notices))
         requests.append(sum(caused(cell, notice) for notice in told.notices))
         if len(told.first_of) > 1:
             spread.add(max(told.first_of.values()) - min(told.first_of.values()))

@@ -23,12 +23,9 @@ NOT_RECOUNTED = {
     "ensemble.elections[].not_predicted": "words",
     "ensemble.watch.unavailable[].not_compared": "words",
 } | dict.fromkeys((
-    "ownership.dead_owners", "ownership.dead_owner_max_ns", "leaks.ephemerals.count", "leaks.watches.count",
-    "writes.on_waking", "effect.late_terms", "effect.fallen_silent", "writes.misread",
+    "effect.late_terms", "effect.fallen_silent", "writes.misread",
     "fan_out.followers", "fan_out.of_other_kinds", "fan_out.without_loss", "fan_out.requests_per_wake",
-    "fan_out.requests_promised", "deletion_watches.others", "ownership.missed",
-    "leaderless.late", "leaderless.flaps", "standing", "promptness",
-    "failover.floor_failed", "failover.floor_pairs", "stalls.servers_ms", "handovers.excused",
+    "fan_out.requests_promised", "deletion_watches.others", "leaderless.late", "leaderless.flaps", "standing", "promptness",
 ), "not recounted yet")
 
 # The same of a run's summary.

@@ -1,5 +1,7 @@
 """Leads that were lost, what explains each, and who led next."""
 
+from .kinds import is_on_servers
+
 
 class Loss:
     """A lead that was lost. `since` is the moment that its failover counts from, `deleted` that of a resigner's deletion, and
@@ -86,13 +88,20 @@ def one_a_term(cell, planned):
 
 
 def limit(cell, planned):
-    """Where the next leader's znode has the same name, notices of it are about this loss only until that one loses the lead."""
+    """Where the next leader's znode has the same name, notices of it are about this loss only until the next owner's goes, or the
+    next leader loses the lead."""
     for loss, after in zip(planned, planned[1:] + [None]):
         if loss.next and loss.next.node == loss.lost.node:
-            until = [loss.next.leaving, cell.window[1]]
+            until = [loss.next.leaving, cell.window[1]] + next_gone(cell, loss)
             if after and after.lost.group == loss.lost.group:
                 until.append(after.since)
             loss.until = max(loss.since, min(until))
+
+
+def next_gone(cell, loss):
+    """When the znode of the next owner went, as far as it was certainly there until then."""
+    after = [o for o in cell.owners[loss.lost.group] if o.surely[1] > loss.since and o.czxid not in (None, loss.lost.czxid)]
+    return [max(owner.surely[1] for owner in after if owner.czxid == after[0].czxid)] if after else []
 
 
 def unexplained(cell, planned):
@@ -105,7 +114,9 @@ def unexplained(cell, planned):
             by_order = term.reason == "election-deleted" or term.reason == "resigned" and at >= cell.phases.get("drain", at + 1)
             if term.life_id == following.life_id or following in known or by_order or at >= cell.window[1]:
                 continue
-            faults = [f for f in cell.faults if term.cand in f.cands and f.event["t"] <= at <= f.explains_until]
+            # Who stepped down without a connection has the lead as long as its session lives.
+            until = max(at, following.asked) if term.reason == "stepped-down" else at
+            faults = [f for f in cell.faults if term.cand in f.cands and f.event["t"] <= until and at <= f.explains_until]
             proven = [fault for fault in faults if fault.proven]
             if proven:
                 explained.append(Loss(cell, term, proven[-1], following, at))
@@ -129,6 +140,17 @@ def stood_untouched(cell, cand, loss):
     return not hit and stands(cell, cand, loss.since)
 
 
+def was_cut_off(cell, lost, following):
+    """Whether the loser's client had no connection, since a fault on servers that still explains it, for 3/5 T."""
+    states = sorted((e["t"], e["state"] == "connected") for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
+    gone = None
+    for t, connected in states:
+        gone = None if connected else gone or t
+    at = min(lost.leaving, following.begun)
+    hit = any(is_on_servers(f.kind) and f.verified and f.event["t"] <= gone and at <= f.explains_until for f in cell.faults) if gone else False
+    return hit and gone + 3 * cell.t_ns // 5 <= following.asked
+
+
 def stands(cell, cand, moment):
     """Whether a candidate had joined by then, and not left since."""
     joined = [event["t"] for event in cell.joined[cand] if event["t"] <= moment]
@@ -148,6 +170,7 @@ def figures(cell):
         "unplanned": len(without_cause),
         "explained": len(cell.explained),
         "unproven": cell.unproven,
+        "excused": sum(was_cut_off(cell, loss.lost, loss.next) for loss in without_cause),
         "late": sum(is_late(cell, loss) for loss in planned),
         "survived": survived,
     }

@@ -6,12 +6,14 @@ from . import spans
 class Owner:
     """Who owned the lead of a group: `surely` from when to when."""
 
-    def __init__(self, event, following, end):
-        self.session, self.czxid = event["session"], event["czxid"]
-        self.surely = (event["to"], following["from"] if following else end)
+    def __init__(self, event, surely):
+        self.session, self.czxid, self.surely = event["session"], event["czxid"], surely
 
     def is_of(self, term):
-        return (self.session, self.czxid) == (term.session, term.czxid)
+        return self.session == term.session and self.czxid in (None, term.czxid)
+
+
+NOBODY = {"session": None, "czxid": None}
 
 
 def owners(cell):
@@ -22,25 +24,64 @@ def owners(cell):
         named.setdefault(event["group"], []).append(event)
     for group in range(len(cell.groups)):
         events = sorted(named.get(group, []), key=lambda event: (event["from"], event["to"]))
+        found[group] = []
         if events and looked is not None and looked < events[0]["from"]:
-            events.insert(0, {"from": looked, "to": looked, "session": None, "czxid": None})
-        after = events[1:] + [None]
-        found[group] = [Owner(event, following, cell.window[1]) for event, following in zip(events, after)]
+            found[group] += known(cell, group, NOBODY, looked, looked, events[0]["from"])
+        runs = same_znode(events)
+        for run, after in zip(runs, runs[1:] + [None]):
+            end = after[0]["from"] if after else cell.window[1]
+            last = run[-1]["to"]
+            again = max(min(sighted(cell, last), end), last)
+            found[group] += known(cell, group, run[0], run[0]["to"], again, max(end, again))
     return found
+
+
+def same_znode(events):
+    """Neighbours that name the same znode: it is made once, so that it was there, and the first, all the time between."""
+    runs = []
+    for event in events:
+        if runs and event["czxid"] is not None and runs[-1][-1]["czxid"] == event["czxid"]:
+            runs[-1].append(event)
+        else:
+            runs.append([event])
+    return runs
+
+
+def known(cell, group, event, begin, certain, end):
+    """Certain until `certain`, and from there to `end` while the observer saw, and knew the group's owner."""
+    unseen = blindness(cell) + unanswered(cell, group)
+    sure = spans.union([(begin, certain)] + spans.minus([(certain, end)], unseen))
+    return [Owner(event, span) for span in sure]
+
+
+def sighted(cell, moment):
+    """What was read while it was about to see again holds until it said so."""
+    states = sorted((event["t"], event["connected"]) for event in cell.events("observer_state"))
+    before = [state for state in states if state[0] < moment]
+    after = [state for state in states if state[0] >= moment]
+    return after[0][0] if before and after and not before[-1][1] and after[0][1] else moment
+
+
+def unanswered(cell, group):
+    """From each question about the group that was not answered until its owner was told again."""
+    told = sorted(event["to"] for event in cell.events("owner") if event["group"] == group)
+    asked = [event["t"] for event in cell.events("observer_missed") if event.get("group") == group]
+    return [(t, next((other for other in told if other > t), cell.last)) for t in asked]
 
 
 def figures(cell):
     blind = blindness(cell)
     zombies, dead = [], []
     for group in range(len(cell.groups)):
-        terms, known = cell.terms_of(group), cell.owners[group]
+        terms, reigns = cell.terms_of(group), cell.owners[group]
         for term in terms:
-            zombies.append(longest_without(cell, term, known, blind))
-        for owner in known:
-            if owner.czxid is not None:
+            zombies.append(longest_without(cell, term, reigns))
+        for owner in reigns:
+            if owner.session is not None:
                 beliefs = [term.at_most for term in terms if owner.is_of(term)]
-                dead += [b - a for a, b in spans.minus(spans.minus([owner.surely], blind), beliefs)]
-    return {
+                dead += [b - a for a, b in spans.minus([owner.surely], beliefs)]
+    missed = len(cell.events("observer_missed"))
+    return ({"missed": missed} if missed else {}) | {
         "zombie_max_ns": max(zombies, default=0),
         "zombies": sum(length > cell.tick_ns for length in zombies),
         "dead_owner_max_ns": max(dead, default=0),
@@ -49,12 +90,12 @@ def figures(cell):
     }
 
 
-def longest_without(cell, term, known, blind):
+def longest_without(cell, term, reigns):
     """For how long at a stretch a term was certain while others, or nobody, owned the lead. A change from one of these to the
     next leaves a moment open: what is less than a tenth of a tick apart is one stretch."""
     if not term.begun:
         return 0
-    others = spans.minus([owner.surely for owner in known if not owner.is_of(term)], blind)
+    others = [owner.surely for owner in reigns if not owner.is_of(term)]
     slack = cell.tick_ns // 10
     joined = [(a, b - slack) for a, b in spans.union([(a, b + slack) for a, b in others])]
     return max((b - a for a, b in spans.clip(joined, *term.sure)), default=0)

@@ -54,8 +54,32 @@ def figures(cell):
         act(cell, loss, taker, samples["act"], end)
     return {name: sample.shown() for name, sample in samples.items()} | {
         "void": samples["whole"].void,
+        "beside_pauses": sum(is_beside_pause(cell, loss) for loss in cell.losses[0]),
         "floor": floor(cell),
+        "floor_failed": len(cell.events("floor_failed")),
+        "floor_pairs": len({tuple(event["sessions"]) for event in cell.events("floor") if event.get("sessions")}),
     }
+
+
+# Servers sleep for so long again and again, and log by how much they overslept.
+PAUSE_SLEEP_NS = 50_000_000
+
+
+def is_beside_pause(cell, loss):
+    """Whether a pause that a server logged may have taken more than a quarter of a failover that is not void."""
+    if loss.next is None:
+        return False
+    begin, end = loss.since, loss.next.begun
+    if 4 * cell.did_not_run({loss.lost.host, loss.next.host}, begin, end) > end - begin:
+        return False
+    bound = max((event["bound_ns"] for event in cell.events("log_clock")), default=0)
+    for event in cell.events("server_log"):
+        if event["line"]["says"] == "paused":
+            long = event["line"]["ms"] * 1_000_000
+            first, last = event["t"] - long - PAUSE_SLEEP_NS - bound, event["t"] + bound
+            if 4 * min(long, max(0, min(end, last) - max(begin, first))) > end - begin:
+                return True
+    return False
 
 
 def watched(cell, loss, taker, samples, end, done):

@@ -1,5 +1,6 @@
 """Sessions and connections in the measured window."""
 
+from .kinds import is_on_servers
 from .numbers import Samples
 
 
@@ -17,13 +18,19 @@ def figures(cell):
     for since in lost_at.values():
         again.add(cell.window[1] - since, ended=False)
     return {
-        "established": len(cell.events("session")) if count else 0,
+        "established": len({event["session"] for event in cell.events("session")}) if is_disturbed(cell) else 0,
         "disconnected": count,
-        "lost": lost(cell) if count else 0,
+        "lost": lost(cell) if is_disturbed(cell) else 0,
         "reconnected": len(again.ended),
         "reconnect": again if again.ended or again.open else None,
         "interrupted_terms": interrupted(cell),
     }
+
+
+def is_disturbed(cell):
+    """Whether there is anything to tell: a fault on servers, or a connection lost in the window."""
+    gone = (e["state"] == "disconnected" and cell.window[0] <= e["t"] < cell.window[1] for e in cell.events("state"))
+    return any(is_on_servers(kind) for kind in [cell.info["fault_kind"]] + [f.kind for f in cell.faults]) or any(gone)
 
 
 def lost(cell):

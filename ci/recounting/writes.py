@@ -53,20 +53,27 @@ def figures(cell):
     stale = [write for write, (is_stale, _, _) in judged if is_stale]
     past = [write for write, (_, _, is_past) in judged if is_past]
     excused = [write for write in stale if is_excused(cell, write)]
-    waking = 0
-    for write, _ in judged:
-        term = cell.term_of(write)
-        sent = write.get("sent", write["t"])
-        if term and any(term.asked < b <= sent <= term.left for _, b in cell.stopped[term.host]):
-            waking += 1
     return {
         "total": len(judged),
         "unfenced": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in stale]),
         "excused": len(excused),
         "fenced_off": sum(refused for _, (_, refused, _) in judged),
         "past_fence": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in past]),
-        "on_waking": waking,
+        "on_waking": sum(is_on_waking(cell, write) for write, _ in judged),
     }
+
+
+def is_on_waking(cell, write):
+    """Whether it was sent between the waking of its process and the end of a term that this ended."""
+    term, sent = cell.term_of(write), write.get("sent", write["t"])
+    if not term or term.reason not in ("stepped-down", "session-ended", "deposed"):
+        return False
+    return any(
+        stop.kind == "pause" and term.cand in stop.cands and stop.injected and stop.healed
+        and term.asked <= stop.injected["from"] <= term.left and term.leaving <= stop.explains_until
+        and stop.healed["from"] <= sent <= term.left
+        for stop in cell.faults
+    )
 
 
 def is_excused(cell, write):

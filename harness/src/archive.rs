@@ -12,6 +12,9 @@ const SCENARIO_FILE: &str = "scenario.toml";
 /// Between the scenario as it was given and, in comments, with everything resolved.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 
+/// Adds the segment of a writer to the cell under way, and gives its path.
+pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
+
 /// A record being written.
 pub struct Archive {
     folder: PathBuf,

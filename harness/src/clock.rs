@@ -10,6 +10,12 @@ pub fn now() -> u64 {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
+/// For how long this thread has run so far, in nanoseconds.
+#[must_use]
+pub fn ran() -> u64 {
+    nanos(clock_gettime(ClockId::ThreadCPUTime))
+}
+
 /// What one reading may be off by, in nanoseconds: the clock's resolution, and at least a microsecond for the reading itself.
 #[must_use]
 pub fn uncertainty() -> u64 {

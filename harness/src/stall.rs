@@ -15,12 +15,12 @@ const STALL_NS_MIN: u64 = 10_000_000;
 
 /// Writes down every stall of this thread, until it is dropped.
 pub async fn watch(journal: Journal) {
-    let mut before = clock::now();
+    let mut before = (clock::now(), clock::ran());
     loop {
         tokio::time::sleep(TICK).await;
-        let now = clock::now();
-        if now - before > STALL_NS_MIN {
-            journal.push(&Event::Stall { from: before, to: now });
+        let now = (clock::now(), clock::ran());
+        if now.0 - before.0 > STALL_NS_MIN {
+            journal.push(&Event::Stall { from: before.0, to: now.0, ran_ns: now.1 - before.1 });
         }
         before = now;
     }

@@ -71,6 +71,8 @@ pub enum Action {
     Resign(Candidate),
     /// The candidate's current znode is deleted by somebody else.
     DeleteNode(Candidate),
+    /// The group's znode is deleted with all that is in it, and made again, if anybody leads.
+    DeleteParent,
     /// From now on the candidate's server applies what the leader commits so many milliseconds late.
     Lag { cand: Candidate, by_ms: u64 },
     /// From now on everything between the candidate's host and the servers takes so many milliseconds more, each way.

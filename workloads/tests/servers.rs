@@ -36,7 +36,7 @@ fn quorum_loss_is_a_thousand_candidates_under_each_way_to_lose_a_leader() {
         assert_eq!(cell.candidates(), 1_000);
         assert_eq!(cell.expect.overlap, if on_expiry { Expectation::Any } else { Expectation::None }, "{}", cell.name);
         let any = cell.fault.kind() == FaultKind::ServerPause;
-        assert_eq!(cell.expect.unplanned, if any { Expectation::Any } else { Expectation::None }, "{}", cell.name);
+        assert_eq!(cell.expect.unplanned, if any { Expectation::Any } else { Expectation::Excused }, "{}", cell.name);
         // An ensemble that notices the loss before sessions can end is what the scenario is about.
         assert!(cell.sync_limit_ms() < cell.timeout_granted_ms());
         assert_eq!(cell.with.is_some(), cell.fault_name == "clock");

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
+use crate::aside::Aside;
 use crate::ensemble::embedded::{ORDER_BYTES_MAX, Order, Outcome};
 use crate::wire::serve::Servers;
 use crate::{child, limits};
@@ -74,14 +75,22 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     out.flush().await?;
 
     let mut orders = BufReader::new(tokio::io::stdin());
+    let mut aside = Aside::default();
     loop {
         let mut line = Vec::new();
-        (&mut orders).take(ORDER_BYTES_MAX).read_until(b'\n', &mut line).await?;
+        tokio::select! {
+            read = async { (&mut orders).take(ORDER_BYTES_MAX).read_until(b'\n', &mut line).await } => { read?; }
+            () = aside.write() => {}
+        }
         if line.is_empty() {
             return Ok(());
         }
         let outcome = match serde_json::from_slice(&line) {
-            Ok(order) => carry_out(&servers, order).await,
+            Ok(Order::Record { order }) => aside.obey(order).map(|()| String::new()),
+            Ok(order) => tokio::select! {
+                outcome = carry_out(&servers, order) => outcome,
+                () = aside.write() => Err("nobody carried it out".to_owned()),
+            },
             Err(error) => Err(format!("this is no order: {error}")),
         };
         let outcome = outcome.map_or_else(Outcome::Refused, Outcome::Seen);
@@ -101,5 +110,6 @@ async fn carry_out(servers: &Servers, order: Order) -> Result<String, String> {
         Order::Log { server } => servers.log(server),
         Order::Cut { servers: parted } => servers.part(&parted, true),
         Order::Rejoin { servers: parted } => servers.part(&parted, false),
+        Order::Record { .. } => Err("this is no order to a server".to_owned()),
     }
 }

@@ -133,7 +133,7 @@ impl Backend for LiveCell {
             Err(_) => return Err(format!("the log of server {server} could not be read in time")),
         };
         let clocks = utc::Clocks::now();
-        Ok(log::election_lines(&text).into_iter().map(|line| (clocks.common(line.at), line.line)).collect())
+        Ok(log::lines_that_matter(&text).into_iter().map(|line| (clocks.common(line.at), line.line)).collect())
     }
 
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {

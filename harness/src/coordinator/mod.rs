@@ -12,6 +12,7 @@ mod floor;
 mod hosts;
 mod inbox;
 pub(crate) mod live_cell;
+mod observed_group;
 pub mod observer;
 mod observer_weight;
 mod run;

@@ -7,6 +7,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::future::LocalBoxFuture;
+use futures::stream::FuturesUnordered;
 use hustings_record::Event;
 use hustings_workloads::recipes::{RecipeKind, names};
 use hustings_workloads::scenario::ROOT;
@@ -15,10 +18,13 @@ use zookeeper_client as zk;
 
 use crate::clock;
 use crate::coordinator::admin;
+use crate::coordinator::observed_group::{Change, Group, Nodes, Reign};
 use crate::journal::Journal;
 
 /// A read this often bounds from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
+/// Groups that are read at a time.
+const READ_AT_ONCE: usize = 32;
 /// Between two attempts to get a session.
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -37,11 +43,12 @@ pub struct Observer {
     servers: Vec<SocketAddr>,
     chroot: String,
     recipe: RecipeKind,
+    names: Vec<String>,
     numbers: BTreeMap<String, u32>,
     groups: Vec<Group>,
+    /// Whose new znodes are, a question a group.
+    asked: FuturesUnordered<LocalBoxFuture<'static, Answer>>,
     told: Told,
-    /// Groups whose znodes have to be read anew, and until when their owner was known.
-    unread: BTreeMap<u32, u64>,
     /// No change that is still to be told can be older than this: when a read was sent whose answer, and all events
     /// that came before that answer, have been taken.
     known: u64,
@@ -70,11 +77,13 @@ enum Taken {
     Over,
 }
 
-#[derive(Default)]
-struct Group {
-    /// Name and session of every znode that a lead can rest on, by czxid: the oldest one leads.
-    nodes: BTreeMap<i64, (String, i64)>,
-    owner: Option<i64>,
+/// An answer to the question whose a new znode is.
+struct Answer {
+    group: u32,
+    /// What the group's question said that it has to name.
+    readings: u64,
+    path: String,
+    stat: Result<Option<zk::Stat>, zk::Error>,
 }
 
 impl Observer {
@@ -89,10 +98,11 @@ impl Observer {
             servers,
             chroot,
             recipe,
+            names: groups.to_vec(),
             numbers,
             groups: (0..groups.len()).map(|_| Group::default()).collect(),
+            asked: FuturesUnordered::new(),
             told: Told::default(),
-            unread: BTreeMap::new(),
             blind: false,
             known: clock::now(),
             answered: 0,
@@ -123,6 +133,8 @@ impl Observer {
 
     /// Until its session ends.
     async fn observe(&mut self, ready: Option<&Notify>) {
+        // Those of a session before are not answered any more.
+        self.asked.clear();
         let watcher = self.client.watch(ROOT, zk::AddWatchMode::PersistentRecursive).await;
         let mut watcher = match watcher {
             Ok(watcher) => watcher,
@@ -142,11 +154,12 @@ impl Observer {
         loop {
             tokio::select! {
                 biased;
-                event = watcher.changed() => match self.take(event).await {
+                event = watcher.changed() => match self.take(event) {
                     Taken::Told => {}
                     Taken::Back => if let Some(again) = self.watch_again().await { watcher = again },
                     Taken::Over => return,
                 },
+                Some(answer) = self.asked.next() => self.answered(answer),
                 () = &mut beat => {
                     if self.heartbeat().await && self.blind && let Some(again) = self.watch_again().await {
                         watcher = again;
@@ -187,9 +200,8 @@ impl Observer {
         self.unanswered = false;
         if !self.blind {
             self.answered = sent;
-            for (number, from) in self.unread.clone() {
-                self.read_anew(number, from).await;
-            }
+            let unread = |number: &u32| self.groups[*number as usize].is_unread();
+            self.read_anew((0..self.groups.len() as u32).filter(unread).collect()).await;
         }
         true
     }
@@ -221,43 +233,44 @@ impl Observer {
 
     /// Reads every group, and says who owns each lead now.
     async fn read_all(&mut self) {
-        let known = self.known;
-        for number in 0..self.groups.len() as u32 {
-            let from = self.unread.get(&number).map_or(known, |&from| from.min(known));
-            self.read_anew(number, from).await;
-        }
+        self.read_anew((0..self.groups.len() as u32).collect()).await;
     }
 
-    /// Reads a group and says who owns its lead, even if that is who owned it when it was known last. One that cannot be read is
-    /// read again with the next heartbeat.
-    async fn read_anew(&mut self, number: u32, from: u64) {
-        let Some(group) = self.numbers.iter().find(|(_, other)| **other == number).map(|(name, _)| name.clone()) else {
-            return;
-        };
-        match self.read_group(&group).await {
-            Ok(nodes) => {
-                self.unread.remove(&number);
-                self.groups[number as usize].nodes = nodes;
-                self.say_owner(number, from, clock::now());
-            }
-            Err(error) => {
-                self.missed(Some(number), format!("{group:?} could not be read: {error}"));
-                self.unread.entry(number).or_insert(from);
+    /// Reads groups and says who owns the lead of each, even if that is who owned it when it was known last. One that cannot be
+    /// read is read again with the next heartbeat.
+    async fn read_anew(&mut self, groups: Vec<u32>) {
+        let from = self.known;
+        let readings = futures::stream::iter(groups).map(async |number| {
+            let nodes = self.read_group(&self.names[number as usize]).await;
+            (number, nodes, clock::now())
+        });
+        let read: Vec<_> = readings.buffer_unordered(READ_AT_ONCE).collect().await;
+        for (number, nodes, to) in read {
+            let group = &mut self.groups[number as usize];
+            match nodes {
+                Ok(nodes) => {
+                    let reign = group.read(nodes, from, to);
+                    self.say(number, [reign]);
+                }
+                Err(error) => {
+                    group.lose(from);
+                    self.missed(Some(number), format!("{:?} could not be read: {error}", self.names[number as usize]));
+                }
             }
         }
     }
 
     /// Every znode of a group that a lead can rest on, by czxid, with its name and session.
-    async fn read_group(&self, group: &str) -> Result<BTreeMap<i64, (String, i64)>, zk::Error> {
+    async fn read_group(&self, group: &str) -> Result<Nodes, zk::Error> {
         let path = format!("{ROOT}/{group}");
         let names = match self.client.list_children(&path).await {
-            Err(zk::Error::NoNode) => return Ok(BTreeMap::new()),
+            Err(zk::Error::NoNode) => return Ok(Nodes::new()),
             names => names?,
         };
         let paths = names.into_iter().map(|name| format!("{path}/{name}"));
         let leads: Vec<_> = paths.filter_map(|path| Some((self.locate(&path)?.1, path))).collect();
         let stats = leads.iter().map(|(_, path)| self.client.check_stat(path));
-        let mut nodes = BTreeMap::new();
+        let mut nodes = Nodes::new();
         for ((name, _), stat) in leads.iter().zip(futures::future::try_join_all(stats).await?) {
             if let Some(stat) = stat {
                 nodes.insert(stat.czxid, (name.clone(), stat.ephemeral_owner));
@@ -266,7 +279,7 @@ impl Observer {
         Ok(nodes)
     }
 
-    async fn take(&mut self, event: zk::WatchedEvent) -> Taken {
+    fn take(&mut self, event: zk::WatchedEvent) -> Taken {
         let t = clock::now();
         match event.event_type {
             zk::EventType::Session => {
@@ -280,12 +293,12 @@ impl Observer {
             zk::EventType::NodeCreated => {
                 self.told.created += 1;
                 self.count(t);
-                self.created(&event.path, t).await;
+                self.changed(&event.path, true, t);
             }
             zk::EventType::NodeDeleted => {
                 self.told.deleted += 1;
                 self.count(t);
-                self.gone(&event.path, t);
+                self.changed(&event.path, false, t);
             }
             zk::EventType::NodeDataChanged => {
                 self.told.changed += 1;
@@ -296,50 +309,56 @@ impl Observer {
         Taken::Told
     }
 
-    async fn created(&mut self, path: &str, t: u64) {
+    /// A znode was created or deleted.
+    fn changed(&mut self, path: &str, created: bool, t: u64) {
         let Some((number, name)) = self.locate(path) else { return };
-        let from = self.known;
-        match self.client.check_stat(path).await {
-            Ok(Some(stat)) => {
-                self.groups[number as usize].nodes.insert(stat.czxid, (name, stat.ephemeral_owner));
-                self.owner_may_have_changed(number, from, t);
-            }
-            // Gone again: its deletion is on its way here.
-            Ok(None) => {}
-            Err(error) => {
-                self.missed(Some(number), format!("{path} could not be read: {error}"));
-                self.unread.entry(number).or_insert(from);
-            }
-        }
-    }
-
-    fn gone(&mut self, path: &str, t: u64) {
-        let Some((number, name)) = self.locate(path) else { return };
-        self.groups[number as usize].nodes.retain(|_, (other, _)| *other != name);
-        self.owner_may_have_changed(number, self.known, t);
-    }
-
-    fn owner_may_have_changed(&mut self, number: u32, from: u64, to: u64) {
-        let group = &self.groups[number as usize];
-        // While it is not known who else is there, nobody is known to be the first.
-        if group.owner != group.nodes.keys().next().copied() && !self.unread.contains_key(&number) {
-            self.say_owner(number, from, to);
-        }
-    }
-
-    fn say_owner(&mut self, number: u32, from: u64, to: u64) {
         let group = &mut self.groups[number as usize];
-        let first = group.nodes.first_key_value();
-        let czxid = first.map(|(czxid, _)| *czxid);
-        group.owner = czxid;
-        self.journal.push(&Event::Owner {
-            from,
-            to,
-            group: number,
-            session: first.map(|(_, (_, session))| *session),
-            node: first.map(|(_, (name, _))| name.clone()),
-            czxid,
-        });
+        let asked = group.question().is_some();
+        let reigns = group.take(Change { name, created, from: self.known, to: t });
+        self.say(number, reigns);
+        if !asked {
+            self.ask(number);
+        }
+    }
+
+    /// Asks whose the znode is that the group waits for, if it waits for one.
+    fn ask(&mut self, group: u32) {
+        let Some((name, readings)) = self.groups[group as usize].question() else { return };
+        let (client, path) = (self.client.clone(), format!("{ROOT}/{}/{name}", self.names[group as usize]));
+        self.asked.push(Box::pin(async move {
+            let stat = client.check_stat(&path).await;
+            Answer { group, readings, path, stat }
+        }));
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        let Answer { group: number, readings, path, stat } = answer;
+        let group = &mut self.groups[number as usize];
+        if !group.waits_for(readings) {
+            return;
+        }
+        match stat {
+            Ok(stat) => {
+                // None: gone again; its deletion is on its way here.
+                let reigns = group.answered(stat.map(|stat| (stat.czxid, stat.ephemeral_owner)));
+                self.say(number, reigns);
+                self.ask(number);
+            }
+            Err(error) => {
+                group.lose(self.known);
+                self.missed(Some(number), format!("{path} could not be read: {error}"));
+            }
+        }
+    }
+
+    fn say(&self, group: u32, reigns: impl IntoIterator<Item = Reign>) {
+        for Reign { from, to, owner } in reigns {
+            let (czxid, node, session) = match owner {
+                Some((czxid, name, session)) => (Some(czxid), Some(name), Some(session)),
+                None => (None, None, None),
+            };
+            self.journal.push(&Event::Owner { from, to, group, session, node, czxid });
+        }
     }
 
     /// Group and name of a znode that a lead can rest on: `/election/<group>/<name>`, and neither a breadcrumb nor any

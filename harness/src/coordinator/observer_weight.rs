@@ -1,11 +1,10 @@
 //! How often the servers count one change that only the observer watches. ZooKeeper 3.8 keeps a recursive watch in two
 //! tables and counts it in both where it fires once, for a deletion; other versions may not. So it is measured, not assumed.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{Event, ServerMetrics, WATCHES_FIRED, WatchEvent};
+use hustings_record::{Event, ServerMetrics, WATCHES_FIRED, WatchEvent, Weighed};
 use hustings_workloads::scenario::ROOT;
 use zookeeper_client as zk;
 
@@ -22,12 +21,11 @@ const APPLIED: Duration = Duration::from_millis(100);
 /// Measures it, with the observer's watch armed and nobody else there. What cannot be measured is told in the record.
 pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     let event = match weigh(environment).await {
-        Ok([per_deletion, per_creation, per_change]) => Event::ObserverWeight {
-            t: clock::now(),
-            per_deletion,
-            per_creation: Some(per_creation),
-            per_change: Some(per_change),
-        },
+        Ok(counted) => {
+            let [per_deletion, per_creation, per_change] = Weighed::per_change(&counted);
+            let (per_creation, per_change) = (Some(per_creation), Some(per_change));
+            Event::ObserverWeight { t: clock::now(), per_deletion, per_creation, per_change, counted }
+        }
         Err(error) => Event::Note {
             t: clock::now(),
             cand: None,
@@ -37,8 +35,8 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     journal.push(&event);
 }
 
-/// What they count for a deletion, a creation and a change of data.
-async fn weigh(environment: &Environment) -> anyhow::Result<[f64; 3]> {
+/// What each of them counts for deletions, creations and changes of data.
+async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
     let client = admin::connect(&environment.servers, &environment.chroot).await?;
     let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
     let before = environment.ensemble.metrics().await?;
@@ -50,13 +48,19 @@ async fn weigh(environment: &Environment) -> anyhow::Result<[f64; 3]> {
     }
     tokio::time::sleep(APPLIED).await;
     let after = environment.ensemble.metrics().await?;
-    let weight = |kind| anyhow::Ok((fired(&after, kind)? - fired(&before, kind)?) / f64::from(ZNODES));
-    Ok([weight(WatchEvent::Deleted)?, weight(WatchEvent::Created)?, weight(WatchEvent::DataChanged)?])
+    let weighed = before.iter().map(|(&server, before)| {
+        let after = after.get(&server).with_context(|| format!("server {server} does not tell any more"))?;
+        Ok(Weighed { server, znodes: ZNODES, before: fired(server, before)?, after: fired(server, after)? })
+    });
+    weighed.collect()
 }
 
-fn fired(metrics: &BTreeMap<u32, ServerMetrics>, kind: WatchEvent) -> anyhow::Result<f64> {
-    let line = WATCHES_FIRED.iter().find(|(told, _)| *told == kind).map(|(_, line)| *line);
-    let line = line.context("the servers count no such watches")?;
-    let of_server = |server: &ServerMetrics| server.get(line).copied();
-    metrics.values().map(of_server).sum::<Option<f64>>().with_context(|| format!("a server does not tell {line}"))
+/// The server's counters of watches fired for deletions, creations and changes of data.
+fn fired(server: u32, metrics: &ServerMetrics) -> anyhow::Result<[f64; 3]> {
+    let of = |kind: WatchEvent| {
+        let line = WATCHES_FIRED.iter().find(|(told, _)| *told == kind).map(|(_, line)| *line);
+        let line = line.context("the servers count no such watches")?;
+        metrics.get(line).copied().with_context(|| format!("server {server} does not tell {line}"))
+    };
+    Ok([of(WatchEvent::Deleted)?, of(WatchEvent::Created)?, of(WatchEvent::DataChanged)?])
 }

@@ -23,10 +23,12 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
         laid_out = lay_out(environment, &cell.group_names) => laid_out?,
         () = interrupt.first() => return Err(CutShort::Interrupted),
     }
+    let mut add_segment = |writer: &str| environment.archive.borrow_mut().add_segment(writer);
+    environment.ensemble.begin_cell(cell.index, &mut add_segment).await?;
     if let Some(links) = &environment.links {
         let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
         populated.map_err(anyhow::Error::from)?;
-        links.begin_cell(cell.index, |writer| environment.archive.borrow_mut().add_segment(writer))?;
+        links.begin_cell(cell.index, &mut add_segment)?;
     }
     tokio::select! {
         observing = observe(live) => observing?,

@@ -40,7 +40,8 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
         }
         None => Ok(()),
     };
-    stopped.and(observed).and(unlinked)
+    let recorded = cell.environment.ensemble.end_cell().await;
+    stopped.and(observed).and(unlinked).and(recorded)
 }
 
 /// Tells every host to stop and waits until all processes are gone. Those that do not end in time, and all when the user does

@@ -1,4 +1,4 @@
-//! What a server's log says about the ensemble's elections. Lines begin with their time (RFC 3339, UTC); what stands between
+//! What a server's log says about the ensemble's elections, and about its own pauses. Lines begin with their time (RFC 3339, UTC); what stands between
 //! that and the words looked for is the logging library's affair.
 
 use std::time::SystemTime;
@@ -12,9 +12,9 @@ pub struct LogLine {
     pub line: ServerLine,
 }
 
-/// The lines of a log that speak of elections, in the order of the log.
+/// The lines of a log that matter, in the order of the log.
 #[must_use]
-pub fn election_lines(text: &str) -> Vec<LogLine> {
+pub fn lines_that_matter(text: &str) -> Vec<LogLine> {
     text.lines().filter_map(one).collect()
 }
 
@@ -43,6 +43,11 @@ fn says(text: &str) -> Option<ServerLine> {
             let took_ms = took.split_whitespace().next()?.parse().ok()?;
             return Some(ServerLine::Elected { leading, took_ms });
         }
+    }
+    if let Some((_, paused)) = text.split_once("Detected pause in JVM or host machine (eg GC): pause of approximately ")
+    {
+        let ms = paused.split_whitespace().next()?.parse().ok()?;
+        return Some(ServerLine::Paused { ms });
     }
     if text.contains("Have quorum of supporters") {
         return Some(ServerLine::Supported);
@@ -75,13 +80,13 @@ fn hex(text: &str) -> Option<i64> {
 mod tests {
     use hustings_record::ServerLine;
 
-    use super::election_lines;
+    use super::lines_that_matter;
 
     const CLASS: &str =
         "[QuorumPeer[myid=1](plain=127.0.0.1:1)(secure=disabled)] INFO org.apache.zookeeper.server.quorum";
 
     fn read(text: &str) -> Vec<ServerLine> {
-        election_lines(text).into_iter().map(|line| line.line).collect()
+        lines_that_matter(text).into_iter().map(|line| line.line).collect()
     }
 
     #[test]
@@ -122,6 +127,14 @@ mod tests {
         assert_eq!(read(&said(2, "LOOKING", 2)), [vote]);
         assert_eq!(read(&said(1, "LOOKING", 2)), []);
         assert_eq!(read(&said(2, "LEADING", 2)), []);
+    }
+
+    #[test]
+    fn a_pause_is_read_with_its_length() {
+        let text = "2026-11-21T15:31:49.863Z [JVM Pause Monitor] WARN org.apache.zookeeper.server.util.JvmPauseMonitor - Detected pause in JVM or \
+                    host machine (eg GC): pause of approximately 23 ms, total pause: info level: 0, warn level: 4 \nNo GCs detected\n";
+        assert_eq!(read(text), [ServerLine::Paused { ms: 23 }]);
+        assert_eq!(read(&text.replace("23", "many")), []);
     }
 
     #[test]

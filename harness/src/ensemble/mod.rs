@@ -25,6 +25,7 @@ pub mod start;
 pub use control::ServerControl;
 use four_letter::FourLetterError;
 
+use crate::archive::AddSegment;
 use crate::links::{External, LinkError};
 
 /// A started ensemble. Servers are numbered from 1, in the order of [`servers`](Self::servers).
@@ -117,6 +118,23 @@ pub trait Ensemble {
     /// # Errors
     /// [`EnsembleError::Died`].
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
+
+    /// Has the processes of ours that stand in for servers, or carry the links between them, write down their own stalls, each
+    /// in a segment of its own, which `segment` gives.
+    ///
+    /// # Errors
+    /// A segment cannot be made.
+    fn begin_cell<'a>(&'a self, _cell: u32, _segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Ends these segments.
+    ///
+    /// # Errors
+    /// One of them could not be written to its end.
+    fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Stops every server and removes what they wrote; of servers that somebody else runs, removes what the run created
     /// there and nothing else. A second call does nothing.

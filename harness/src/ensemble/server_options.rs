@@ -1,5 +1,7 @@
 //! What holds for the servers of every ensemble that a run starts, whatever runs them.
 
+use hustings_record::{PAUSE_LOGGED_MS, PAUSE_SLEEP_MS};
+
 use super::EnsembleError;
 
 /// Time that a follower has to join its leader, and that it may lag: those of ZooKeeper's sample configuration (10 and 5
@@ -9,9 +11,15 @@ const SYNC_MS: u64 = 10_000;
 /// Up to this heap the serial collector is used.
 const SERIAL_HEAP_MB_MAX: u32 = 512;
 
-/// Settings with which a server counts its own pauses (`mntr`: jvm_pause_time_ms): it sleeps so long again and again, and
-/// notes by how much it overslept.
-pub(super) const PAUSES: [&str; 2] = ["jvm.pause.monitor=true", "jvm.pause.sleep.time.ms=50"];
+/// Settings with which a server counts its own pauses (`mntr`: jvm_pause_time_ms): it sleeps so long again and again, notes by
+/// how much it overslept, and logs what is longer than the threshold.
+pub(super) fn pauses() -> [String; 3] {
+    [
+        "jvm.pause.monitor=true".to_owned(),
+        format!("jvm.pause.sleep.time.ms={PAUSE_SLEEP_MS}"),
+        format!("jvm.pause.warn-threshold.ms={}", PAUSE_LOGGED_MS - 1),
+    ]
+}
 
 /// What is asked of the servers of an ensemble.
 #[derive(Clone, Debug)]

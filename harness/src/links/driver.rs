@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context as _;
-
-use crate::aside::Order;
+use crate::archive::AddSegment;
 use crate::clock;
 use crate::proxy::stats::ProxyStats;
 
@@ -153,16 +151,8 @@ impl Links {
     ///
     /// # Errors
     /// A segment cannot be made.
-    pub(crate) fn begin_cell(
-        &self,
-        cell: u32,
-        mut segment: impl FnMut(&str) -> anyhow::Result<PathBuf>,
-    ) -> anyhow::Result<()> {
-        let writers: Vec<String> = (0..self.fleet().count()).map(|place| format!("proxy-{place}")).collect();
-        let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
-        let begin =
-            |place: usize| Order::Begin { cell, writer: writers[place].clone(), segment: segments[place].clone() };
-        self.fleet().order(begin).context("a link proxy cannot write down its own stalls")
+    pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
+        self.fleet().begin_cell("proxy", cell, segment)
     }
 
     /// Ends these segments.
@@ -170,7 +160,7 @@ impl Links {
     /// # Errors
     /// One of them could not be written to its end.
     pub(crate) fn end_cell(&self) -> anyhow::Result<()> {
-        self.fleet().order(|_| Order::End).context("a link proxy did not end its segment")
+        self.fleet().end_cell()
     }
 
     fn fleet(&self) -> MutexGuard<'_, Fleet> {

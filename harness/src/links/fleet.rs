@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 
 use super::error::LinkError;
+use crate::archive::AddSegment;
 use crate::aside::{Order, Outcome};
 
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -55,8 +57,22 @@ impl Fleet {
         Ok((fleet, apis))
     }
 
+    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's.
+    pub(super) fn begin_cell(&mut self, name: &str, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
+        let writers: Vec<String> = (0..self.count()).map(|place| format!("{name}-{place}")).collect();
+        let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
+        let begin =
+            |place: usize| Order::Begin { cell, writer: writers[place].clone(), segment: segments[place].clone() };
+        self.order(begin).context("a link proxy cannot write down its own stalls")
+    }
+
+    /// Ends these segments.
+    pub(super) fn end_cell(&mut self) -> anyhow::Result<()> {
+        self.order(|_| Order::End).context("a link proxy did not end its segment")
+    }
+
     /// Gives each process its order, and waits until it was carried out.
-    pub(super) fn order(&mut self, mut order: impl FnMut(usize) -> Order) -> io::Result<()> {
+    fn order(&mut self, mut order: impl FnMut(usize) -> Order) -> io::Result<()> {
         for (place, (orders, out)) in self.pipes.iter_mut().enumerate() {
             let mut line = serde_json::to_vec(&order(place))?;
             line.push(b'\n');
@@ -70,7 +86,7 @@ impl Fleet {
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.children.len()
     }
 

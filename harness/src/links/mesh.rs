@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hustings_record::Direction;
 
+use crate::archive::AddSegment;
 use crate::clock;
 
 use super::actions;
@@ -137,6 +138,22 @@ impl Mesh {
         let count = links.len();
         let release = move |controls: &mut Vec<Control>| actions::withdraw(controls, &links, &holds());
         self.caller.call("let the quorum's links go", CALL_LIMIT, release).await.map(|_| count)
+    }
+
+    /// Has its proxy write down its own stalls in a segment of its own.
+    ///
+    /// # Errors
+    /// The segment cannot be made.
+    pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
+        self.fleet.borrow_mut().begin_cell("quorum-proxy", cell, segment)
+    }
+
+    /// Ends that segment.
+    ///
+    /// # Errors
+    /// It could not be written to its end.
+    pub(crate) fn end_cell(&self) -> anyhow::Result<()> {
+        self.fleet.borrow_mut().end_cell()
     }
 
     /// Process ids of its proxies.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hustings_record::{
-    Answer, Asked, CutLink, Direction, FaultKind, ReceiptStage, ResetLink, Seen, Slowness, WholeLink,
+    Answer, Asked, CutLink, Direction, FaultKind, Nanos, ProbeTimes, ReceiptStage, ResetLink, Seen, Slowness, WholeLink,
 };
 use hustings_workloads::faults::Slow;
 
@@ -142,29 +142,32 @@ struct Sight {
 }
 
 impl Sight {
-    /// Holds what was seen against at least half of what is due: half, since the figure before the fault is noisy too; a proxy
-    /// that does nothing adds nothing.
-    fn hold(&mut self, what: &str, seen_ms: f64, due_ms: f64) {
-        if due_ms < VISIBLE_MS {
-            return;
+    /// Holds what probes showed against at least half of what is due: half, since the figure before the fault is noisy too; a
+    /// proxy that does nothing adds nothing.
+    fn hold(&mut self, what: &str, of: Vec<ProbeTimes>, due_ms: f64) {
+        if due_ms >= VISIBLE_MS {
+            self.took(what, of, due_ms, false);
         }
-        self.took(what, seen_ms, due_ms, false);
-        self.words.push(format!("{what} {seen_ms:.1} ms ({due_ms:.1} due)"));
-    }
-
-    fn took(&mut self, what: &str, seen_ms: f64, due_ms: f64, spared: bool) {
-        let seen_ms = seen_ms.is_finite().then_some(seen_ms);
-        self.held.push(Slowness { what: what.to_owned(), seen_ms, due_ms, spared });
     }
 
     /// A way that is not to be slow.
-    fn spare(&mut self, what: &str, seen_ms: f64, other_ms: f64) {
+    fn spare(&mut self, what: &str, of: Vec<ProbeTimes>, other_ms: f64) {
         if other_ms >= PLAIN_MS {
-            self.took(what, seen_ms, other_ms, true);
-            self.words.push(format!("{what} {seen_ms:.1} ms (none due)"));
+            self.took(what, of, other_ms, true);
         }
     }
+
+    fn took(&mut self, what: &str, of: Vec<ProbeTimes>, due_ms: f64, spared: bool) {
+        let seen_ms = Slowness::least_ms(&of);
+        let seen = seen_ms.map_or_else(|| "not measured".to_owned(), |ms| format!("{ms:.1} ms"));
+        let due = if spared { "none due".to_owned() } else { format!("{due_ms:.1} due") };
+        self.words.push(format!("{what} {seen} ({due})"));
+        self.held.push(Slowness { what: what.to_owned(), seen_ms, of, due_ms, spared });
+    }
 }
+
+/// A link that answered before its fault, with its probes before and during it.
+type Probed<'p> = (&'p Link, &'p Timing, &'p Timing);
 
 /// Verified: every toxic was read back, and on every link that answered before, what probes can show of it was seen: the
 /// quickest ones later by the least that the toxics must add, each way by itself where the proxy tells; apart by a quarter of
@@ -176,39 +179,41 @@ pub(super) fn slow(
     before: &[Timing],
     during: &[Timing],
 ) -> LinkReceipt {
-    let pairs: Vec<_> = before.iter().zip(during).filter(|(before, _)| !before.rounds.is_empty()).collect();
-    let answer = pairs.iter().flat_map(|(before, _)| &before.rounds).map(|round| round.1).min().unwrap_or(0);
+    let probed: Vec<Probed<'_>> = links
+        .iter()
+        .zip(before.iter().zip(during))
+        .filter(|(_, (before, _))| !before.rounds.is_empty())
+        .map(|(link, (before, during))| (link, before, during))
+        .collect();
+    let answer = probed.iter().flat_map(|(_, before, _)| &before.rounds).map(|round| round.1).min().unwrap_or(0);
     let (up, down) = (due(how, Direction::Up, question), due(how, Direction::Down, answer));
-    let least = |of: &dyn Fn(&Timing, &Timing) -> f64| {
-        pairs.iter().map(|(before, during)| of(before, during)).fold(f64::INFINITY, nan_or_less)
-    };
     let rounds = |timing: &Timing| timing.rounds.iter().map(|round| round.0).collect::<Vec<_>>();
+    let later = |of: &dyn Fn(&Timing) -> Vec<Duration>| -> Vec<ProbeTimes> {
+        probed.iter().map(|(link, before, during)| times(link, Some(&of(before)), &of(during))).collect()
+    };
     let mut sight = Sight::default();
-    let told = pairs.iter().all(|(_, during)| !during.up.is_empty());
-    let up_ms = least(&|before, during| grown(&before.up, &during.up));
-    let down_ms = least(&|before, during| grown(&before.down, &during.down));
+    let told = probed.iter().all(|(_, _, during)| !during.up.is_empty());
     if told && how.latency_ms > 0 {
-        sight.hold("up later by", up_ms, up.least_ms);
-        sight.hold("down later by", down_ms, down.least_ms);
+        let (of_up, of_down) = (later(&|timing| timing.up.clone()), later(&|timing| timing.down.clone()));
+        sight.hold("up later by", of_up.clone(), up.least_ms);
+        sight.hold("down later by", of_down.clone(), down.least_ms);
         match how.direction {
-            Direction::Up => sight.spare("down later by", down_ms, up.least_ms),
-            Direction::Down => sight.spare("up later by", up_ms, down.least_ms),
+            Direction::Up => sight.spare("down later by", of_down, up.least_ms),
+            Direction::Down => sight.spare("up later by", of_up, down.least_ms),
             Direction::Both => {}
         }
     }
-    let round_ms = least(&|before, during| grown(&rounds(before), &rounds(during)));
-    sight.hold("the round trip later by", round_ms, up.least_ms + down.least_ms);
-    let apart_ms = least(&|_, during| apart(&rounds(during)));
-    sight.hold("round trips apart by", apart_ms, up.jitter_ms.max(down.jitter_ms) / 2.0);
+    sight.hold("the round trip later by", later(&rounds), up.least_ms + down.least_ms);
+    let apart = probed.iter().map(|(link, _, during)| times(link, None, &rounds(during))).collect();
+    sight.hold("round trips apart by", apart, up.jitter_ms.max(down.jitter_ms) / 2.0);
     if how.rate_kb.is_some() {
-        flows(&mut sight, how, &pairs);
+        flows(&mut sight, how, &probed);
     }
     let visible = sight.held.iter().any(|held| !held.spared);
-    let answering = links.iter().zip(before).filter(|(_, before)| !before.rounds.is_empty());
-    let seen = Seen::Slow { links: answering.map(|(link, _)| link.ends).collect(), held: sight.held };
+    let seen = Seen::Slow { links: probed.iter().map(|(link, ..)| link.ends).collect(), held: sight.held };
     let shown = seen.shows(FaultKind::Slow, ReceiptStage::Injected).is_ok();
-    let verified = !pairs.is_empty() && visible && shown;
-    let judgement = match (pairs.len(), visible, verified) {
+    let verified = !probed.is_empty() && visible && shown;
+    let judgement = match (probed.len(), visible, verified) {
         (0, ..) => "nothing is proven, for no link answered before: ",
         (_, false, _) => "nothing is proven, for a probe cannot show so small an effect: ",
         (_, _, false) => "NOT in effect although the proxy says so: ",
@@ -218,7 +223,7 @@ pub(super) fn slow(
     let evidence = format!(
         "{judgement}{how}{rate} read back on {} links; at least, on the {} that answered before: {}",
         before.len(),
-        pairs.len(),
+        probed.len(),
         if sight.words.is_empty() { "nothing to see".to_owned() } else { sight.words.join(", ") },
     );
     LinkReceipt::new(bracket, verified, evidence, seen)
@@ -243,7 +248,7 @@ fn acts(how: &Slow, way: Direction) -> bool {
 }
 
 /// How much longer long questions and answers took, on the link on which it is furthest from what is due.
-fn flows(sight: &mut Sight, how: &Slow, pairs: &[(&Timing, &Timing)]) {
+fn flows(sight: &mut Sight, how: &Slow, probed: &[Probed<'_>]) {
     type Of = fn(&Timing) -> Option<Flow>;
     let both: [(Direction, &str, Of); 2] =
         [(Direction::Up, "up", |timing| timing.long_up), (Direction::Down, "down", |timing| timing.long_down)];
@@ -251,33 +256,25 @@ fn flows(sight: &mut Sight, how: &Slow, pairs: &[(&Timing, &Timing)]) {
         if !acts(how, way) {
             continue;
         }
-        let one = |(before, during): &(&Timing, &Timing)| {
+        let one = |(link, before, during): &Probed<'_>| {
             let (first, second) = (of(before), of(during));
-            let bytes = second.map_or_else(|| first.map_or(0, |flow| flow.bytes), |flow| flow.bytes);
+            let bytes = second.or(first).map_or(0, |flow| flow.bytes);
             let line_ms = Slow { latency_ms: 0, ..how.clone() }.least_ms(bytes);
-            let seen = first.zip(second).map_or(f64::NAN, |(first, second)| millis(second.took) - millis(first.took));
-            (seen, line_ms, bytes)
+            let took = |flow: Option<Flow>| flow.map(|flow| flow.took).into_iter().collect::<Vec<_>>();
+            (times(link, Some(&took(first)), &took(second)), line_ms, bytes)
         };
-        let share = |(seen, due, _): &(f64, f64, usize)| if seen.is_nan() { f64::NEG_INFINITY } else { seen / due };
-        if let Some((seen, due, bytes)) = pairs.iter().map(one).min_by(|a, b| share(a).total_cmp(&share(b))) {
-            sight.hold(&format!("{bytes} B {name} later by"), seen, due);
+        let share =
+            |(times, due, _): &(ProbeTimes, f64, usize)| times.ms().map_or(f64::NEG_INFINITY, |seen| seen / due);
+        if let Some((times, due, bytes)) = probed.iter().map(one).min_by(|a, b| share(a).total_cmp(&share(b))) {
+            sight.hold(&format!("{bytes} B {name} later by"), vec![times], due);
         }
     }
 }
 
-/// By how many milliseconds the quickest one is later; NaN without both.
-fn grown(before: &[Duration], during: &[Duration]) -> f64 {
-    let least = |all: &[Duration]| all.iter().min().copied();
-    least(before).zip(least(during)).map_or(f64::NAN, |(first, second)| millis(second) - millis(first))
-}
-
-/// From the quickest to the slowest, in milliseconds.
-fn apart(all: &[Duration]) -> f64 {
-    all.iter().max().zip(all.iter().min()).map_or(f64::NAN, |(most, least)| millis(*most) - millis(*least))
-}
-
-fn nan_or_less(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.min(b) }
+fn times(link: &Link, before: Option<&[Duration]>, during: &[Duration]) -> ProbeTimes {
+    let nanos = |times: &[Duration]| times.iter().map(|time| time.as_nanos() as Nanos).collect();
+    let (host, server) = link.ends;
+    ProbeTimes { host, server, before: before.map(nanos), during: nanos(during) }
 }
 
 fn millis(time: Duration) -> f64 {

@@ -65,7 +65,8 @@ impl Recorder {
         recorder.push(Writer::Observer, Event::ObserverState { t: BEGIN_NS, connected: true });
         // Nobody but the candidates watches anything.
         let nothing = Some(0.0);
-        let none = Event::ObserverWeight { t: BEGIN_NS, per_deletion: 0.0, per_creation: nothing, per_change: nothing };
+        let (t, per_creation, per_change) = (BEGIN_NS, nothing, nothing);
+        let none = Event::ObserverWeight { t, per_deletion: 0.0, per_creation, per_change, counted: Vec::new() };
         recorder.push(Writer::Coordinator, none);
         recorder
     }

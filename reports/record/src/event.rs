@@ -12,7 +12,7 @@ use crate::holdings::Holdings;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::seen::Seen;
-use crate::server::{ServerLine, ServerMetrics, ServerState, WindowEdge};
+use crate::server::{ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge};
 use crate::session::{SessionState, WatchEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub enum Event {
     Stall {
         from: Nanos,
         to: Nanos,
+        /// For so long its thread ran all the same, and had other things to do.
+        #[serde(default, skip_serializing_if = "nothing")]
+        ran_ns: Nanos,
     },
     /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
     End {
@@ -351,6 +354,10 @@ pub enum Event {
         per_creation: Option<f64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         per_change: Option<f64>,
+        /// What that rests on: so many znodes were created, changed and deleted, and the counters of each server before and
+        /// after. Nothing: not recorded.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        counted: Vec<Weighed>,
     },
     /// Notifications that the observer itself got in this cell so far: they are in the servers' counters too.
     ObserverCount {
@@ -422,4 +429,8 @@ fn by_server<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeM
     let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
     let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
     by_text.into_iter().map(|(text, metrics)| Ok((number(text)?, metrics))).collect()
+}
+
+fn nothing(ns: &Nanos) -> bool {
+    *ns == 0
 }

@@ -43,9 +43,11 @@ pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA
 pub use nanos::Nanos;
 pub use phase::Phase;
 pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
-pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ResetLink, Seen, Slowness, WholeLink};
+pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ProbeTimes, ResetLink, Seen, Slowness, WholeLink};
 pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};
-pub use server::{ServerLine, ServerMetrics, ServerState, WATCHES_FIRED, WindowEdge};
+pub use server::{
+    PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WATCHES_FIRED, Weighed, WindowEdge,
+};
 pub use session::{SessionEnd, SessionState, WatchEvent};
 pub use step_down::{FRACTION_MAX, StepDown, UnknownStepDown};
 pub use warning::{Warning, WarningKind};

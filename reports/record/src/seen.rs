@@ -103,11 +103,37 @@ pub struct Slowness {
     pub what: String,
     /// None: it could not be measured.
     pub seen_ms: Option<f64>,
+    /// The probes that this is of; none: not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<ProbeTimes>,
     /// The least that the fault adds; of a way that it leaves alone, what it adds to the other one.
     pub due_ms: f64,
     /// It is to be left alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spared: bool,
+}
+
+/// How long probes of one link took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeTimes {
+    pub host: u16,
+    pub server: u32,
+    /// Before the fault; None: it is asked how far those during it are apart.
+    pub before: Option<Vec<Nanos>>,
+    pub during: Vec<Nanos>,
+}
+
+impl ProbeTimes {
+    /// By how many milliseconds the quickest one became slower, or else from the quickest to the slowest. None: without probes.
+    #[must_use]
+    pub fn ms(&self) -> Option<f64> {
+        let least = *self.during.iter().min()?;
+        let (from, to) = match &self.before {
+            Some(before) => (*before.iter().min()?, least),
+            None => (least, *self.during.iter().max()?),
+        };
+        Some((to as f64 - from as f64) / 1e6)
+    }
 }
 
 /// One simulated link.
@@ -353,11 +379,30 @@ impl ResetLink {
     }
 }
 
+/// A number that was written down may be read as one next to it.
+const READ_BACK_MS: f64 = 1e-6;
+
 impl Slowness {
+    /// On the link on which it was the least. None: on one of them it could not be measured.
+    #[must_use]
+    pub fn least_ms(of: &[ProbeTimes]) -> Option<f64> {
+        let all: Option<Vec<f64>> = of.iter().map(ProbeTimes::ms).collect();
+        all?.into_iter().reduce(f64::min)
+    }
+
     /// At least half of what is due was seen, since the figure before the fault is noisy too; on a way that is to be left
     /// alone no more than that.
     fn shows(&self) -> Result<(), String> {
-        let Self { what, seen_ms, due_ms, spared } = self;
+        let Self { what, seen_ms, of, due_ms, spared } = self;
+        if !of.is_empty() {
+            let same = match (Self::least_ms(of), seen_ms) {
+                (Some(found), Some(said)) => (found - said).abs() < READ_BACK_MS,
+                (found, said) => found.is_none() && said.is_none(),
+            };
+            if !same {
+                return Err(format!("{what} is not what the probes say"));
+            }
+        }
         let half = due_ms / 2.0;
         match seen_ms {
             Some(seen) if *spared && *seen <= half || !spared && *seen >= half => Ok(()),

@@ -57,7 +57,15 @@ pub enum ServerLine {
     Supported,
     /// It serves: its state is *leading* or *following*, in the phase *broadcast*.
     Serving { leading: bool },
+    /// It slept for [`PAUSE_SLEEP_MS`] and overslept by so much: for about as long it did not run, somewhere in that time.
+    Paused { ms: u64 },
 }
+
+/// Servers that are ours sleep for so long again and again, and log by how much they overslept where that is
+/// [`PAUSE_LOGGED_MS`] or more.
+pub const PAUSE_SLEEP_MS: u64 = 50;
+/// Shorter pauses are the scheduler's daily life.
+pub const PAUSE_LOGGED_MS: u64 = 10;
 
 /// At which end of the measured window the servers' counters were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +82,26 @@ pub const WATCHES_FIRED: [(WatchEvent, &str); 4] = [
     (WatchEvent::ChildrenChanged, "sum_node_children_watch_count"),
     (WatchEvent::Created, "sum_node_created_watch_count"),
 ];
+
+/// What a server counted while so many znodes were created, changed and deleted: watches fired for deletions, creations and
+/// changes of data, before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    pub server: u32,
+    pub znodes: u32,
+    pub before: [f64; 3],
+    pub after: [f64; 3],
+}
+
+impl Weighed {
+    /// How often all servers together counted one deletion, creation and change.
+    #[must_use]
+    pub fn per_change(all: &[Self]) -> [f64; 3] {
+        std::array::from_fn(|kind| {
+            all.iter().map(|one| (one.after[kind] - one.before[kind]) / f64::from(one.znodes)).sum()
+        })
+    }
+}
 
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;

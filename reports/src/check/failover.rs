@@ -12,7 +12,7 @@ use super::section::Section;
 use crate::index::{Fault, Index, Loss, Outcome, Term};
 use crate::stats::spans::Span;
 use crate::stats::{Distribution, Samples, Tail};
-use hustings_record::words::duration;
+use hustings_record::words::{duration, plural};
 use hustings_record::{Event, FanOut, FaultKind, Nanos};
 
 /// A sample is void where one stall of a process that had a part in it is longer than this part of it.
@@ -29,6 +29,10 @@ pub struct Failover {
     /// more than a quarter of it. Each phase is judged by its own part.
     #[serde(default)]
     pub void: u64,
+    /// Not void, but a server logged a pause of its own that may have taken more than a quarter of it: logs tell no better when
+    /// that was than how long the server slept.
+    #[serde(default)]
+    pub beside_pauses: u64,
     /// The same from the moment that the fault was intended for: what a harness that is late would hide.
     #[serde(default)]
     pub from_intended: Option<Distribution>,
@@ -94,6 +98,7 @@ impl Section for Failover {
         let void = phases.void;
         let found = Self {
             void,
+            beside_pauses: phases.beside_pauses,
             whole: phases.failover.distribution(),
             from_intended: phases.from_intended.distribution(),
             release: phases.release.distribution(),
@@ -132,7 +137,14 @@ impl Section for Failover {
         // Of what is left nobody knows whether it is like the rest.
         if void > found.whole.as_ref().map_or(0, |whole| whole.n + whole.censored) {
             finding.inconclusive(format!(
-                "{void} failovers are void by stalls, more than are left: their latency is not known"
+                "{void} failovers are void by stalls, more than are left: their latency is not known; fewer candidates, or \
+                 more processors, would tell"
+            ));
+        }
+        if found.beside_pauses > 0 {
+            finding.note(format!(
+                "{} may hold a pause of a server, by the servers' logs, that is more than a quarter of them",
+                plural(found.beside_pauses, "failover", "failovers")
             ));
         }
         describe(index, &found, &mut finding);
@@ -156,8 +168,9 @@ struct Phases {
     over_naive: Samples,
     early: u64,
     beyond: u64,
-    /// Whole failovers that are void.
+    /// Whole failovers that are void, and others that a pause of a server may have lengthened.
     void: u64,
+    beside_pauses: u64,
 }
 
 /// Takes samples of one handover, and voids those that stalls cover too much of.
@@ -200,7 +213,10 @@ fn measure(index: &Index<'_>, loss: &Loss, window_ns: Nanos, phases: &mut Phases
     let happened = next.is_some();
     let loser = index.terms.all[loss.term].host;
     let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)] };
-    phases.void += u64::from(!taker.take(&mut phases.failover, loss.effect, end, happened));
+    let taken = taker.take(&mut phases.failover, loss.effect, end, happened);
+    phases.void += u64::from(!taken);
+    let paused = VOID_PART * index.servers.may_have_paused((loss.effect, end));
+    phases.beside_pauses += u64::from(taken && happened && paused > end.saturating_sub(loss.effect));
     taker.take(&mut phases.from_intended, fault.intended.min(loss.effect), end, happened);
     if fault.kind == FaultKind::Resign {
         taker.take(&mut phases.release, loss.effect, loss.released, true);

@@ -8,7 +8,7 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
+use crate::index::{Change, Ending, Fault, Index, Loss, Outcome, Stall};
 use hustings_record::words::{duration, plural};
 use hustings_record::{Expectation, Nanos, RevokeReason};
 
@@ -44,7 +44,7 @@ pub struct Handovers {
     /// Planned ones that were completed only after the sessions can have expired, though somebody could have led.
     #[serde(default)]
     pub late: u64,
-    /// Unplanned ones while servers were hit: clients that come to no server in time give their sessions up.
+    /// Unplanned ones of leaders whose clients came to no server, while servers were hit, for as long as sessions can end in.
     #[serde(default)]
     pub excused: u64,
     /// Faults aimed at a leader that kept the lead in the same incarnation.
@@ -62,7 +62,7 @@ impl Section for Handovers {
         let mut finding = Finding::default();
         let unplanned = &index.losses.unplanned;
         let doubtful = unplanned.iter().filter(|change| stalled_before(index, change).is_some()).count() as u64;
-        let excused = unplanned.iter().filter(|change| index.faults.on_servers_at(change.at).is_some());
+        let excused = unplanned.iter().filter(|change| was_cut_off(index, change));
         let mut counts = Self {
             excused: excused.count() as u64,
             unplanned: unplanned.len() as u64,
@@ -192,11 +192,21 @@ fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
     let fault = &index.faults.all[loss.fault];
     let due = fault.explains_until;
     let lost = index.terms.all[loss.term].cand;
-    let hit = |cand: u32| index.faults.of_cand(cand).any(|f| f.active.0 <= due && due <= f.active.1);
+    let hit = |cand: u32| index.faults.of_cand(cand).any(|f| f.acts_in((due, due)));
     let others = || index.candidates.of_group(loss.group).iter().copied().filter(|&cand| cand != lost);
     fault.kind.facts().lets_sessions_expire
         && index.terms.all[successor].granted.is_some_and(|granted| granted > due)
         && others().any(|cand| index.candidates.standing(cand, due).is_some() && !hit(cand))
+}
+
+/// Whether the loser's client had no connection, since servers were hit, for as long as it takes at least until either side
+/// gives a session up that it hears nothing of: T less the 2/5 of T after which a client misses its server.
+fn was_cut_off(index: &Index<'_>, change: &Change) -> bool {
+    let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+    let least = 3 * index.timeout_or_asked() / 5;
+    let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
+    let under_way = |f: &&Fault<'_>| f.verified() && f.t <= gone && change.at <= f.explains_until;
+    gone + least <= next.grant && index.faults.on_servers().any(|fault| under_way(&fault))
 }
 
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as

@@ -113,7 +113,7 @@ impl<'i, 'a> Match<'i, 'a> {
         let moved = terms.clone().any(|term| within(term.grant) || within(term.ended.0) || within(term.ended.1));
         let host = index.candidates.all[&cand].host;
         let hit = touches(index.faults.stops_of(host), around)
-            || index.faults.of_cand(cand).any(|fault| fault.active.0 <= around.1 && around.0 <= fault.active.1);
+            || index.faults.of_cand(cand).any(|fault| fault.acts_in(around));
         (connected && !changed && !busy && !moved && !hit).then_some(stand)
     }
 
@@ -297,22 +297,42 @@ fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p st
 pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let Some((at, servers)) = index.servers.end else { return };
     let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
-    let around: Span = (at.saturating_sub(CALM_NS), at);
-    let calm = |cand: &&u32| {
-        let stood = index
-            .presence
-            .stood
-            .get(cand)
-            .is_some_and(|stood| stood.iter().any(|s| s.0 <= around.0 && around.1 <= s.1));
-        let busy = index.presence.unsettled.get(cand).is_some_and(|spans| touches(spans, around));
-        stood && !busy
-    };
-    let queues = index.candidates.stands.values().flatten().any(|stand| stand.node.is_some());
-    let standing = index.candidates.all.keys().filter(calm).count() as u64;
-    let Some(count) = told("ephemerals_count").max().filter(|_| queues) else { return };
-    if count < standing {
+    let calm: Vec<(u32, &Stand<'_>)> =
+        index.candidates.all.keys().filter_map(|&cand| calm_before(index, cand, at)).collect();
+    let queueing = calm.iter().filter(|(_, stand)| stand.node.is_some()).count() as u64;
+    if let Some(count) = told("ephemerals_count").max().filter(|&count| count < queueing) {
         finding.fail(format!(
-            "{standing} candidates stand by a znode each, and no server counts more than {count} of them"
+            "{queueing} candidates stand by a znode each, and no server counts more than {count} of them"
         ));
     }
+    if !matches!(index.info.leader_wakes(), Some(FanOut::One | FanOut::AllOthers)) {
+        return;
+    }
+    // Who shares a session with another one of the group may share its watch too.
+    let follows = |(cand, _): &&(u32, &Stand<'_>)| index.terms.held_by(*cand, at).is_none();
+    let connected = |(_, stand): &&(u32, &Stand<'_>)| {
+        index.candidates.connected(stand.session, at)
+            && !index.candidates.lost_touch(stand.session, (at.saturating_sub(CALM_NS), at + CALM_NS))
+    };
+    let watching: BTreeSet<(u32, i64)> = calm
+        .iter()
+        .filter(follows)
+        .filter(connected)
+        .map(|(cand, stand)| (index.candidates.all[cand].group, stand.session))
+        .collect();
+    let watching = watching.len() as u64;
+    if let Some(count) = told("watch_count").reduce(u64::saturating_add).filter(|&count| count < watching) {
+        finding.fail(format!(
+            "{watching} candidates are to wait with a watch each, and the servers count {count} watches"
+        ));
+    }
+}
+
+/// How the candidate stands at `at`, if it has done nothing but stand for a while.
+fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u32, &'i Stand<'a>)> {
+    let around: Span = (at.saturating_sub(CALM_NS), at);
+    let stood = index.presence.stood.get(&cand)?.iter().any(|span| span.0 <= around.0 && around.1 <= span.1);
+    let busy = index.presence.unsettled.get(&cand).is_some_and(|spans| touches(spans, around));
+    let stand = index.candidates.standing(cand, at)?;
+    (stood && !busy).then_some((cand, stand))
 }

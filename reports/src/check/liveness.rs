@@ -24,7 +24,7 @@ use super::words::moment;
 use crate::index::{Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, Nanos, RevokeReason, SessionState};
+use hustings_record::{Expectation, Nanos, RevokeReason};
 
 /// Time without a leader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -211,11 +211,9 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
                 continue;
             }
             let before = (ended.saturating_sub(allowance.cut_off()), again);
-            let states = index.candidates.states.get(&pair[0].session).into_iter().flatten();
-            let mut lost = states.filter(|state| state.1 != SessionState::Connected);
-            let explained = lost.any(|state| before.0 <= state.0 && state.0 <= before.1)
-                || index.faults.of_cand(pair[0].cand).any(|fault| fault.t <= again && ended <= fault.explains_until)
-                || index.faults.on_servers().any(|fault| fault.t <= again && ended <= fault.explains_until)
+            let explained = index.candidates.lost_touch(pair[0].session, before)
+                || index.faults.of_cand(pair[0].cand).any(|fault| fault.explains((ended, again)))
+                || index.faults.on_servers().any(|fault| fault.explains((ended, again)))
                 || index.servers.out_within(before);
             if explained {
                 continue;

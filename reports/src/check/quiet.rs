@@ -29,7 +29,7 @@ pub(super) fn judge<S>(
         let Some(at) = ended.filter(|&at| window.0 <= at && at < window.1) else { continue };
         let before = (at.saturating_sub(BLAMED_T * timeout), at);
         let led = cands.iter().any(|&cand| led(index, cand, before));
-        let on_servers = index.faults.on_servers().any(|fault| fault.t <= at && at <= fault.explains_until);
+        let on_servers = index.faults.on_servers().any(|fault| fault.explains((at, at)));
         if led || explained(index, session, Some(cands), at) || on_servers || index.servers.out_within(before) {
             continue;
         }

@@ -220,7 +220,7 @@ fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mu
 
 /// The server fault under way when the quorum was lost: rather one that hit its leader.
 fn fault_of<'i, 'a>(index: &'i Index<'a>, election: &Election) -> Option<&'i Fault<'a>> {
-    let under_way = |f: &&Fault<'_>| f.t <= election.lost.1 && election.lost.0 <= f.explains_until;
+    let under_way = |f: &&Fault<'_>| f.explains(election.lost);
     let faults = index.faults.on_servers().filter(|f| f.verified()).filter(under_way);
     faults.max_by_key(|f| (election.old.is_some_and(|old| f.hits_server(old)), f.t))
 }
@@ -236,7 +236,7 @@ fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<Ensemble>) {
         if fault.kind == FaultKind::ServerPartition && fault.servers.len() >= majority || index.info.servers < 2 {
             continue;
         }
-        let within = |e: &&Election| e.lost.1 >= fault.t && e.lost.0 <= fault.explains_until;
+        let within = |e: &&Election| fault.explains(e.lost);
         if index.servers.elections.iter().any(|e| within(&e) && e.old == Some(leader)) {
             continue;
         }

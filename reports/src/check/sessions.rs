@@ -151,7 +151,7 @@ pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32
 
 /// Whether a fault on the session's own host, or on a candidate under it, accounts for its end. Faults on servers hit neither.
 pub(super) fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>>, at: Nanos) -> bool {
-    let under_way = |f: &Fault<'_>| f.t <= at && at <= f.explains_until;
+    let under_way = |f: &Fault<'_>| f.explains((at, at));
     let host = index.candidates.sessions.get(&session);
     let on_host = index.faults.all.iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
     on_host || stood.into_iter().flatten().any(|&cand| index.faults.of_cand(cand).any(under_way))

@@ -12,6 +12,7 @@ use super::misread::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
 use crate::index::{Blamed, Ending, Handover, Index, Judged, Strike, Work, WriteKey};
+use crate::stats::spans::{Span, union};
 use crate::stats::{Rate, Tally};
 use hustings_record::{Expectation, Fencing, ProcessFate, RevokeReason};
 
@@ -211,7 +212,8 @@ fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
 
 /// Writes tried by candidates whose process had been stopped, between its waking and their stepping down.
 fn on_waking(index: &Index<'_>) -> u64 {
-    let mut tried = 0;
+    // One stop may follow on another within a term: a write that was tried after both is one.
+    let mut woken: BTreeMap<WriteKey, Vec<Span>> = BTreeMap::new();
     for fault in index.faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
         let (Some(injected), Some(healed)) = (&fault.injected, &fault.healed) else { continue };
         for &cand in &fault.cands {
@@ -220,11 +222,12 @@ fn on_waking(index: &Index<'_>) -> u64 {
             // Who still believes long after the waking was not made to step down by the pause.
             if term.ended.1 >= healed.from && term.ended.0 <= fault.explains_until && stepped_down(term.ending) {
                 let key = (cand, term.session, term.czxid);
-                tried += index.writing.tried(key, healed.from, term.ended.1).len() as u64;
+                woken.entry(key).or_default().push((healed.from, term.ended.1));
             }
         }
     }
-    tried
+    let spans = woken.into_iter().flat_map(|(key, spans)| union(spans).into_iter().map(move |span| (key, span)));
+    spans.map(|(key, (from, to))| index.writing.tried(key, from, to).len() as u64).sum()
 }
 
 fn stepped_down(ending: Ending) -> bool {

@@ -25,7 +25,7 @@ pub(super) fn expected(index: &Index<'_>, lost: &Lost<'_>) -> Option<Range> {
     }
     // Told at once, or at some time while it went.
     let at = lost.first().map_or(lost.gone, |t| (t, t));
-    let (mut least, mut most) = match lost.lead {
+    let (mut least, most) = match lost.lead {
         Some(_) => promised(index, lost, leader, at),
         None => {
             let (mut least, mut most) = promised(index, lost, index.info.declared?.follower_wakes, at);
@@ -42,7 +42,6 @@ pub(super) fn expected(index: &Index<'_>, lost: &Lost<'_>) -> Option<Range> {
     if !lost.certain || lost.lead.is_none() && expires && index.faults.on_servers().next().is_some() {
         least = 0;
     }
-    most *= lost.rounds;
     Some(Range { least, most })
 }
 
@@ -134,7 +133,7 @@ fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
         (Some(stand), None) | (None, Some(stand)) => (stand, false),
     };
     let stopped = index.faults.stops_of(candidate.host).iter().any(|s| s.0 <= at.1 && at.0 <= s.1);
-    let deaf = |f: &Fault<'_>| f.kind != FaultKind::Resign && f.active.0 <= at.1 && at.0 <= f.active.1;
+    let deaf = |f: &Fault<'_>| f.kind != FaultKind::Resign && f.acts_in(at);
     // Whoever dies in that moment may not have written down that it was told.
     let dies = |f: &Fault<'_>| {
         let ended = f.kind.facts().process == ProcessFate::Ended;

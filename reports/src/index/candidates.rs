@@ -135,6 +135,22 @@ impl<'a> Candidates<'a> {
         states[..last].last().is_none_or(|s| s.1 == SessionState::Connected)
     }
 
+    /// Since when the session's client had no connection at `at`, as far as it had noticed, if it had none.
+    #[must_use]
+    pub fn disconnected_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
+        let states = self.states.get(&session)?;
+        let before = &states[..states.partition_point(|s| s.0 <= at)];
+        let connected = before.iter().rposition(|s| s.1 == SessionState::Connected);
+        before[connected.map_or(0, |place| place + 1)..].first().map(|s| s.0)
+    }
+
+    /// Whether the session lost its connection, or ended, within `span`.
+    #[must_use]
+    pub fn lost_touch(&self, session: i64, span: Span) -> bool {
+        let states = self.states.get(&session).map_or(&[][..], Vec::as_slice);
+        states.iter().any(|s| s.1 != SessionState::Connected && span.0 <= s.0 && s.0 <= span.1)
+    }
+
     /// Whether the session had reconnected in the `span` before `at`.
     #[must_use]
     pub fn reconnected_within(&self, session: i64, at: Nanos, span: Nanos) -> bool {

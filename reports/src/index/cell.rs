@@ -105,7 +105,7 @@ impl<'a> Index<'a> {
         // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
         let places = Places::new(&candidates, &faults, &terms, span.1, lingers);
-        let losses = Losses::new(&candidates, &faults, &terms, &phases, span.1);
+        let losses = Losses::new(&candidates, &faults, &terms, &reigns, &phases, span.1);
         Self {
             cell,
             info,

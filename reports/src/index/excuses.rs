@@ -67,7 +67,7 @@ impl Index<'_> {
         let bad = |fault: &&Fault<'_>| {
             let facts = fault.kind.facts();
             let link = fault.kind.needs_links() && facts.until_healed && fault.met.contains(&term.host);
-            (link || fault.kind.hits_servers()) && fault.active.0 <= span.1 && span.0 <= fault.active.1
+            (link || fault.kind.hits_servers()) && fault.acts_in(span)
         };
         if self.faults.all.iter().any(|fault| bad(&fault)) { t / 2 } else { t / 5 }
     }

@@ -42,6 +42,18 @@ impl Fault<'_> {
         self.kind.hits_servers() && (self.servers.is_empty() || self.servers.contains(&server))
     }
 
+    /// Whether it may have acted at some moment of `span`.
+    #[must_use]
+    pub fn acts_in(&self, span: Span) -> bool {
+        self.active.0 <= span.1 && span.0 <= self.active.1
+    }
+
+    /// Whether what happened at some time within `span` can be its doing.
+    #[must_use]
+    pub fn explains(&self, span: Span) -> bool {
+        self.t <= span.1 && span.0 <= self.explains_until
+    }
+
     #[must_use]
     pub fn hits(&self, cand: u32) -> bool {
         self.cands.binary_search(&cand).is_ok()

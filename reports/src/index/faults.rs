@@ -6,7 +6,7 @@ use super::candidates::Candidates;
 use super::fault::Fault;
 use super::proofs::{self, Beliefs};
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, Hits, Nanos, ProcessFate};
+use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate};
 
 /// For how long after its end a fault still explains what happens.
 pub(super) struct Horizon<'i> {
@@ -62,7 +62,7 @@ impl<'a> Faults<'a> {
             let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = event else {
                 continue;
             };
-            let cands = hit(cands, hosts, candidates);
+            let cands = hit(*kind, cands, hosts, candidates);
             let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
             let mut fault = Fault {
                 id: *id,
@@ -127,7 +127,7 @@ impl<'a> Faults<'a> {
     /// The last proven fault on servers that explains what happens at `at`.
     #[must_use]
     pub fn on_servers_at(&self, at: Nanos) -> Option<&Fault<'a>> {
-        let under_way = self.on_servers().filter(|f| f.verified() && f.t <= at && at <= f.explains_until);
+        let under_way = self.on_servers().filter(|f| f.verified() && f.explains((at, at)));
         under_way.max_by_key(|f| f.t)
     }
 
@@ -152,8 +152,13 @@ impl<'a> Faults<'a> {
     }
 }
 
-fn hit(cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
+fn hit(kind: FaultKind, cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
     let mut hit = cands.to_vec();
+    if kind == FaultKind::ParentDelete {
+        // Everybody of the group loses its znode, whoever led when that was ordered.
+        let groups = cands.iter().filter_map(|cand| candidates.all.get(cand)).map(|candidate| candidate.group);
+        hit.extend(groups.flat_map(|group| candidates.of_group(group)));
+    }
     if hit.is_empty() {
         hit = candidates.all.iter().filter(|(_, c)| hosts.contains(&c.host)).map(|(cand, _)| *cand).collect();
     }

@@ -36,6 +36,8 @@ pub struct Stall {
     pub to: Nanos,
     /// Without the parts in which the process was stopped by a fault.
     pub own: Nanos,
+    /// For so long of that its thread did not run at all: for the rest it was busy.
+    pub waited: Nanos,
 }
 
 #[derive(Default)]
@@ -80,10 +82,12 @@ impl Lives {
                 }
             }
             for event in &segment.events {
-                if let Event::Stall { from, to } = event {
+                if let Event::Stall { from, to, ran_ns } = event {
                     let stops = segment.host.map_or(&[][..], |host| faults.stops_of(host));
                     let own = total(&without((*from, *to), stops));
-                    lives.stalls.push(Stall { life: lives.all.len(), host: segment.host, from: *from, to: *to, own });
+                    let waited = own.saturating_sub(*ran_ns);
+                    let (life, host) = (lives.all.len(), segment.host);
+                    lives.stalls.push(Stall { life, host, from: *from, to: *to, own, waited });
                 }
             }
             lives.all.push(life);
@@ -105,12 +109,12 @@ impl Lives {
         self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
     }
 
-    /// For how long of `span` some process of these hosts, or one that is no host, did not run in one stall of its own.
+    /// For how long of `span`, at most, some process of these hosts, or one that is no host, did not run in one stall of its own.
     #[must_use]
     pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
         let own = |stall: &Stall| {
             let stops = stall.host.map_or(&[][..], |host| faults.stops_of(host));
-            total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops))
+            total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops)).min(stall.waited)
         };
         self.stalls_in(hosts, span).map(own).max().unwrap_or(0)
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::Faults;
+use super::reigns::Reigns;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, Phase, RevokeReason};
@@ -61,6 +62,7 @@ struct Finder<'i, 'a> {
     candidates: &'i Candidates<'a>,
     faults: &'i Faults<'a>,
     terms: &'i Terms<'a>,
+    reigns: &'i Reigns,
     /// Confirmed terms of each group, in the order of a⁺.
     confirmed: BTreeMap<u32, Vec<usize>>,
     drain: Nanos,
@@ -73,6 +75,7 @@ impl Losses {
         candidates: &Candidates<'_>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
+        reigns: &Reigns,
         phases: &BTreeMap<Phase, Nanos>,
         end: Nanos,
     ) -> Self {
@@ -84,7 +87,7 @@ impl Losses {
             places.sort_by_key(|&p| terms.all[p].granted);
             confirmed.insert(group, places);
         }
-        let finder = Finder { candidates, faults, terms, confirmed, drain, until };
+        let finder = Finder { candidates, faults, terms, reigns, confirmed, drain, until };
         let mut losses = Self { all: finder.losses(), ..Self::default() };
         finder.other_changes(&mut losses);
         losses
@@ -186,7 +189,8 @@ impl Finder<'_, '_> {
         kept
     }
 
-    /// Where every term rests on a znode of the same name, its deletion is this loss's only until the next term ends.
+    /// Where every term rests on a znode of the same name, its deletion is this loss's only until the next one goes, whether its
+    /// owner believed or not, or the next term ends.
     fn set_limits(&self, losses: &mut [Loss]) {
         for at in 0..losses.len() {
             let next = losses.get(at + 1).filter(|n| n.group == losses[at].group).map(|n| n.effect);
@@ -195,9 +199,18 @@ impl Finder<'_, '_> {
             let successor = &self.terms.all[successor];
             if successor.node == lost.node {
                 let until = next.map_or(successor.ended.0, |n| n.min(successor.ended.0));
+                let until = self.next_gone(&losses[at], lost).map_or(until, |gone| gone.min(until));
                 losses[at].until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
             }
         }
+    }
+
+    /// When the znode of the next owner went, as far as it was certainly there until then.
+    fn next_gone(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
+        let reigns = self.reigns.of_group(loss.group).iter();
+        let after = reigns.filter(|r| r.span.1 > loss.effect && r.czxid.is_some_and(|czxid| czxid != lost.czxid));
+        let next = after.clone().next()?.czxid;
+        after.filter(|reign| reign.czxid == next).map(|reign| reign.span.1).max()
     }
 
     fn other_changes(&self, losses: &mut Losses) {
@@ -213,7 +226,9 @@ impl Finder<'_, '_> {
                     continue;
                 }
                 let change = Change { group, term: pair[0], successor: pair[1], at };
-                match self.cause(term.cand, at) {
+                // Who stepped down without a connection has the lead as long as its session lives.
+                let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown);
+                match self.cause(term.cand, (at, if kept { next.grant.max(at) } else { at })) {
                     None => losses.unplanned.push(change),
                     Some(fault) if self.faults.all[fault].verified() => losses.explained.push((change, fault)),
                     Some(_) => losses.unproven.push(change),
@@ -222,13 +237,10 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// The fault that could have cost this candidate its lead at `at`; a proven one where there is one.
-    fn cause(&self, cand: u32, at: Nanos) -> Option<usize> {
+    /// The fault that could have cost this candidate its lead within `span`; a proven one where there is one.
+    fn cause(&self, cand: u32, span: Span) -> Option<usize> {
         let places = self.faults.by_cand.get(&cand).into_iter().flatten().copied();
-        let under_way = |place: &usize| {
-            let fault = &self.faults.all[*place];
-            fault.t <= at && at <= fault.explains_until
-        };
+        let under_way = |place: &usize| self.faults.all[*place].explains(span);
         places.filter(under_way).max_by_key(|&place| (self.faults.all[place].verified(), place))
     }
 }

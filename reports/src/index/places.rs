@@ -20,7 +20,7 @@ pub struct Place<'a> {
     pub czxid: i64,
     /// It was there by then.
     pub from: Nanos,
-    /// It was there for certain from `from` until then.
+    /// It was there for certain from `from` until then; earlier than that: at no time.
     pub there_until: Nanos,
     /// It was gone for certain by then. None: not known to have gone.
     pub gone_by: Option<Nanos>,
@@ -66,7 +66,7 @@ impl<'a> Places<'a> {
                     node,
                     czxid,
                     from: stand.from,
-                    there_until: there_until.max(stand.from),
+                    there_until,
                     gone_by,
                     given_back,
                     led,
@@ -107,7 +107,8 @@ fn ending(
     let hit = |at: Nanos| {
         let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
         expiring
-            .filter(|fault| stand.from <= fault.t && fault.t < at && stand.to <= fault.explains_until)
+            .filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at)
+            .filter(|fault| stand.to <= fault.explains_until)
             .map(|fault| fault.t)
             .fold(at, Nanos::min)
     };

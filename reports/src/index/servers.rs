@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use super::elections::{Election, Lull, elections};
 use super::server::{Server, absences, spells};
 use crate::stats::spans::{Span, touches, union, within};
-use hustings_record::{CellInfo, CellRecord, Event, Nanos, ServerMetrics, ServerState, WindowEdge};
+use hustings_record::{
+    CellInfo, CellRecord, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge,
+};
+
+const MS: Nanos = 1_000_000;
 
 /// A new leader counts every session's time anew. It does so a little before it says that it serves: only its log tells when.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +31,22 @@ pub struct ServerPauses {
     pub longest_ms: f64,
 }
 
+/// A server did not run for about so long, at some time within this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paused {
+    pub within: Span,
+    pub long: Nanos,
+}
+
 /// `mntr` of all servers that answered, at one time.
 pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
+
+/// It was logged when a sleep was over that was to take [`PAUSE_SLEEP_MS`].
+fn paused(logged: Nanos, ms: u64, bound: Nanos) -> Paused {
+    let slept = ms.saturating_add(PAUSE_SLEEP_MS).saturating_mul(MS);
+    let within = (logged.saturating_sub(slept).saturating_sub(bound), logged.saturating_add(bound));
+    Paused { within, long: ms.saturating_mul(MS) }
+}
 
 #[derive(Default)]
 pub struct Servers<'a> {
@@ -42,6 +60,10 @@ pub struct Servers<'a> {
     pub lulls: Vec<Lull>,
     /// By how much times of logs may be off, where that is told.
     pub log_bound: Option<Nanos>,
+    /// What servers logged of their own pauses.
+    pub paused: Vec<Paused>,
+    /// What the counters say against how often they are said to count what the observer watches.
+    misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
     pub outages: Vec<Span>,
     /// The counters at the beginning and at the end of the measured window.
@@ -53,6 +75,7 @@ impl<'a> Servers<'a> {
     pub(super) fn new(cell: &'a CellRecord, info: &CellInfo) -> Self {
         let mut servers = Self::default();
         let mut seen: BTreeMap<u32, Vec<(Span, ServerState, Option<i64>)>> = BTreeMap::new();
+        let mut logged: Vec<(Nanos, u64)> = Vec::new();
         for (_, event) in cell.events() {
             match event {
                 Event::ServerWatch { t, every_ns } => servers.watch = servers.watch.or(Some((*t, *every_ns))),
@@ -72,7 +95,19 @@ impl<'a> Servers<'a> {
                     let before = looked.unwrap_or_default();
                     *looked = Some((before.0 + looks.len() as u64, before.1.max(longest)));
                 }
+                Event::ObserverWeight { per_deletion, per_creation, per_change, counted, .. }
+                    if !counted.is_empty() =>
+                {
+                    let said = [Some(*per_deletion), *per_creation, *per_change];
+                    let found = Weighed::per_change(counted);
+                    if said != found.map(Some) {
+                        servers.misweighed = Some(format!(
+                            "the observer's watch is said to be counted {said:?} times, and by the counters it is {found:?}"
+                        ));
+                    }
+                }
                 Event::LogClock { bound_ns, .. } => servers.log_bound = servers.log_bound.max(Some(*bound_ns)),
+                Event::ServerLog { t, line: ServerLine::Paused { ms }, .. } => logged.push((*t, *ms)),
                 Event::ServerLog { t, server, line } => {
                     servers.all.entry(*server).or_default().log.push((*t, line));
                 }
@@ -91,6 +126,10 @@ impl<'a> Servers<'a> {
             server.absences = absences(&server.spells);
         }
         servers.all.values_mut().for_each(|s| s.log.sort_by_key(|l| l.0));
+        servers.paused = logged.into_iter().map(|(t, ms)| paused(t, ms, servers.log_bound.unwrap_or(0))).collect();
+        if !servers.watched() {
+            return servers;
+        }
         let (elections, lulls) = elections(&servers.all, info.servers, servers.until);
         let away = elections.iter().map(|e| (e.lost.0, e.ended.map_or(servers.until, |e| e.1)));
         servers.outages = union(away.chain(lulls.iter().map(|l| l.0)).collect());
@@ -98,9 +137,10 @@ impl<'a> Servers<'a> {
         servers
     }
 
-    /// What the looks at servers, one by one, say against their number and the longest time between them.
+    /// What the looks at servers, one by one, say against their number and the longest time between them; and what counters say
+    /// against the observer's weight.
     pub fn contradictions(&self) -> impl Iterator<Item = String> {
-        self.all.iter().filter_map(|(id, server)| {
+        let looks = self.all.iter().filter_map(|(id, server)| {
             let ((looks, gap), said) = (server.looked?, server.looks?);
             ((looks, gap) != (said, server.longest_gap)).then(|| {
                 format!(
@@ -108,7 +148,8 @@ impl<'a> Servers<'a> {
                     server.longest_gap
                 )
             })
-        })
+        });
+        looks.chain(self.misweighed.clone())
     }
 
     /// Whether this cell's servers were watched at all.
@@ -133,9 +174,9 @@ impl<'a> Servers<'a> {
     pub fn restarts(&self) -> impl Iterator<Item = Restart> {
         self.elections.iter().filter_map(|election| {
             let role = election.roles.get(&election.winner?)?;
-            let seen = role.back?.0;
+            let (seen, told) = role.back?;
             Some(match role.supported {
-                Some(logged) => Restart { at: logged.min(seen), earliest: logged.min(seen) },
+                Some(logged) => Restart { at: logged.min(told), earliest: logged.min(seen) },
                 None => Restart { at: seen, earliest: role.left.0.min(seen) },
             })
         })
@@ -159,6 +200,13 @@ impl<'a> Servers<'a> {
             Some(ServerPauses { total_ms, count, longest_ms })
         };
         end.keys().filter_map(|server| Some((*server, of(server)?))).collect()
+    }
+
+    /// For how long a server may have paused in `span`, in one pause.
+    #[must_use]
+    pub fn may_have_paused(&self, span: Span) -> Nanos {
+        let shared = |paused: &Paused| paused.within.1.min(span.1).saturating_sub(paused.within.0.max(span.0));
+        self.paused.iter().map(|paused| shared(paused).min(paused.long)).max().unwrap_or(0)
     }
 
     /// Who certainly led at `t`.

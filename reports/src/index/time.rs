@@ -27,7 +27,7 @@ fn is_plausible(event: &Event) -> bool {
     let timed = last_time(event).is_none_or(|t| t <= NUMBER_MAX);
     timed
         && match event {
-            Event::Stall { from, to }
+            Event::Stall { from, to, .. }
             | Event::Revoke { from, to, .. }
             | Event::Owner { from, to, .. }
             | Event::ServerState { from, to, .. }

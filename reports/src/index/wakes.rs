@@ -27,8 +27,6 @@ pub struct Lost<'a> {
     pub gone: Span,
     /// The znode is known to have gone within that time.
     pub certain: bool,
-    /// How often a znode of this name went meanwhile.
-    pub rounds: u64,
     /// Deletions of its znode that others were told of, then whatever else they were told of until the next one went. In order of
     /// time, each.
     pub told: Vec<Notice<'a>>,
@@ -116,7 +114,6 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
             lead: Some(place),
             gone: (loss.released, until.max(loss.released)),
             certain: true,
-            rounds: 1 + without_a_term(index, loss),
             told: told(index, group, term.node, term.cand, (loss.effect, loss.until)),
             besides: Vec::new(),
         }
@@ -135,15 +132,6 @@ fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
             lost.ended.0 <= next.grant || !index.woken(loss).is_empty()
         }
     }
-}
-
-/// Znodes that made somebody the owner of the lead meanwhile, and went before it led.
-fn without_a_term(index: &Index<'_>, loss: &Loss) -> u64 {
-    let terms = index.terms.of_group(loss.group);
-    let led = |czxid: i64| terms.iter().any(|&place| index.terms.all[place].czxid == czxid);
-    let owners = index.reigns.of_group(loss.group).iter();
-    let meanwhile = owners.filter(|reign| reign.span.1 > loss.effect && reign.span.0 < loss.until);
-    meanwhile.filter_map(|reign| reign.czxid).filter(|&czxid| !led(czxid)).count() as u64
 }
 
 /// Followers whose znode has gone while the cell was measured.
@@ -166,7 +154,6 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
                 lead: None,
                 gone: (place.there_until.min(by), by),
                 certain: gone_by.is_some(),
-                rounds: 1,
                 told,
                 besides: Vec::new(),
             })

@@ -56,7 +56,7 @@ fn half_a_second_is_forgiven_once_and_not_every_time() {
 #[test]
 fn what_a_stall_of_the_harness_covers_is_void() {
     let mut cell = sleeper();
-    cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990) });
+    cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990), ran_ns: 0 });
     let summary = cell.summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.decide.void), (Pass, 1));
 }
@@ -95,7 +95,7 @@ fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_ga
 #[test]
 fn a_gap_that_a_stall_covers_is_inconclusive() {
     let mut cell = followed_late(false);
-    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000) });
+    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0 });
     assert_eq!(cell.verdict("liveness"), Inconclusive);
 }
 

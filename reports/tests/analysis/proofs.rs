@@ -48,7 +48,8 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
                 Seen::Cut { way, links: links().map(cut).collect() }
             }
             None if facts.until_healed => {
-                let held = Slowness { what: "later by".into(), seen_ms: Some(99.0), due_ms: 100.0, spared: false };
+                let (seen_ms, due_ms) = (Some(99.0), 100.0);
+                let held = Slowness { what: "later by".into(), seen_ms, of: Vec::new(), due_ms, spared: false };
                 Seen::Slow { links: links().collect(), held: vec![held] }
             }
             None => {
@@ -213,6 +214,35 @@ fn looks_that_do_not_add_up_to_what_is_said_of_them_are_inconclusive() {
         let (verdict, why) = looked(looks, gap);
         assert!(verdict == Inconclusive && why.contains("looks at server 4"), "{why}");
     }
+}
+
+#[test]
+fn links_are_as_slow_as_their_probes_say() {
+    let slow = |during: &[u64]| {
+        let during = during.iter().map(|&time| ms(time)).collect();
+        let of = vec![ProbeTimes { host: 0, server: 1, before: Some(vec![ms(2), ms(1)]), during }];
+        let held = Slowness { what: "later by".into(), seen_ms: Some(99.0), of, due_ms: 100.0, spared: false };
+        Seen::Slow { links: vec![(0, 1)], held: vec![held] }.shows(FaultKind::Slow, ReceiptStage::Injected)
+    };
+    assert_eq!(slow(&[130, 100]), Ok(()));
+    for not in [&[130, 90][..], &[130], &[]] {
+        assert!(slow(not).is_err_and(|why| why.contains("not what the probes say")), "{not:?}");
+    }
+}
+
+#[test]
+fn an_observer_whose_weight_is_not_what_the_counters_say_is_inconclusive() {
+    let weighed = |per_deletion: f64| {
+        whole(|cell| {
+            let (t, per_creation, per_change) = (ms(900), Some(1.0), Some(0.0));
+            let one = |server| Weighed { server, znodes: 4, before: [1.0, 2.0, 3.0], after: [5.0, 4.0, 3.0] };
+            let counted = vec![one(1), one(2)];
+            cell.observer.push(Event::ObserverWeight { t, per_deletion, per_creation, per_change, counted });
+        })
+    };
+    assert_eq!(weighed(2.0).0, Pass);
+    let (verdict, why) = weighed(1.0);
+    assert!(verdict == Inconclusive && why.contains("the observer's watch"), "{why}");
 }
 
 #[test]

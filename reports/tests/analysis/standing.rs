@@ -70,6 +70,22 @@ fn whoever_had_no_time_to_come_back_before_the_drain_ended_is_inconclusive() {
 }
 
 #[test]
+fn servers_that_list_nothing_count_at_least_what_the_candidates_have() {
+    let counted = |recipe: &str, ephemerals: u32, watches: u32| {
+        let mut cell = Cell::new(recipe, 2, 3, FaultKind::None);
+        cell.info.own_servers = false;
+        cell.held = Some((ephemerals, watches));
+        cell.verdict(NAME)
+    };
+    assert_eq!(counted("predecessor-watch", 6, 4), Pass);
+    assert_eq!(counted("predecessor-watch", 60, 40), Pass, "others may have more");
+    assert_eq!(counted("predecessor-watch", 5, 4), Fail);
+    assert_eq!(counted("predecessor-watch", 6, 3), Fail, "of two groups two candidates each wait");
+    assert_eq!((counted("lock-race", 2, 4), counted("lock-race", 2, 3)), (Pass, Fail));
+    assert_eq!(counted("poll-race", 6, 0), Pass, "it watches nothing");
+}
+
+#[test]
 fn the_dead_by_plan_are_not_waited_for_and_the_restarted_are() {
     let mut dead = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     dead.crash(20_000, 300);
@@ -90,7 +106,7 @@ fn whoever_is_never_done_with_what_it_was_told_hangs() {
             cell.host(2).push(Event::Settled { t: ms(at), cand, session, requests: 2 });
         }
         if stall {
-            cell.host(2).push(Event::Stall { from: ms(31_000), to: ms(95_000) });
+            cell.host(2).push(Event::Stall { from: ms(31_000), to: ms(95_000), ran_ns: 0 });
         }
         let summary = cell.summary();
         (check(&summary, NAME).verdict, summary.standing.hung)
@@ -112,7 +128,7 @@ fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
         (check(&summary, NAME).verdict, summary.standing.sessions_lost)
     };
     assert_eq!(lost(&|_| {}), (Fail, 1));
-    let stalled = |cell: &mut Cell| cell.host(1).push(Event::Stall { from: ms(27_000), to: ms(29_000) });
+    let stalled = |cell: &mut Cell| cell.host(1).push(Event::Stall { from: ms(27_000), to: ms(29_000), ran_ns: 0 });
     assert_eq!(lost(&stalled), (Inconclusive, 1));
     assert_eq!(lost(&|cell| cell.info.expect.unplanned = Expectation::Any), (Pass, 1));
     let hit = |cell: &mut Cell| {

@@ -171,3 +171,36 @@ fn what_the_observer_missed_is_not_compared() {
     }
     assert_eq!(cell.verdict("servers"), Inconclusive);
 }
+
+#[test]
+fn the_lock_of_somebody_who_never_believed_is_no_part_of_the_loss_before() {
+    let woken = |seen: bool| {
+        let mut cell = Cell::new("lock-race", 1, 4, FaultKind::Resign);
+        let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
+        cell.injected(id, 20_000);
+        cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
+        cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
+        (1..4).for_each(|host| cell.notify(0, host, "lock", 20_003));
+        // Host 1 takes the lock, and loses it before it believes.
+        let winner = Some((cell.session(0, 1), 7_777));
+        let owners = [(20_010, winner), (23_002, None)];
+        for (at, owner) in owners.into_iter().filter(|_| seen) {
+            let (session, czxid) = owner.unzip();
+            let node = owner.map(|_| "lock".to_owned());
+            cell.observer.push(Event::Owner { from: ms(at - 2), to: ms(at), group: 0, session, node, czxid });
+        }
+        [0, 2, 3].into_iter().for_each(|host| cell.notify(0, host, "lock", 23_002));
+        cell.lead(0, 2, 23_005);
+        for host in 0..4 {
+            for event in cell.host(host) {
+                if let Event::Grant { node, .. } = event {
+                    "lock".clone_into(node);
+                }
+            }
+        }
+        let failover = cell.summary();
+        (failover.fan_out.woken, failover.failover.spread.map(|spread| spread.max))
+    };
+    assert_eq!(woken(true), (Some((3, 3, 3)), Some(0)));
+    assert_ne!(woken(false), woken(true), "nobody knows of it but the observer");
+}

@@ -37,7 +37,7 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             pid: 1,
             clock_uncertainty_ns: n[4],
         },
-        1 => Event::Stall { from: t, to: n[1] },
+        1 => Event::Stall { from: t, to: n[1], ran_ns: 0 },
         2 => Event::End { t },
         3 => Event::Candidate { t, cand, group: term },
         4 => Event::Session { t, session, timeout_ms: n[3], asked_ms: n[4], connect_ns: n[5] },
@@ -166,11 +166,12 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
         },
         35 => Event::WriteProbed { t, acknowledged: n[3] },
         _ => {
-            let line = match n[4] % 5 {
+            let line = match n[4] % 6 {
                 0 => ServerLine::Looking,
                 1 => ServerLine::Vote { from, round: n[5] as i64, epoch: n[6] as i64, zxid },
                 2 => ServerLine::Elected { leading, took_ms: n[6] },
                 3 => ServerLine::Supported,
+                4 => ServerLine::Paused { ms: n[6] },
                 _ => ServerLine::Serving { leading },
             };
             Event::ServerLog { t, server, line }

@@ -75,7 +75,7 @@ pub trait Backend: Sized + 'static {
         (0, 0)
     }
 
-    /// What a server's log says about the ensemble's elections, and when; nothing where there is no log.
+    /// What a server's log says about the ensemble's elections and its own pauses, and when; nothing where there is no log.
     ///
     /// # Errors
     /// A sentence on why it could not be read.

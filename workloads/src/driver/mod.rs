@@ -9,6 +9,7 @@ mod injury;
 mod lay_out;
 mod parent;
 mod phases;
+mod server_logs;
 mod server_watch;
 mod servers_seen;
 mod sessions;

@@ -10,6 +10,7 @@ use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 use super::backend::{Backend, Standing};
 use super::floor;
 use super::holdings;
+use super::server_logs::ServerLogs;
 use super::server_watch::ServerWatch;
 use super::write_probe::WriteProbe;
 
@@ -27,11 +28,13 @@ const MS: Nanos = 1_000_000;
 pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     enter(&**backend, Phase::SetUp);
     let set_up = backend.set_up().await;
+    let logs = ServerLogs::begin(&**backend);
     let mut watches = None;
     if let (Ok(()), Some(ms)) = (&set_up, backend.state().cell.watch_ms) {
         let states = ServerWatch::begin(backend, Duration::from_millis(ms)).await;
         watches = Some((states, WriteProbe::begin(backend)));
     }
+    let set_up_done = set_up.is_ok();
     let lived = match set_up {
         Ok(()) => match select(pin!(live(backend)), pin!(backend.cut_short())).await {
             Either::Left((lived, _)) => lived,
@@ -43,7 +46,10 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     let torn_down = backend.tear_down().await;
     if let Some((states, writes)) = watches {
         writes.end();
-        states.end().await;
+        states.end();
+    }
+    if set_up_done {
+        logs.end(&**backend).await;
     }
     enter(&**backend, Phase::End);
     lived.and(torn_down)

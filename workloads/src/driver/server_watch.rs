@@ -11,25 +11,19 @@ use super::backend::Backend;
 /// Until every server was looked at once this is slept between two looks at whether that is so.
 const LOOK_AGAIN_NS: Nanos = 1_000_000;
 
-/// Logs tell milliseconds.
-const LOG_PRECISION_NS: Nanos = 1_000_000;
-
 /// A watch under way. Dropped, it ends; [`end`](Self::end) writes down how it went.
 #[must_use]
 pub(super) struct ServerWatch<B: Backend> {
     backend: Rc<B>,
-    began: Nanos,
     looking: Vec<AbortHandle>,
-    /// The clock of logs when it began.
-    log_clock: (i64, Nanos),
 }
 
 impl<B: Backend> ServerWatch<B> {
     /// Begins to watch all servers, each asked anew so long after its last answer. Every one was looked at once when this
     /// returns.
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
-        let (began, every_ns) = (backend.now(), every.as_nanos() as Nanos);
-        backend.record(Event::ServerWatch { t: began, every_ns });
+        let every_ns = every.as_nanos() as Nanos;
+        backend.record(Event::ServerWatch { t: backend.now(), every_ns });
         let look = |server| {
             let (abort, registration) = AbortHandle::new_pair();
             let looks = Abortable::new(look_forever(backend.clone(), server, every_ns), registration);
@@ -38,7 +32,7 @@ impl<B: Backend> ServerWatch<B> {
             abort
         };
         let looking = (1..=backend.servers()).map(look).collect();
-        let watch = Self { backend: backend.clone(), began, looking, log_clock: backend.log_clock() };
+        let watch = Self { backend: backend.clone(), looking };
         // Every look is bounded.
         while backend.state().servers.count() < backend.servers() as usize {
             backend.sleep_until(backend.now() + LOOK_AGAIN_NS).await;
@@ -46,8 +40,8 @@ impl<B: Backend> ServerWatch<B> {
         watch
     }
 
-    /// Ends the watch, and writes down how it went and what the servers have logged meanwhile.
-    pub(super) async fn end(self) {
+    /// Ends the watch, and writes down how it went.
+    pub(super) fn end(self) {
         self.looking.iter().for_each(AbortHandle::abort);
         let backend = &self.backend;
         let mut seen = backend.state().servers.clear();
@@ -57,18 +51,6 @@ impl<B: Backend> ServerWatch<B> {
             }
             let (t, looks, longest_gap_ns) = (backend.now(), seen.looks, seen.longest_gap);
             backend.record(Event::ServerWatched { t, server, looks, longest_gap_ns });
-        }
-        let ((before, read), (ahead_ns, read_again)) = (self.log_clock, backend.log_clock());
-        let bound_ns = before.abs_diff(ahead_ns) + read + read_again + LOG_PRECISION_NS;
-        backend.record(Event::LogClock { t: backend.now(), ahead_ns, bound_ns });
-        for &server in seen.keys() {
-            match backend.server_log(server).await {
-                // Older lines are not of this cell.
-                Ok(lines) => lines.into_iter().filter(|(t, _)| *t >= self.began).for_each(|(t, line)| {
-                    backend.record(Event::ServerLog { t, server, line });
-                }),
-                Err(text) => backend.record(Event::Note { t: backend.now(), cand: None, text }),
-            }
         }
     }
 }

@@ -88,7 +88,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
     let someone = |rng: &mut ChaCha8Rng| rng.random_range(0..cands);
     let cand = someone(rng);
     let other = if rng.random_bool(0.4) { LEADER } else { someone(rng) };
-    match rng.random_range(0..24) {
+    match rng.random_range(0..25) {
         0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: fault(other, t_ms, rng) },
         12..=16 => {
             let from_start = rng.random_bool(0.3);
@@ -113,6 +113,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             let when = When::At(rng.random_range(0..WINDOW_T * t_ms));
             Step { when, action: harm(cell, lasting_ms(t_ms, rng), rng) }
         }
+        23 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
         _ => {
             // The counter of sequential znodes comes to its end while they join, or when they stand again.
             let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
@@ -175,7 +176,7 @@ fn timing(rng: &mut ChaCha8Rng) -> Timing {
         apply_us: up_to(500),
         notify_us: up_to(500),
         client_us: up_to(500),
-        waking_us: up_to(5_000),
+        waking_us: up_to(20_000),
         ..Timing::default()
     }
 }
@@ -232,6 +233,7 @@ mod tests {
                     Action::RestartServers { .. } => "restart",
                     Action::Resign(LEADER) => "resign",
                     Action::Lag { .. } => "lag",
+                    Action::DeleteParent => "delete parent",
                     _ => "",
                 });
                 let harms = matches!(step.action, Action::Server { .. } | Action::RestartServers { .. });
@@ -240,7 +242,7 @@ mod tests {
         }
         assert_eq!(sizes, (1..=7).collect());
         assert_eq!(servers, [3, 5].into());
-        assert_eq!(done, ["", "kill", "lag", "part", "pause", "resign", "restart"].into());
+        assert_eq!(done, ["", "delete parent", "kill", "lag", "part", "pause", "resign", "restart"].into());
     }
 
     #[test]

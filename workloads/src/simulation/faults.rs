@@ -93,6 +93,7 @@ impl SimCell {
                 };
                 self.fault(fault, cand);
             }
+            Action::DeleteParent => self.fault(Fault::ParentDelete, LEADER),
             Action::DeleteNode(cand) => {
                 let node = of(cand).and_then(|seat| seat.node.borrow().clone().map(|node| (seat.group, node)));
                 let admin = self.admin.borrow().as_ref().map(SimSession::client);

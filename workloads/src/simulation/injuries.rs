@@ -169,14 +169,8 @@ impl SimCell {
         let (world, own) = (&self.world, seat.clone());
         world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
             // One resignation at a time: whoever asked first is told.
-            let first = own.resigning.take();
-            if own.belief.get().0.is_none() {
-                // Schedules let anybody give up its place; that is no leader's resignation.
-                own.resigning.set(first);
-                let _ = outcome.send(Err("it does not lead".to_owned()));
-                own.tell_to_resign();
-            } else if first.is_some() {
-                own.resigning.set(first);
+            if let Some(first) = own.resigning.take() {
+                own.resigning.set(Some(first));
                 let _ = outcome.send(Err("it is resigning already".to_owned()));
             } else {
                 own.resigning.set(Some(outcome));

@@ -24,6 +24,7 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
             | Action::Expire(_)
             | Action::Resign(_)
             | Action::DeleteNode(_)
+            | Action::DeleteParent
             | Action::Lag { .. }
             | Action::Slow { .. }
             | Action::SlowWrites { .. }

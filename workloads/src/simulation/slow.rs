@@ -46,6 +46,7 @@ fn prove(world: &World, hosts: &[u16], how: &Slow, way: Direction, held: &mut Ve
     let took = |what: String, us: Micros, due_us: Micros| Slowness {
         what,
         seen_ms: Some(ms(us)),
+        of: Vec::new(),
         due_ms: ms(due_us),
         spared: !acts,
     };

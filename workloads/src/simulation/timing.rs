@@ -61,7 +61,7 @@ impl Default for Timing {
             apply_us: 20,
             notify_us: 10,
             client_us: 20,
-            waking_us: 2_000,
+            waking_us: 12_000,
             resource_us: 60,
         }
     }

@@ -8,7 +8,7 @@ use testcontainers::core::{Host, IntoContainerPort as _};
 use testcontainers::{ContainerRequest, GenericImage, ImageExt as _};
 
 use super::super::local::LOGBACK;
-use super::super::server_options::{PAUSES, collector};
+use super::super::server_options::{collector, pauses};
 use super::engine::generic;
 use super::networks::Networks;
 use super::options::DockerOptions;
@@ -96,7 +96,7 @@ fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> 
     let mut extra = format!(
         "clientPortListenBacklog=4096 forceSync={} fsync.warningthresholdms=1000 preAllocSize=4096 snapCount=10000000 {}",
         if options.servers.fsync { "yes" } else { "no" },
-        PAUSES.join(" "),
+        pauses().join(" "),
     );
     if options.servers.count > 1 {
         extra.push_str(" quorumListenOnAllIPs=true");

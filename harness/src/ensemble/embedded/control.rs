@@ -11,6 +11,8 @@ use tokio::time::timeout;
 use super::super::control::{Seen, SeenApart};
 use super::super::four_letter::{self, FourLetterError};
 use super::super::{EnsembleError, ServerControl};
+use crate::aside;
+
 use super::{EmbeddedEnsemble, EmbeddedError, Order};
 
 /// A server that has not answered by then is silent.
@@ -77,6 +79,12 @@ impl EmbeddedEnsemble {
     pub(super) async fn one(&self, server: u32, what: &'static str, order: Order) -> Seen {
         self.address(server)?;
         self.obeyed(&order).await?.map_err(|why| cannot(server, what, why))
+    }
+
+    /// Has the process write down its own stalls.
+    pub(super) async fn record(&self, order: aside::Order) -> anyhow::Result<()> {
+        let obeyed = self.obeyed(&Order::Record { order }).await?;
+        obeyed.map(drop).map_err(|why| anyhow::anyhow!("the servers' process cannot write down its own stalls: {why}"))
     }
 
     async fn several(&self, servers: &[u32], what: &'static str, order: Order) -> Seen {

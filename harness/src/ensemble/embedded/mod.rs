@@ -21,6 +21,8 @@ pub use orders::{ORDER_BYTES_MAX, Order, Outcome};
 use super::local::reserve_row;
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use crate::archive::AddSegment;
+use crate::aside;
 use crate::limits::descriptor_limit_hard;
 use crate::wire::serve::VERSION;
 use crate::workdir::WorkDir;
@@ -173,6 +175,18 @@ impl Ensemble for EmbeddedEnsemble {
 
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
         Box::pin(self.look_at_process())
+    }
+
+    fn begin_cell<'a>(&'a self, cell: u32, segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(async move {
+            let writer = "servers".to_owned();
+            let segment = segment(&writer)?;
+            self.record(aside::Order::Begin { cell, writer, segment }).await
+        })
+    }
+
+    fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(self.record(aside::Order::End))
     }
 
     fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::aside;
+
 /// The longest line to the process.
 pub const ORDER_BYTES_MAX: u64 = 64 << 10;
 
@@ -34,6 +36,10 @@ pub enum Order {
     /// Tells its log instead of what was seen.
     Log {
         server: u32,
+    },
+    /// Not to a server: the process that all of them are in writes down its own stalls.
+    Record {
+        order: aside::Order,
     },
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use super::super::EnsembleError;
-use super::super::server_options::PAUSES;
+use super::super::server_options::pauses;
 use super::LocalOptions;
 use super::ports::Ports;
 
@@ -75,7 +75,7 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Str
         sync = ticks.sync(),
         data = folder.join("data").display(),
         client = own.client,
-        pauses = PAUSES.join("\n"),
+        pauses = pauses().join("\n"),
         fsync = if options.servers.fsync { "yes" } else { "no" },
     );
     if ports.servers.len() > 1 {

@@ -28,6 +28,7 @@ pub(super) use ports::{check_free, reserve_row};
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use crate::archive::AddSegment;
 use crate::links::{LinkError, Mesh};
 use crate::workdir::WorkDir;
 use ports::Ports;
@@ -209,6 +210,15 @@ impl Ensemble for LocalEnsemble {
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
         let alive = self.servers.borrow_mut().iter_mut().try_for_each(ServerProcess::check_alive);
         Box::pin(std::future::ready(alive))
+    }
+
+    fn begin_cell<'a>(&'a self, cell: u32, segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
+        let begun = self.mesh.as_ref().map_or(Ok(()), |mesh| mesh.begin_cell(cell, segment));
+        Box::pin(std::future::ready(begun))
+    }
+
+    fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(std::future::ready(self.mesh.as_ref().map_or(Ok(()), Mesh::end_cell)))
     }
 
     fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {

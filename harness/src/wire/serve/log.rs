@@ -68,6 +68,9 @@ fn words(said: ServerLine) -> String {
         ServerLine::Serving { leading } => {
             format!("Peer state changed: {} - broadcast", if leading { "leading" } else { "following" })
         }
+        ServerLine::Paused { ms } => {
+            format!("Detected pause in JVM or host machine (eg GC): pause of approximately {ms} ms")
+        }
     }
 }
 
@@ -76,7 +79,7 @@ mod tests {
     use hustings_record::{ServerLine, ServerState};
 
     use super::Logs;
-    use crate::ensemble::log::election_lines;
+    use crate::ensemble::log::lines_that_matter;
 
     #[test]
     fn the_winners_log_tells_whose_votes_it_heard() {
@@ -86,7 +89,7 @@ mod tests {
             logs.has_become(1_000, server, ServerState::NotServing, ((1 << 32) + server as i64, 0));
         }
         logs.has_become(401_000, 1, ServerState::Leading, (2 << 32, 400));
-        let read = election_lines(&logs.text(1));
+        let read = lines_that_matter(&logs.text(1));
         let (first, last) = (read.first().expect("lines"), read.last().expect("lines"));
         assert_eq!(last.at.duration_since(first.at).expect("later").as_millis(), 400);
         let lines: Vec<ServerLine> = read.into_iter().map(|line| line.line).collect();

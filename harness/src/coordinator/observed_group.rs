@@ -1,0 +1,181 @@
+//! One group as the observer knows it: the znodes that its lead can rest on, and what the observer was told of them. Changes of a
+//! group are taken one after the other, and of a new znode it has to be asked first whose it is; other groups do not wait for that.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Name and session of every znode that a lead can rest on, by czxid: the oldest one leads.
+pub(super) type Nodes = BTreeMap<i64, (String, i64)>;
+
+/// A change that the observer was told of.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) name: String,
+    pub(super) created: bool,
+    /// It happened between these times: it was told at the second one.
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+/// From some time within these on, the znode with this czxid owns the lead; None: nobody.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reign {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) owner: Option<(i64, String, i64)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    nodes: Nodes,
+    /// By its czxid, as was said last.
+    owner: Option<i64>,
+    /// In the order in which they came. The first one, a creation, waits for an answer.
+    waiting: VecDeque<Change>,
+    /// It has to be read anew: its owner was known until then.
+    unread: Option<u64>,
+    /// Answers to questions from before it was read, or found unread, are of no use any more.
+    readings: u64,
+}
+
+impl Group {
+    /// Takes in a change.
+    pub(super) fn take(&mut self, change: Change) -> Vec<Reign> {
+        self.waiting.push_back(change);
+        if self.waiting.len() == 1 { self.go_on() } else { Vec::new() }
+    }
+
+    /// The name of the znode of which has to be asked whose it is, and what the answer has to name.
+    pub(super) fn question(&self) -> Option<(&str, u64)> {
+        self.waiting.front().map(|change| (change.name.as_str(), self.readings))
+    }
+
+    /// Whether the answer to a question of that reading is of use.
+    pub(super) fn waits_for(&self, readings: u64) -> bool {
+        self.question().is_some_and(|(_, now)| now == readings)
+    }
+
+    /// Takes in the answer to the question: czxid and session of the znode, unless it has gone again.
+    pub(super) fn answered(&mut self, stat: Option<(i64, i64)>) -> Vec<Reign> {
+        let Some(change) = self.waiting.pop_front() else { return Vec::new() };
+        let mut reigns = Vec::new();
+        if let Some((czxid, session)) = stat {
+            self.nodes.insert(czxid, (change.name, session));
+            reigns.extend(self.reign(change.from, change.to));
+        }
+        reigns.extend(self.go_on());
+        reigns
+    }
+
+    /// The znodes have to be read anew: what they were since `from` is not known.
+    pub(super) fn lose(&mut self, from: u64) {
+        let from = self.known_until(from);
+        self.unread = Some(from);
+        self.waiting.clear();
+        self.readings += 1;
+    }
+
+    /// These are the znodes now, at `to`; since `from` nothing else was told.
+    pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> Reign {
+        let from = self.known_until(from);
+        self.unread = None;
+        self.waiting.clear();
+        self.readings += 1;
+        self.nodes = nodes;
+        self.say(from, to)
+    }
+
+    pub(super) fn is_unread(&self) -> bool {
+        self.unread.is_some()
+    }
+
+    /// Before `from`, whatever was not looked into yet.
+    fn known_until(&self, from: u64) -> u64 {
+        let told = self.waiting.front().map(|change| change.from);
+        self.unread.into_iter().chain(told).fold(from, u64::min)
+    }
+
+    /// Takes in what needs no answer.
+    fn go_on(&mut self) -> Vec<Reign> {
+        let mut reigns = Vec::new();
+        while let Some(gone) = self.waiting.pop_front_if(|change| !change.created) {
+            self.nodes.retain(|_, (name, _)| *name != gone.name);
+            reigns.extend(self.reign(gone.from, gone.to));
+        }
+        reigns
+    }
+
+    /// While it is not known who else is there, nobody is known to be the first.
+    fn reign(&mut self, from: u64, to: u64) -> Option<Reign> {
+        let other = self.owner != self.nodes.keys().next().copied();
+        (other && self.unread.is_none()).then(|| self.say(from, to))
+    }
+
+    fn say(&mut self, from: u64, to: u64) -> Reign {
+        let owner = self.nodes.first_key_value().map(|(czxid, (name, session))| (*czxid, name.clone(), *session));
+        self.owner = owner.as_ref().map(|(czxid, ..)| *czxid);
+        Reign { from, to, owner }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Group, Nodes, Reign};
+
+    fn change(name: &str, created: bool, at: u64) -> Change {
+        Change { name: name.into(), created, from: at - 1, to: at }
+    }
+
+    fn reign(at: u64, owner: Option<(i64, &str, i64)>) -> Reign {
+        let owner = owner.map(|(czxid, name, session)| (czxid, name.to_owned(), session));
+        Reign { from: at - 1, to: at, owner }
+    }
+
+    #[test]
+    fn a_group_takes_its_changes_in_order_though_answers_come_late() {
+        let mut group = Group::default();
+        assert_eq!(group.take(change("a", true, 10)), []);
+        assert_eq!(group.question(), Some(("a", 0)));
+        // Both come before the answer.
+        assert_eq!(group.take(change("b", true, 20)), []);
+        assert_eq!(group.take(change("a", false, 30)), []);
+        assert_eq!(group.answered(Some((1, 100))), [reign(10, Some((1, "a", 100)))]);
+        assert_eq!(group.question(), Some(("b", 0)));
+        assert_eq!(group.answered(Some((2, 200))), [reign(30, Some((2, "b", 200)))], "b never was behind nobody");
+        assert_eq!(group.question(), None);
+    }
+
+    #[test]
+    fn a_znode_that_has_gone_again_before_the_answer_leads_nobody() {
+        let mut group = Group::default();
+        assert_eq!(group.take(change("a", true, 10)), []);
+        assert_eq!(group.take(change("a", false, 20)), []);
+        assert_eq!(group.answered(None), []);
+        assert_eq!(group.question(), None);
+    }
+
+    #[test]
+    fn a_lock_that_is_taken_anew_is_another_one() {
+        let mut group = Group::default();
+        group.take(change("lock", true, 10));
+        group.answered(Some((1, 100)));
+        assert_eq!(group.take(change("lock", false, 20)), [reign(20, None)]);
+        group.take(change("lock", true, 30));
+        assert_eq!(group.answered(Some((2, 200))), [reign(30, Some((2, "lock", 200)))]);
+    }
+
+    #[test]
+    fn what_is_read_anew_may_have_been_so_since_before_what_was_not_looked_into() {
+        let mut group = Group::default();
+        group.take(change("a", true, 10));
+        let nodes = || Nodes::from([(1, ("a".to_owned(), 100))]);
+        assert_eq!(group.read(nodes(), 40, 50).from, 9);
+        assert!(!group.waits_for(0), "asked before it was read");
+
+        group.lose(60);
+        assert!(group.is_unread());
+        assert_eq!(group.take(change("a", false, 70)), [], "nobody is known to be the first");
+        let read = group.read(nodes(), 80, 90);
+        assert_eq!((read.from, read.to), (60, 90));
+        assert!(!group.is_unread());
+    }
+}
