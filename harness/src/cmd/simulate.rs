@@ -18,7 +18,7 @@ use crate::cmd::run::text;
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
-use crate::simulate::{Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
+use crate::simulate::{APART, Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -291,7 +291,7 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
     eprintln!(
         "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
          overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
-         did not enrol",
+         fail {APART} alone; {} did not enrol",
         cell.recipe,
         cell.step_down,
         searched.seeds,
@@ -304,6 +304,7 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
         searched.excused_overlaps.forced,
         searched.excused_writes,
         searched.excused_handovers,
+        searched.apart,
         searched.not_enrolled,
     );
     Ok(searched.found)

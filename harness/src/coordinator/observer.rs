@@ -322,7 +322,7 @@ impl Observer {
     }
 
     /// Asks whose the znode is that the group waits for, if it waits for one.
-    fn ask(&mut self, group: u32) {
+    fn ask(&self, group: u32) {
         let Some((name, readings)) = self.groups[group as usize].question() else { return };
         let (client, path) = (self.client.clone(), format!("{ROOT}/{}/{name}", self.names[group as usize]));
         self.asked.push(Box::pin(async move {

@@ -142,7 +142,12 @@ fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
     let hit = hit || index.faults.of_cand(cand).any(|fault| deaf(fault) || dies(fault));
     // While it does what it was told before, or is told something else, its watch may not be armed.
     let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
-    let armed = !busy(at.0) && !busy(at.1) && !index.notices.told_between(cand, at);
+    // What it is told of another znode about then had kept it busy, or was still on its way.
+    let about = (at.0, at.1 + EDGE_NS);
+    let others =
+        index.notices.of_group(lost.group).iter().filter(|notice| notice.cand == cand && notice.node != lost.node);
+    let other = others.into_iter().any(|notice| about.0 <= notice.t && notice.t <= about.1);
+    let armed = !busy(at.0) && !busy(at.1) && !index.notices.told_between(cand, at) && !other;
     if hit || stopped || !throughout || !armed || !connected(index, stand.session, at) {
         return Reach::Possible;
     }
