@@ -90,22 +90,12 @@ def one_a_term(cell, planned):
 def limit(cell, planned):
     """Where the next leader's znode has the same name, notices of it are about this loss only until the next owner's goes, or the
     next leader loses the lead."""
-    for loss in planned:
-        loss.told_from = max(loss.since, there_until(cell, loss))
     for loss, after in zip(planned, planned[1:] + [None]):
         if loss.next and loss.next.node == loss.lost.node:
             until = [loss.next.leaving, cell.window[1]] + next_gone(cell, loss)
             if after and after.lost.group == loss.lost.group:
                 until.append(after.since)
             loss.until = max(loss.since, min(until))
-
-
-def there_until(cell, loss):
-    """Until when the lost znode itself was certainly there, where another term's may have had its name."""
-    lost = loss.lost
-    if not any(term.node == lost.node and term.czxid != lost.czxid for term in cell.terms_of(lost.group)):
-        return 0
-    return max((owner.surely[1] for owner in cell.owners[lost.group] if owner.czxid == lost.czxid), default=0)
 
 
 def next_gone(cell, loss):

@@ -2,8 +2,7 @@
 //! that took part. A server decides when a quorum agrees with it and no better vote has come for 200 ms, so a vote that the
 //! winner was told early enough must have counted, and one that came late may have.
 
-use crate::index::{Election, Fault, Index, LOG_SLACK_NS, Role};
-use crate::stats::spans::Span;
+use crate::index::{Election, Index, LOG_SLACK_NS, Role};
 use hustings_record::{Event, FaultKind, Nanos, ServerLine};
 
 /// How long a server waits for a better vote once a quorum agrees with it (FastLeaderElection's finalizeWait).
@@ -83,20 +82,13 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
         }
         let vote = Vote { epoch: *epoch, zxid: *zxid, server: *from };
         // Before it looked itself the winner took no votes in.
-        let certain =
-            *from == winner || (looked..=in_time).contains(t) && !struck(index, *from, (election.lost.0, elected));
+        let certain = *from == winner || (looked..=in_time).contains(t);
         match cast.iter_mut().find(|c| c.vote.server == *from) {
             Some(before) => *before = Cast { vote, certain: certain || before.certain && before.vote == vote },
             None => cast.push(Cast { vote, certain }),
         }
     }
     Ok(cast)
-}
-
-/// Whether a fault took this server out while it was being decided: its vote was heard, and it may have gone since.
-fn struck(index: &Index<'_>, server: u32, meanwhile: Span) -> bool {
-    let begun = |fault: &Fault<'_>| meanwhile.0 <= fault.t && fault.t <= meanwhile.1;
-    index.faults.on_servers().any(|fault| fault.hits_server(server) && begun(fault))
 }
 
 /// Without logs: where nothing was ever written in the cell, a server's place is what it last said it had processed.

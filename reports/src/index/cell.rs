@@ -209,7 +209,7 @@ impl<'a> Index<'a> {
     pub fn woken(&self, loss: &Loss) -> Vec<Notice<'a>> {
         let lost = &self.terms.all[loss.term];
         let mut seen = BTreeSet::new();
-        let notices = self.notices.of(loss.group, lost.node, (loss.told_from, loss.until));
+        let notices = self.notices.of(loss.group, lost.node, (loss.effect, loss.until));
         notices.iter().filter(|n| n.cand != lost.cand && seen.insert(n.cand)).copied().collect()
     }
 }

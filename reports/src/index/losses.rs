@@ -32,9 +32,7 @@ pub struct Loss {
     pub effect: Nanos,
     /// From when on others could hear of it: a resignation's deletion was sent; else as `effect`.
     pub released: Nanos,
-    /// What is told of the znode from `told_from` until here belongs to this loss: its name may mean another one before and
-    /// afterwards.
-    pub told_from: Nanos,
+    /// What the group does until here belongs to this loss: the znode's name may mean another one afterwards.
     pub until: Nanos,
     pub outcome: Outcome,
 }
@@ -124,8 +122,7 @@ impl Finder<'_, '_> {
                 let effect = deletion.map_or(proof.from, |sent| sent.0.min(self.terms.all[term].ended.0));
                 let released = deletion.map_or(effect, |sent| sent.0);
                 let outcome = self.outcome(fault, term, effect, deletion);
-                let (told_from, until) = (effect, self.until);
-                Loss { fault: place, term, group, effect, released, told_from, until, outcome }
+                Loss { fault: place, term, group, effect, released, until: self.until, outcome }
             }));
         }
         losses.sort_by_key(|l| (l.group, l.effect));
@@ -198,8 +195,6 @@ impl Finder<'_, '_> {
         for at in 0..losses.len() {
             let next = losses.get(at + 1).filter(|n| n.group == losses[at].group).map(|n| n.effect);
             let lost = &self.terms.all[losses[at].term];
-            let there = self.there_until(&losses[at], lost);
-            losses[at].told_from = losses[at].effect.max(there).min(self.until.max(losses[at].effect));
             let Outcome::Completed { successor } = losses[at].outcome else { continue };
             let successor = &self.terms.all[successor];
             if successor.node == lost.node {
@@ -208,17 +203,6 @@ impl Finder<'_, '_> {
                 losses[at].until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
             }
         }
-    }
-
-    /// Until when the lost znode itself was certainly there, where somebody's before it may have had its name; 0: not known.
-    fn there_until(&self, loss: &Loss, lost: &Term<'_>) -> Nanos {
-        let namesake =
-            |place: &usize| self.terms.all[*place].node == lost.node && self.terms.all[*place].czxid != lost.czxid;
-        if !self.terms.of_group(loss.group).iter().any(namesake) {
-            return 0;
-        }
-        let reigns = self.reigns.of_group(loss.group).iter();
-        reigns.filter(|reign| reign.czxid == Some(lost.czxid)).map(|reign| reign.span.1).max().unwrap_or(0)
     }
 
     /// When the znode of the next owner went, as far as it was certainly there until then.

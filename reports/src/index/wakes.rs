@@ -114,7 +114,7 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
             lead: Some(place),
             gone: (loss.released, until.max(loss.released)),
             certain: true,
-            told: told(index, group, term.node, term.cand, (loss.told_from, loss.until)),
+            told: told(index, group, term.node, term.cand, (loss.effect, loss.until)),
             besides: Vec::new(),
         }
     })
