@@ -81,7 +81,8 @@ class Cell:
         self.window = self._window()
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases
         self.faults = self._faults()
-        self.stopped = defaultdict(list, {host: self._stopped(host) for host in range(len(self.info["hosts"]))})
+        hosts = range(len(self.info["hosts"]))
+        self.stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1]) for host in hosts})
         self.deaths = self._deaths()
         self.terms = self._terms()
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
@@ -98,7 +99,8 @@ class Cell:
         for write in self.writes:
             self.writes_of[write["group"], write["cand"], write["session"], write["czxid"]].append(write)
         self.deletions = self._deletions()
-        self.long_stalls, self.own_stalls = self._long_stalls(), self._own_stalls()
+        self.own_stalls, self.long_stalls = [], defaultdict(list)
+        self._find_stalls({host: self._stops(host, "from", self.last) for host in hosts})
         self.by_token = {term.key: term for term in self.terms}
         self.settled = defaultdict(list)
         for event in self.events("settled"):
@@ -205,18 +207,10 @@ class Cell:
     def _coordinator(self):
         return next(s.events for s in self.segments if s.writer == "coordinator")
 
-    def _ordered_stops(self, host):
-        """When a host's process was, or may have been, stopped by order: from the proof's beginning on."""
-        stops = [f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected]
-        return spans.union([(f.injected["from"], f.healed["to"] if f.healed else self.last) for f in stops])
-
-    def _stopped(self, host):
-        """When a host's process was surely stopped: from the proof that it was to the proof that it goes on."""
-        times = []
-        for fault in self.faults:
-            if fault.kind == "pause" and host in fault.event["hosts"] and fault.injected:
-                times.append((fault.injected["to"], fault.healed["to"] if fault.healed else self.window[1]))
-        return spans.union(times)
+    def _stops(self, host, since, until):
+        """When a host's process was stopped by order: since that time of the proof that it was, to the proof that it goes on."""
+        stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
+        return spans.union([(f.injected[since], f.healed["to"] if f.healed else until) for f in stops])
 
     def stalled(self, host, begin, end):
         """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""
@@ -227,21 +221,14 @@ class Cell:
         theirs = ((parts, waited) for host, parts, waited in self.own_stalls if host is None or host in hosts)
         return max((min(spans.total(spans.clip(parts, begin, end)), waited) for parts, waited in theirs), default=0)
 
-    def _own_stalls(self):
-        found = []
+    def _find_stalls(self, ordered):
+        """What of each stall the harness did not order, and for how long of that the process did not run; when long ones were."""
         for segment, event in self.by_kind["stall"]:
-            own = spans.minus([(event["from"], event["to"])], self._ordered_stops(segment.host))
-            found.append((segment.host, own, max(0, spans.total(own) - event.get("ran_ns", 0))))
-        return found
-
-    def _long_stalls(self):
-        found = defaultdict(list)
-        for segment, event in self.by_kind["stall"]:
-            if segment.host is not None:
-                own = spans.minus([(event["from"], event["to"])], self._ordered_stops(segment.host))
-                if spans.total(own) > self.t_ns // 10:
-                    found[segment.host].append((event["from"], event["to"]))
-        return found
+            own = spans.minus([(event["from"], event["to"])], ordered.get(segment.host, []))
+            length = spans.total(own)
+            self.own_stalls.append((segment.host, own, max(0, length - event.get("ran_ns", 0))))
+            if segment.host is not None and length > self.t_ns // 10:
+                self.long_stalls[segment.host].append((event["from"], event["to"]))
 
     def terms_of(self, group):
         return self.by_group[group]

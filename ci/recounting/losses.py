@@ -146,9 +146,10 @@ def was_cut_off(cell, lost, following):
     gone = None
     for t, connected in states:
         gone = None if connected else gone or t
-    at = min(lost.leaving, following.begun)
-    hit = any(is_on_servers(f.kind) and f.verified and f.event["t"] <= gone and at <= f.explains_until for f in cell.faults) if gone else False
-    return hit and gone + 3 * cell.t_ns // 5 <= following.asked
+    if gone is None or gone + 3 * cell.t_ns // 5 > following.asked:
+        return False
+    at, hits = min(lost.leaving, following.begun), (f for f in cell.faults if is_on_servers(f.kind) and f.verified)
+    return any(fault.event["t"] <= gone and at <= fault.explains_until for fault in hits)
 
 
 def stands(cell, cand, moment):

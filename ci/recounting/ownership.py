@@ -18,21 +18,22 @@ NOBODY = {"session": None, "czxid": None}
 
 def owners(cell):
     """By group, in order of time. Nobody owned the lead while the observer looked and saw no owner yet."""
-    found, named = {}, {}
+    found, named, blind = {}, {}, blindness(cell)
     looked = min((event["t"] for event in cell.events("observer_state") if event["connected"]), default=None)
     for event in cell.events("owner"):
         named.setdefault(event["group"], []).append(event)
     for group in range(len(cell.groups)):
         events = sorted(named.get(group, []), key=lambda event: (event["from"], event["to"]))
         found[group] = []
+        unseen = blind + unanswered(cell, group)
         if events and looked is not None and looked < events[0]["from"]:
-            found[group] += known(cell, group, NOBODY, looked, looked, events[0]["from"])
+            found[group] += known(unseen, NOBODY, looked, looked, events[0]["from"])
         runs = same_znode(events)
         for run, after in zip(runs, runs[1:] + [None]):
             end = after[0]["from"] if after else cell.window[1]
             last = run[-1]["to"]
             again = max(min(sighted(cell, last), end), last)
-            found[group] += known(cell, group, run[0], run[0]["to"], again, max(end, again))
+            found[group] += known(unseen, run[0], run[0]["to"], again, max(end, again))
     return found
 
 
@@ -47,9 +48,8 @@ def same_znode(events):
     return runs
 
 
-def known(cell, group, event, begin, certain, end):
+def known(unseen, event, begin, certain, end):
     """Certain until `certain`, and from there to `end` while the observer saw, and knew the group's owner."""
-    unseen = blindness(cell) + unanswered(cell, group)
     sure = spans.union([(begin, certain)] + spans.minus([(certain, end)], unseen))
     return [Owner(event, span) for span in sure]
 

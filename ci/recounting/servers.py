@@ -133,7 +133,7 @@ def new_leaders(cell):
                 event["t"] for event in cell.events("server_log")
                 if event["line"]["says"] == "supported" and event["server"] == after.server and since <= event["t"] <= until
             ]
-            found.append(min(logged[-1:] + [after.begin[1] if logged else without[-1][1]]))
+            found.append(min(logged[-1], after.begin[1]) if logged else without[-1][1])
     return found
 
 

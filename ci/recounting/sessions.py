@@ -17,10 +17,11 @@ def figures(cell):
             lost_at.pop(event["session"], None)
     for since in lost_at.values():
         again.add(cell.window[1] - since, ended=False)
+    disturbed = is_disturbed(cell)
     return {
-        "established": len({event["session"] for event in cell.events("session")}) if is_disturbed(cell) else 0,
+        "established": len({event["session"] for event in cell.events("session")}) if disturbed else 0,
         "disconnected": count,
-        "lost": lost(cell) if is_disturbed(cell) else 0,
+        "lost": lost(cell) if disturbed else 0,
         "reconnected": len(again.ended),
         "reconnect": again if again.ended or again.open else None,
         "interrupted_terms": interrupted(cell),

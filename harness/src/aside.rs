@@ -2,6 +2,7 @@
 //! by cell. Which segment is the present one they are told on standard input, a line of JSON an order, and each is answered by a
 //! line on standard output: their APIs have no authentication, and shall name no files.
 
+use std::convert::Infallible;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -45,29 +46,24 @@ impl Aside {
     }
 
     /// Writes down stalls while there is a segment; never ends.
-    pub(crate) async fn write(&self) {
-        match self.journal.clone() {
-            Some(journal) => {
-                tokio::join!(stall::watch(journal.clone()), journal.flush_forever());
-            }
-            None => std::future::pending().await,
+    pub(crate) async fn write(&self) -> Infallible {
+        if let Some(journal) = self.journal.clone() {
+            tokio::join!(stall::watch(journal.clone()), journal.flush_forever());
         }
+        std::future::pending().await
     }
 }
 
 /// Takes orders until standard input ends, and then for ever writes down what there is.
-pub(crate) async fn obey() -> io::Result<()> {
+pub(crate) async fn obey() -> io::Result<Infallible> {
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
     let mut aside = Aside::default();
     loop {
         let order = tokio::select! {
             order = orders.next_line() => order?,
-            () = aside.write() => None,
+            never = aside.write() => match never {},
         };
-        let Some(order) = order else {
-            aside.write().await;
-            return Ok(());
-        };
+        let Some(order) = order else { match aside.write().await {} };
         let outcome = match serde_json::from_str(&order) {
             Ok(order) => aside.obey(order),
             Err(error) => Err(format!("this is no order: {error}")),

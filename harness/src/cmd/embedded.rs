@@ -80,7 +80,7 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         let mut line = Vec::new();
         tokio::select! {
             read = async { (&mut orders).take(ORDER_BYTES_MAX).read_until(b'\n', &mut line).await } => { read?; }
-            () = aside.write() => {}
+            never = aside.write() => match never {},
         }
         if line.is_empty() {
             return Ok(());
@@ -89,7 +89,7 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
             Ok(Order::Record { order }) => aside.obey(order).map(|()| String::new()),
             Ok(order) => tokio::select! {
                 outcome = carry_out(&servers, order) => outcome,
-                () = aside.write() => Err("nobody carried it out".to_owned()),
+                never = aside.write() => match never {},
             },
             Err(error) => Err(format!("this is no order: {error}")),
         };

@@ -1,5 +1,6 @@
 //! `hustings proxy`: the embedded link proxy alone.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             served = server.serve() => served.context("the API ended"),
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
             _ = terminated.recv() => Ok(()),
-            failed = record(args.record) => failed.context("cannot take orders from standard input"),
+            failed = record(args.record) => match failed.context("cannot take orders from standard input")? {},
         }
     });
     // A read of standard input may be under way.
@@ -74,6 +75,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     served
 }
 
-async fn record(wanted: bool) -> io::Result<()> {
+async fn record(wanted: bool) -> io::Result<Infallible> {
     if wanted { aside::obey().await } else { std::future::pending().await }
 }

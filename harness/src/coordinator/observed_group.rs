@@ -68,18 +68,13 @@ impl Group {
 
     /// The znodes have to be read anew: what they were since `from` is not known.
     pub(super) fn lose(&mut self, from: u64) {
-        let from = self.known_until(from);
-        self.unread = Some(from);
-        self.waiting.clear();
-        self.readings += 1;
+        self.unread = Some(self.begin_anew(from));
     }
 
     /// These are the znodes now, at `to`; since `from` nothing else was told.
     pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> Reign {
-        let from = self.known_until(from);
+        let from = self.begin_anew(from);
         self.unread = None;
-        self.waiting.clear();
-        self.readings += 1;
         self.nodes = nodes;
         self.say(from, to)
     }
@@ -88,9 +83,11 @@ impl Group {
         self.unread.is_some()
     }
 
-    /// Before `from`, whatever was not looked into yet.
-    fn known_until(&self, from: u64) -> u64 {
+    /// Drops what was not looked into yet. Gives until when the owner was known: `from`, or earlier for what is dropped.
+    fn begin_anew(&mut self, from: u64) -> u64 {
         let told = self.waiting.front().map(|change| change.from);
+        self.waiting.clear();
+        self.readings += 1;
         self.unread.into_iter().chain(told).fold(from, u64::min)
     }
 

@@ -1,5 +1,5 @@
-//! What a server's log says about the ensemble's elections, and about its own pauses. Lines begin with their time (RFC 3339, UTC); what stands between
-//! that and the words looked for is the logging library's affair.
+//! What a server's log says about the ensemble's elections, and about its own pauses. Lines begin with their time (RFC 3339,
+//! UTC); what stands between that and the words looked for is the logging library's affair.
 
 use std::time::SystemTime;
 

@@ -8,7 +8,7 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Change, Ending, Fault, Index, Loss, Outcome, Stall};
+use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
 use hustings_record::words::{duration, plural};
 use hustings_record::{Expectation, Nanos, RevokeReason};
 
@@ -205,8 +205,8 @@ fn was_cut_off(index: &Index<'_>, change: &Change) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let least = 3 * index.timeout_or_asked() / 5;
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
-    let under_way = |f: &&Fault<'_>| f.verified() && f.t <= gone && change.at <= f.explains_until;
-    gone + least <= next.grant && index.faults.on_servers().any(|fault| under_way(&fault))
+    let mut faults = index.faults.on_servers().filter(|fault| fault.verified());
+    gone + least <= next.grant && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as

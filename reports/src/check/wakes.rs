@@ -143,10 +143,7 @@ fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
     // While it does what it was told before, or is told something else, its watch may not be armed.
     let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
     // What it is told of another znode about then had kept it busy, or was still on its way.
-    let about = (at.0, at.1 + EDGE_NS);
-    let others =
-        index.notices.of_group(lost.group).iter().filter(|notice| notice.cand == cand && notice.node != lost.node);
-    let other = others.into_iter().any(|notice| about.0 <= notice.t && notice.t <= about.1);
+    let other = index.notices.told_of_another(lost.group, cand, lost.node, (at.0, at.1 + EDGE_NS));
     let armed = !busy(at.0) && !busy(at.1) && !index.notices.told_between(cand, at) && !other;
     if hit || stopped || !throughout || !armed || !connected(index, stand.session, at) {
         return Reach::Possible;

@@ -130,9 +130,7 @@ impl<'a> Candidates<'a> {
     /// Whether the client of this session had a connection at `at`, as far as it had noticed.
     #[must_use]
     pub fn connected(&self, session: i64, at: Nanos) -> bool {
-        let Some(states) = self.states.get(&session) else { return true };
-        let last = states.partition_point(|s| s.0 <= at);
-        states[..last].last().is_none_or(|s| s.1 == SessionState::Connected)
+        self.disconnected_since(session, at).is_none()
     }
 
     /// Since when the session's client had no connection at `at`, as far as it had noticed, if it had none.
@@ -140,8 +138,7 @@ impl<'a> Candidates<'a> {
     pub fn disconnected_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
         let states = self.states.get(&session)?;
         let before = &states[..states.partition_point(|s| s.0 <= at)];
-        let connected = before.iter().rposition(|s| s.1 == SessionState::Connected);
-        before[connected.map_or(0, |place| place + 1)..].first().map(|s| s.0)
+        before.iter().rev().take_while(|s| s.1 != SessionState::Connected).last().map(|s| s.0)
     }
 
     /// Whether the session lost its connection, or ended, within `span`.

@@ -99,6 +99,15 @@ impl<'a> Notices<'a> {
         told.get(told.partition_point(|&t| t <= window.0)).is_some_and(|&t| t < window.1)
     }
 
+    /// Whether the candidate was told of another znode of its group than this one within `window`, both ends included.
+    #[must_use]
+    pub fn told_of_another(&self, group: u32, cand: u32, node: &str, window: Span) -> bool {
+        let notices = self.of_group(group);
+        let from = notices.partition_point(|notice| notice.t < window.0);
+        let mut within = notices[from..].iter().take_while(|notice| notice.t <= window.1);
+        within.any(|notice| notice.cand == cand && notice.node != node)
+    }
+
     /// Whether at `at` the candidate was not yet done with what it was last told, or with joining at `stood`: its watch may
     /// not have been armed.
     #[must_use]

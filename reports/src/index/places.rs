@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::candidates::{Candidates, Stand};
 use super::faults::Faults;
 use super::terms::Terms;
-use hustings_record::{Departure, Nanos, SessionState};
+use hustings_record::{Departure, Nanos};
 
 /// What a client says of the end of its session may come so much later than the end.
 const TOLD_LATE_NS: Nanos = 250_000_000;
@@ -112,7 +112,7 @@ fn ending(
             .map(|fault| fault.t)
             .fold(at, Nanos::min)
     };
-    let heard = hit(last_heard(candidates, stand.session, stand.to));
+    let heard = hit(candidates.disconnected_since(stand.session, stand.to).unwrap_or(stand.to));
     if !stand.left {
         // Its process died, or it stands still.
         return if stand.to < end { (heard, Some(stand.to + lingers), false) } else { (end, None, false) };
@@ -131,12 +131,4 @@ fn ending(
         )
         | None => (stand.from, None, false),
     }
-}
-
-/// When the connection that was lost for good by `at` was lost; `at` if it was not.
-fn last_heard(candidates: &Candidates<'_>, session: i64, at: Nanos) -> Nanos {
-    let states = candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
-    let before = &states[..states.partition_point(|state| state.0 <= at)];
-    let lost = before.iter().rev().take_while(|state| state.1 != SessionState::Connected).last();
-    lost.map_or(at, |state| state.0)
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
-use super::floor::{FloorPair, FloorTaken};
+use super::floor_pair::{FloorPair, FloorTaken};
 use super::injury::{Injury, Proof, Remedy};
 use super::state::State;
 use crate::coordination::Session;

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use hustings_record::{Event, Nanos};
-use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
+use super::floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
 use super::sessions::Process;
 use super::unless::unless;
 use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, WatchEvent};
@@ -20,28 +20,6 @@ const SAMPLE_AT_MOST: Duration = Duration::from_secs(5);
 const OF_A_PAIR: u32 = 3;
 /// No pair begins later than this after the first one.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(30);
-
-/// Which part of the samples a host takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FloorPart {
-    Delete,
-    Watch,
-}
-
-/// Samples of one pair of sessions: which pair it is, by number, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FloorPair {
-    pub pair: u32,
-    pub samples: u32,
-}
-
-/// What a host stamps of one sample: when the deletion was sent (twice), or when it was notified and when the list was read. Of
-/// a sample that came to nothing: when that was clear, and why.
-pub type FloorStamp = Result<(Nanos, Nanos), (Nanos, String)>;
-
-/// What one part of a pair has done, under which session, or why it did nothing.
-pub type FloorTaken = Result<(i64, Vec<FloorStamp>), String>;
 
 /// Has pairs of hosts take so many samples in all, and writes them down, those that came to nothing too.
 pub(super) async fn measure<B: Backend>(backend: &B, samples: u32) {

@@ -4,6 +4,7 @@
 mod backend;
 mod candidate;
 mod floor;
+mod floor_pair;
 mod holdings;
 mod injury;
 mod lay_out;
@@ -21,7 +22,8 @@ mod write_probe;
 
 pub use backend::{Backend, Standing};
 pub use candidate::{End, Seat, live, work};
-pub use floor::{FloorPair, FloorPart, FloorStamp, FloorTaken, take_floor};
+pub use floor::take_floor;
+pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
 pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, lost_replies};
 pub use lay_out::lay_out;
 pub use parent::delete_parent;

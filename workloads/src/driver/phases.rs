@@ -28,13 +28,12 @@ const MS: Nanos = 1_000_000;
 pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     enter(&**backend, Phase::SetUp);
     let set_up = backend.set_up().await;
-    let logs = ServerLogs::begin(&**backend);
+    let logs = set_up.is_ok().then(|| ServerLogs::begin(&**backend));
     let mut watches = None;
     if let (Ok(()), Some(ms)) = (&set_up, backend.state().cell.watch_ms) {
         let states = ServerWatch::begin(backend, Duration::from_millis(ms)).await;
         watches = Some((states, WriteProbe::begin(backend)));
     }
-    let set_up_done = set_up.is_ok();
     let lived = match set_up {
         Ok(()) => match select(pin!(live(backend)), pin!(backend.cut_short())).await {
             Either::Left((lived, _)) => lived,
@@ -48,7 +47,7 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
         writes.end();
         states.end();
     }
-    if set_up_done {
+    if let Some(logs) = logs {
         logs.end(&**backend).await;
     }
     enter(&**backend, Phase::End);

@@ -7,12 +7,12 @@ use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 
-use super::patterns::{SLOWEST_PER_T, pattern};
+use super::patterns::{SLOWEST_PER_T, harm, lasting_ms, pattern};
 use super::run::Simulation;
 use super::timing::Timing;
 use crate::model::Bugs;
 use crate::scenario::Cell;
-use crate::schedule::{Action, Harm, LEADER, Request, SERVER_LEADER, Step, When};
+use crate::schedule::{Action, LEADER, Request, Step, When};
 use crate::seed;
 
 /// Steps of a schedule, at most, besides those that only hand the lead on.
@@ -120,22 +120,6 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }
         }
-    }
-}
-
-/// From a hiccup to longer than anybody waits.
-pub(super) fn lasting_ms(t_ms: u64, rng: &mut ChaCha8Rng) -> u64 {
-    rng.random_range(t_ms / 20..t_ms * 5 / 2)
-}
-
-/// Something that is done to the servers.
-pub(super) fn harm(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
-    let id = if rng.random_bool(0.5) { SERVER_LEADER } else { rng.random_range(1..=cell.servers) };
-    match rng.random_range(0..8) {
-        0..=2 => Action::Server { id, harm: Harm::Kill, for_ms },
-        3..=4 => Action::Server { id, harm: Harm::Pause, for_ms },
-        5..=6 => Action::Server { id, harm: Harm::Part, for_ms },
-        _ => Action::RestartServers { gap_ms: rng.random_range(0..cell.timeout_granted_ms() / 4) },
     }
 }
 

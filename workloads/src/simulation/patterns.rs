@@ -5,9 +5,8 @@ use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
-use super::chaos::{harm, lasting_ms};
 use crate::scenario::Cell;
-use crate::schedule::{Action, LEADER, Request, Step, When};
+use crate::schedule::{Action, Harm, LEADER, Request, SERVER_LEADER, Step, When};
 
 /// So many of a hundred schedules have each of the patterns.
 const PERCENT: u32 = 10;
@@ -132,4 +131,20 @@ fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step>
         steps.push(Step { when: When::At(at_ms + rng.random_range(0..t_ms)), action: goes });
     }
     steps
+}
+
+/// From a hiccup to longer than anybody waits.
+pub(super) fn lasting_ms(t_ms: u64, rng: &mut ChaCha8Rng) -> u64 {
+    rng.random_range(t_ms / 20..t_ms * 5 / 2)
+}
+
+/// Something that is done to the servers.
+pub(super) fn harm(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
+    let id = if rng.random_bool(0.5) { SERVER_LEADER } else { rng.random_range(1..=cell.servers) };
+    match rng.random_range(0..8) {
+        0..=2 => Action::Server { id, harm: Harm::Kill, for_ms },
+        3..=4 => Action::Server { id, harm: Harm::Pause, for_ms },
+        5..=6 => Action::Server { id, harm: Harm::Part, for_ms },
+        _ => Action::RestartServers { gap_ms: rng.random_range(0..cell.timeout_granted_ms() / 4) },
+    }
 }
