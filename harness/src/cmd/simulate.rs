@@ -18,10 +18,12 @@ use crate::cmd::run::text;
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
-use crate::simulate::{APART, Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
+use crate::simulate::{Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
+/// Seeds that are named besides the first that shows the same.
+const OTHERS_MAX: usize = 20;
 
 /// Simulate a scenario in virtual time, or search schedules for one that breaks it.
 ///
@@ -164,8 +166,8 @@ fn replay(args: &SimulateArgs, seed: u64) -> String {
     words.join(" ")
 }
 
-fn list(steps: &[usize]) -> String {
-    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+fn list<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
@@ -219,30 +221,37 @@ fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u
             continue;
         }
         tried.push(own.clone());
-        for (first, count) in by_kind(search_one(args, &own, seeds.clone())?) {
+        for (first, others) in by_kind(search_one(args, &own, seeds.clone())?) {
             exit = Exit::Fail;
-            tell_found(args, &cell.name, &own, &first, count)?;
+            tell_found(args, &cell.name, &own, &first, &others)?;
         }
     }
     Ok(exit)
 }
 
-/// The first seed that shows each kind of trouble, and how many do.
-fn by_kind(found: Vec<Found>) -> Vec<(Found, usize)> {
-    let mut kinds: Vec<(Found, usize)> = Vec::new();
+/// The first seed that shows each kind of trouble, and the others that do.
+fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
+    let mut kinds: Vec<(Found, Vec<u64>)> = Vec::new();
     for found in found {
         match kinds.iter_mut().find(|(first, _)| first.failed == found.failed) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((found, 1)),
+            Some((_, others)) => others.push(found.seed),
+            None => kinds.push((found, Vec::new())),
         }
     }
     kinds
 }
 
 /// Prints the least schedule that shows it, and how to see it again.
-fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, count: usize) -> Result<(), Failure> {
+fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, others: &[u64]) -> Result<(), Failure> {
     let (steps, schedule) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
-    let like_it = if count > 1 { format!(", the first of {count}") } else { String::new() };
+    let like_it = match others {
+        [] => String::new(),
+        _ => {
+            let (some, more) =
+                (&others[..others.len().min(OTHERS_MAX)], if others.len() > OTHERS_MAX { ",…" } else { "" });
+            format!(", the first of {}; the others: {}{more}", others.len() + 1, list(some))
+        }
+    };
     println!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed));
     schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
     let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
@@ -291,7 +300,7 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
     eprintln!(
         "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
          overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
-         fail {APART} alone; {} did not enrol",
+         did not enrol",
         cell.recipe,
         cell.step_down,
         searched.seeds,
@@ -304,7 +313,6 @@ fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> 
         searched.excused_overlaps.forced,
         searched.excused_writes,
         searched.excused_handovers,
-        searched.apart,
         searched.not_enrolled,
     );
     Ok(searched.found)

@@ -10,5 +10,5 @@ mod trial;
 pub use known::{Hunted, hunt, names};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
-pub use search::{APART, Found, Search, Searched, search, shrink};
+pub use search::{Found, Search, Searched, search, shrink};
 pub use trial::{Trial, try_simulation};

@@ -6,8 +6,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hustings_reports::check::Section as _;
-use hustings_reports::summary::{Excused, FanOutSeen};
+use hustings_reports::summary::Excused;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::Caught;
 use hustings_workloads::scenario::Cell;
@@ -15,10 +14,6 @@ use hustings_workloads::schedule::Step;
 use hustings_workloads::simulation::{chaos, smallest};
 
 use super::trial::{Trial, try_simulation};
-
-/// Counted apart: what this checker expects of losses that take their time, or follow on each other at once, is not exact enough
-/// yet.
-pub const APART: &str = FanOutSeen::NAME;
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -45,8 +40,6 @@ pub struct Searched {
     /// Stale writes, and handovers without a fault on whoever led, likewise.
     pub excused_writes: u64,
     pub excused_handovers: u64,
-    /// Seeds on which nothing failed but what is counted [apart](APART).
-    pub apart: u64,
     /// Seeds in which the candidates did not even come to stand.
     pub not_enrolled: u64,
     /// In the order of the seeds.
@@ -121,7 +114,7 @@ impl Search {
     /// The checkers that failed, or the kinds of findings that count, by name.
     fn failures(&self, trial: &Trial) -> BTreeSet<String> {
         match &self.kinds[..] {
-            [] => trial.failed.iter().filter(|name| *name != APART).cloned().collect(),
+            [] => trial.failed.clone(),
             kinds => {
                 kinds.iter().filter(|kind| trial.caught.contains(kind)).map(|kind| kind.name().to_owned()).collect()
             }
@@ -138,7 +131,6 @@ impl Searched {
         self.excused_writes += trial.excused_writes;
         self.excused_handovers += trial.excused_handovers;
         self.not_enrolled += u64::from(!trial.enrolled);
-        self.apart += u64::from(trial.failed.iter().eq([APART]));
         if !failed.is_empty() {
             self.found.push(Found { seed, failed });
         }
@@ -152,7 +144,6 @@ impl Searched {
         self.excused_writes += other.excused_writes;
         self.excused_handovers += other.excused_handovers;
         self.not_enrolled += other.not_enrolled;
-        self.apart += other.apart;
         self.found.extend(other.found);
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! - resigned, or deposed: nothing but the allowance; a session that ended: 3/2 ticks; a leader that stepped down, or died:
 //!   until a session that is cut off is over for both sides, T + 3/2 ticks, or 7/5 T if that is longer;
-//! - each fault on the lost leader, and on those before the first one in the queue that nothing was done to, gives that time
-//!   again, from the moment at which it struck; where something was done to everybody left, or nobody is left, it counts from
+//! - each fault on the lost leader, on whoever owned the lead meanwhile by ZooKeeper's word, and on those before the first one in
+//!   the queue that nothing was done to, gives that time again, from the moment at which it struck; where something was done to everybody left, or nobody is left, it counts from
 //!   the last heal, with the time to come back (7/5 T, a second between two tries, the pause of a resigner);
 //! - while no quorum was served nobody can be elected: all of it counts from the end of that;
 //! - and to this comes the [allowance](super::allowance) of a handover, from the cell's own floor.
@@ -154,6 +154,12 @@ impl<'a> Bounds<'_, 'a> {
         };
         let (leader, token) = lost.map_or((u32::MAX, i64::MIN), |term| (term.cand, term.czxid));
         due = index.faults.of_cand(leader).filter(acts).map(again).fold(due, Nanos::max);
+        due = self
+            .owners(group, gap)
+            .flat_map(|cand| index.faults.of_cand(cand))
+            .filter(acts)
+            .map(again)
+            .fold(due, Nanos::max);
         let line = in_line(index, group, leader, token, gap.0);
         let hit = |cand: u32| index.faults.of_cand(cand).any(|fault| acts(&fault));
         let queue = line.iter().any(|&cand| index.candidates.standing(cand, gap.0).is_some_and(|s| s.node.is_some()));
@@ -171,6 +177,19 @@ impl<'a> Bounds<'_, 'a> {
         let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
         due = served.into_iter().map(|out| back(out.1)).fold(due, Nanos::max);
         index.faults.on_servers().filter(acts).map(|fault| back(fault.t.max(gap.0))).fold(due, Nanos::max)
+    }
+
+    /// Whom ZooKeeper named as the owner of the lead within the gap.
+    fn owners(&self, group: u32, gap: Span) -> impl Iterator<Item = u32> {
+        let reigns = self.index.reigns.of_group(group).iter().filter(move |r| r.span.0 <= gap.1 && gap.0 <= r.span.1);
+        let owns = |session: i64, cand: &&u32| {
+            let incarnations = self.index.presence.incarnations.get(*cand).into_iter().flatten();
+            incarnations.into_iter().any(|incarnation| incarnation.1 == session)
+        };
+        let of_group = self.index.candidates.of_group(group);
+        reigns
+            .filter_map(|reign| reign.session)
+            .filter_map(move |session| of_group.iter().find(|cand| owns(session, cand)).copied())
     }
 
     /// How long after the end of this belief its session may still hold the lead.

@@ -38,11 +38,18 @@ impl Index<'_> {
         self.excuse(&[(work.t, work.t + 1)], &terms)
     }
 
-    /// From each time at which its process was stopped in this term until T/10 after its waking.
+    /// From each time at which its process was stopped in this term until T/10 after its waking, T/2 where its client could hear
+    /// nothing then. A stop before the term counts too if the session was there: what its client was told of its own znode may be
+    /// from before the stop.
     fn wakings(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
-        let (from, moment) = (term.grant, self.timeout_or_asked() / 10);
+        let (from, t) = (term.grant, self.timeout_or_asked());
+        let (cand, session) = (term.cand, term.session);
+        let began = self.presence.incarnations.get(&cand).into_iter().flatten().find(|began| began.1 == session);
+        let from = began.map_or(from, |began| began.0.min(from));
         let stops = self.faults.stops_of(term.host).iter().filter(move |stop| from <= stop.0);
-        stops.map(move |stop| (stop.0, stop.1 + moment))
+        stops.map(move |stop| {
+            (stop.0, stop.1 + if self.is_deaf(term, (stop.1, stop.1 + t / 2)) { t / 2 } else { t / 10 })
+        })
     }
 
     /// From each order to end this term by force, with its session or its znode, until its client must have heard of it.
@@ -59,16 +66,20 @@ impl Index<'_> {
         })
     }
 
-    /// For how long a client may not hear that its session was ended by force: T/5 while its server lags; T/2 behind a bad link
-    /// or on a server that is hit itself, where it has to wait for 2/5 of T in vain.
+    /// For how long a client may not hear that its session was ended by force: T/5 while its server lags; T/2 where it can hear
+    /// nothing, for it has to wait for 2/5 of T in vain.
     fn unheard(&self, term: &Term<'_>, ended: Span) -> Nanos {
         let t = self.timeout_or_asked();
-        let span = (ended.0, ended.1 + t / 2);
-        let bad = |fault: &&Fault<'_>| {
+        if self.is_deaf(term, (ended.0, ended.1 + t / 2)) { t / 2 } else { t / 5 }
+    }
+
+    /// Whether the candidate of this term was behind a bad link within `span`, or servers were hit.
+    fn is_deaf(&self, term: &Term<'_>, span: Span) -> bool {
+        let bad = |fault: &Fault<'_>| {
             let facts = fault.kind.facts();
             let link = fault.kind.needs_links() && facts.until_healed && fault.met.contains(&term.host);
             (link || fault.kind.hits_servers()) && fault.acts_in(span)
         };
-        if self.faults.all.iter().any(|fault| bad(&fault)) { t / 2 } else { t / 5 }
+        self.faults.all.iter().any(bad)
     }
 }

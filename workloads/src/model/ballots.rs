@@ -11,8 +11,8 @@ use super::op::Zxid;
 /// The votes of all servers that look for a leader.
 #[derive(Debug)]
 pub struct Ballots {
-    /// Servers that look for a leader, with their last zxid.
-    looking: BTreeMap<Server, Zxid>,
+    /// Servers that look for a leader, with their last zxid and the round in which they last began to.
+    looking: BTreeMap<Server, (Zxid, i64)>,
     parted: BTreeSet<(Server, Server)>,
     round: i64,
 }
@@ -34,7 +34,7 @@ impl Ballots {
         self.parted.remove(&pair);
         // Those who look tell each other again.
         match (self.looking.get(&a), self.looking.get(&b)) {
-            (Some(&of_a), Some(&of_b)) => vec![(a, self.vote(b, of_b)), (b, self.vote(a, of_a))],
+            (Some(&(of_a, _)), Some(&(of_b, _))) => vec![(a, self.vote(b, of_b)), (b, self.vote(a, of_a))],
             _ => Vec::new(),
         }
     }
@@ -65,13 +65,17 @@ impl Ballots {
     }
 
     fn looks(&mut self, server: Server, zxid: Zxid) -> Vec<(Server, ServerLine)> {
+        // Who votes a second time begins another round, which the others enter in their turn.
+        if self.looking.get(&server).is_some_and(|(_, round)| *round == self.round) {
+            self.round += 1;
+        }
         let mut said = vec![(server, ServerLine::Looking), (server, self.vote(server, zxid))];
-        for (&other, &of_other) in self.looking.iter().filter(|(other, _)| **other != server) {
+        for (&other, &(of_other, _)) in self.looking.iter().filter(|(other, _)| **other != server) {
             if !self.parted.contains(&(server.min(other), server.max(other))) {
                 said.extend([(server, self.vote(other, of_other)), (other, self.vote(server, zxid))]);
             }
         }
-        self.looking.insert(server, zxid);
+        self.looking.insert(server, (zxid, self.round));
         said
     }
 
@@ -106,6 +110,21 @@ mod tests {
         );
         let again = ballots.part(1, 2, false);
         assert_eq!((heard_by(1, &again), heard_by(2, &again)), (vec![2], vec![1]));
+    }
+
+    #[test]
+    fn who_votes_anew_begins_another_round_that_the_others_enter() {
+        let mut ballots = Ballots::default();
+        let rounds = |said: Vec<(Server, ServerLine)>| {
+            let rounds = said.into_iter().filter_map(|(_, said)| match said {
+                ServerLine::Vote { round, .. } => Some(round),
+                _ => None,
+            });
+            rounds.collect::<BTreeSet<_>>()
+        };
+        let mut look = |server| rounds(ballots.has_become(server, ServerState::NotServing, 7, 0));
+        assert_eq!([look(0), look(1)], [[1].into(), [1].into()]);
+        assert_eq!([look(0), look(1)], [[2].into(), [2].into()]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ensemble::Ensemble;
 use hustings_record::ServerState;
 
-use super::interface::Server;
+use super::interface::{Output, Server};
 use super::lead::{Lead, Wrapped};
 use super::op::Micros;
 use super::server::Follow;
@@ -126,7 +126,12 @@ impl Ensemble {
 
     /// Starts and stops the clocks of elections and of joining.
     fn watch_the_quorum(&mut self, now: Micros) {
-        self.quorum_since = self.electorate().map(|_| self.quorum_since.unwrap_or(now));
+        let favourite = self.electorate().and_then(|electorate| self.best_of(electorate));
+        if self.favourite.is_some_and(|before| favourite.is_none() || !self.can_be_elected(before)) {
+            self.vote_anew();
+        }
+        self.favourite = favourite;
+        self.quorum_since = favourite.map(|_| self.quorum_since.unwrap_or(now));
         for server in 0..self.members.len() {
             let leader = (0..self.members.len()).filter(|_| self.is_looking(server)).find(|leader| {
                 self.members[*leader].lead.is_some() && self.hear(server, *leader) && self.has_quorum(*leader)
@@ -165,9 +170,7 @@ impl Ensemble {
 
     fn elect_if_due(&mut self, now: Micros) -> bool {
         let Some(due) = self.election_due().filter(|due| *due <= now) else { return false };
-        let Some(electorate) = self.electorate() else { unreachable!("an election is due only for a quorum: {due}") };
-        let vote = |server: &Server| (self.members[*server].epoch, self.members[*server].last_zxid, *server);
-        let Some(leader) = electorate.into_iter().max_by_key(vote) else { return false };
+        let Some(leader) = self.favourite.take() else { unreachable!("an election is due only for a quorum: {due}") };
         self.quorum_since = None;
         self.epoch += 1;
         self.own_log(leader);
@@ -183,6 +186,28 @@ impl Ensemble {
             }
         }
         true
+    }
+
+    /// The best vote among these.
+    fn best_of(&self, electorate: Vec<Server>) -> Option<Server> {
+        let vote = |server: &Server| (self.members[*server].epoch, self.members[*server].last_zxid, *server);
+        electorate.into_iter().max_by_key(vote)
+    }
+
+    /// Whether it looks for a leader and enough others that do hear of it.
+    fn can_be_elected(&self, server: Server) -> bool {
+        self.is_looking(server)
+            && self
+                .electorate()
+                .is_some_and(|electorate| electorate.iter().all(|other| *other == server || self.hear(server, *other)))
+    }
+
+    /// Whom they were about to elect is gone: those who look tell each other again, and the time begins anew.
+    fn vote_anew(&mut self) {
+        self.quorum_since = None;
+        let looking = (0..self.members.len()).filter(|server| self.is_looking(*server));
+        let again: Vec<_> = looking.map(|server| Output::State { server, state: ServerState::NotServing }).collect();
+        self.out.extend(again);
     }
 
     pub(super) fn election_due(&self) -> Option<Micros> {

@@ -25,6 +25,8 @@ pub struct Ensemble {
     pub(super) epoch: i64,
     /// Since when there are enough looking servers for an election.
     pub(super) quorum_since: Option<Micros>,
+    /// Whom these would elect.
+    pub(super) favourite: Option<Server>,
 }
 
 /// A znode as one server has it.
@@ -56,6 +58,7 @@ impl Ensemble {
             tickets: 0,
             epoch: 0,
             quorum_since: None,
+            favourite: None,
         }
     }
 

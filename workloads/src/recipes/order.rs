@@ -1,7 +1,12 @@
 //! Who came first.
 
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+
 use super::names;
 use crate::coordination::{OpError, Session};
+
+/// Questions under way at once.
+const AT_ONCE: usize = 64;
 
 /// The candidates' names among `names`, in the order in which they came: by their numbers, or, where these do not tell, by the
 /// czxid of each. A znode that is gone meanwhile is left out.
@@ -13,12 +18,13 @@ pub(super) async fn first_come_first<S: Session>(
     if names::numbers_tell(&names) {
         return Ok(names::by_number(names));
     }
-    let mut aged = Vec::with_capacity(names.len());
-    for name in names.into_iter().filter(|name| names::sequence(name).is_some()) {
-        if let Some(stat) = session.exists(&format!("{election}/{name}")).await? {
-            aged.push((stat.czxid, name));
-        }
-    }
+    let ask = async |name: String| {
+        let stat = session.exists(&format!("{election}/{name}")).await?;
+        Ok(stat.map(|stat| (stat.czxid, name)))
+    };
+    let candidates = names.into_iter().filter(|name| names::sequence(name).is_some());
+    let asked = stream::iter(candidates).map(ask).buffered(AT_ONCE);
+    let mut aged: Vec<(i64, String)> = asked.try_filter_map(async |aged| Ok(aged)).try_collect().await?;
     aged.sort();
     Ok(aged.into_iter().map(|(_, name)| name).collect())
 }

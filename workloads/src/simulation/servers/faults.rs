@@ -1,6 +1,6 @@
 //! Faults on connections and servers.
 
-use hustings_record::Direction;
+use hustings_record::{Direction, ServerState};
 
 use crate::model::{Conn, Server};
 use crate::simulation::world::{Down, Due, ServerSide, World};
@@ -64,6 +64,7 @@ impl World {
 
     pub(crate) fn pause_server(&self, server: Server) {
         self.servers.sides.borrow_mut()[server].paused = true;
+        self.votes_as(server, ServerState::Silent);
         self.servers.ensemble.borrow_mut().pause(self.clock.now(), server);
         self.carry_out();
     }
@@ -76,10 +77,20 @@ impl World {
             side.free_at = side.free_at.max(self.clock.now());
             self.call(server, side);
         }
+        self.votes_as(server, ServerState::NotServing);
         self.servers.ensemble.borrow_mut().resume(self.clock.now(), server);
         self.carry_out();
         // Only now: what it was when it was stopped is over if the others have gone on without it.
         self.quorum_may_be_back();
+    }
+
+    /// A server that looks for a leader is stopped or goes on: it tells no others meanwhile.
+    fn votes_as(&self, server: Server, state: ServerState) {
+        let ensemble = self.servers.ensemble.borrow();
+        if ensemble.state(server) == ServerState::NotServing {
+            let zxid = ensemble.last_zxid(server);
+            self.servers.watch.borrow_mut().has_become(self.clock.now(), server, state, zxid);
+        }
     }
 
     /// Parts servers from all others, or joins them again.
@@ -87,12 +98,13 @@ impl World {
         let count = self.servers.count();
         for &a in away {
             for b in (0..count).filter(|b| !away.contains(b)) {
+                if !self.servers.cut(a, b, parted) {
+                    continue;
+                }
                 let mut ensemble = self.servers.ensemble.borrow_mut();
                 if parted {
-                    self.servers.parted.borrow_mut().push((a, b));
                     ensemble.part(self.clock.now(), a, b);
                 } else {
-                    self.servers.parted.borrow_mut().retain(|pair| *pair != (a, b));
                     ensemble.join(self.clock.now(), a, b);
                 }
                 drop(ensemble);

@@ -65,8 +65,22 @@ impl Servers {
         self.says(server).serves()
     }
 
+    /// Parts two servers, or joins them: each parting has to be taken back. True when that changed whether they can speak.
+    pub(crate) fn cut(&self, a: Server, b: Server, parted: bool) -> bool {
+        let were = self.are_parted(a, b);
+        let mut pairs = self.parted.borrow_mut();
+        let pair = (a.min(b), a.max(b));
+        if parted {
+            pairs.push(pair);
+        } else if let Some(at) = pairs.iter().position(|other| *other == pair) {
+            pairs.swap_remove(at);
+        }
+        drop(pairs);
+        were != self.are_parted(a, b)
+    }
+
     pub(crate) fn are_parted(&self, a: Server, b: Server) -> bool {
-        self.parted.borrow().iter().any(|pair| *pair == (a, b) || *pair == (b, a))
+        self.parted.borrow().contains(&(a.min(b), a.max(b)))
     }
 
     /// What every server that serves has on its lists, by id.
