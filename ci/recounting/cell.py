@@ -110,6 +110,10 @@ class Cell:
             self.joined[event["cand"]].append(event)
         for event in self.events("left"):
             self.left[event["cand"]].append(event)
+        self.incarnations = defaultdict(list)
+        for event in self.events("incarnation"):
+            self.incarnations[event["cand"]].append(event)
+        self._forget_own_notices()
         self.owners = ownership.owners(self)
         self.terms_by_cand, self.granted = defaultdict(list), defaultdict(list)
         for term in self.terms:
@@ -121,6 +125,22 @@ class Cell:
             self._reach(fault, self.outages)
         self.losses = losses.find(self)
         self.handovers = strikes.find(self)
+
+    def _forget_own_notices(self):
+        """The first notice of its own lock's name since a leader's term began, until half a second after it or until the leader
+        left, and before it stands anew, is of its own."""
+        known = set()
+        for term in sorted(self.terms, key=lambda term: term.asked):
+            if term.key not in known:
+                known.add(term.key)
+                notices = self.notices[term.group, term.node]
+                notices.sort(key=lambda notice: notice["t"])
+                left = min((e["t"] for e in self.left[term.cand] if e["t"] >= term.leaving), default=0)
+                again = min((e["t"] for e in self.joined[term.cand] if e["t"] > term.asked), default=float("inf"))
+                until = min(max(term.left + 500 * MS, left), again - 1)
+                own = [n for n in notices if n["cand"] == term.cand and n["session"] == term.session and term.asked <= n["t"] <= until]
+                if own:
+                    notices.remove(own[0])
 
     def events(self, kind):
         return [event for _, event in self.by_kind[kind]]

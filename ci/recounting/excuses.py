@@ -9,8 +9,9 @@ BAD_LINKS = ("partition", "partition-up", "partition-down", "slow", "lost-reply"
 
 
 def wakings(cell, term):
-    """From each stop in this very term until T/10 after its end."""
-    return [(a, b + cell.t_ns // 10) for a, b in cell.stopped[term.host] if term.asked <= a]
+    """From each stop in this very term, or under its session before it, until its client must have looked around."""
+    began = min([term.asked] + [e["t"] for e in cell.incarnations[term.cand] if e["session"] == term.session])
+    return [(a, b + unheard(cell, term, b, b)) for a, b in cell.stopped[term.host] if began <= a]
 
 
 def forced(cell, term):
@@ -28,12 +29,12 @@ def is_of(cell, term, at):
 
 
 def unheard(cell, term, begin, closed):
-    """T/5, or T/2 behind a bad link or while servers are hit."""
+    """T/5, and T/2 more behind a bad link or while servers are hit."""
     for fault in cell.faults:
         bad_link = fault.kind in BAD_LINKS and term.host in fault.event["hosts"]
         until = fault.healed["to"] if fault.healed else float("inf")
         if (bad_link or is_on_servers(fault.kind)) and fault.event["t"] <= closed + cell.t_ns // 2 and begin <= until:
-            return cell.t_ns // 2
+            return cell.t_ns // 5 + cell.t_ns // 2
     return cell.t_ns // 5
 
 

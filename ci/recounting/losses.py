@@ -1,11 +1,11 @@
 """Leads that were lost, what explains each, and who led next."""
 
-from .kinds import is_on_servers
+from .kinds import LETS_SESSIONS_EXPIRE, is_on_servers
 
 
 class Loss:
     """A lead that was lost. `since` is the moment that its failover counts from, `deleted` that of a resigner's deletion, and
-    `until` that up to which a notice of the lost name is about this loss."""
+    `told_from` and `until` those between which a notice of the lost name is about this loss."""
 
     def __init__(self, cell, lost, fault, following, since=None):
         self.lost, self.fault, self.next, self.until = lost, fault, following, cell.window[1]
@@ -14,6 +14,7 @@ class Loss:
             self.deleted, self.answered = cell.deletions.get((lost.cand, lost.session, lost.number), (None, None))
         if fault and since is None:
             self.since = min(lost.leaving, self.deleted) if self.deleted else fault.took_effect
+        self.told_from = self.deleted or self.since
 
     @property
     def retaken(self):
@@ -89,13 +90,25 @@ def one_a_term(cell, planned):
 
 def limit(cell, planned):
     """Where the next leader's znode has the same name, notices of it are about this loss only until the next owner's goes, or the
-    next leader loses the lead."""
+    next leader loses the lead; what came before belongs to the loss before. Where a group was made anew, until the name is taken
+    again."""
     for loss, after in zip(planned, planned[1:] + [None]):
-        if loss.next and loss.next.node == loss.lost.node:
-            until = [loss.next.leaving, cell.window[1]] + next_gone(cell, loss)
-            if after and after.lost.group == loss.lost.group:
-                until.append(after.since)
-            loss.until = max(loss.since, min(until))
+        lost = loss.lost
+        again = [e["t"] for e in cell.joined[lost.cand] if e["node"] == lost.node and e["czxid"] != lost.czxid and e["t"] > loss.since]
+        loss.until = min([loss.until] + again)
+        if not loss.next or loss.next.node != lost.node:
+            continue
+        after = after if after and after.lost.group == lost.group else None
+        gone = next_gone(cell, loss)
+        if after:
+            # A session that is left to expire holds on to its znode.
+            until = gone if gone and after.fault.kind in LETS_SESSIONS_EXPIRE else gone + [after.since]
+        else:
+            keeps = loss.next.reason == "stepped-down" or loss.next.killed
+            until = gone if gone and keeps else gone + [loss.next.leaving]
+        loss.until = max(loss.since, min(until + [cell.window[1]]))
+        if after:
+            after.told_from = max(after.told_from, loss.until)
 
 
 def next_gone(cell, loss):

@@ -13,7 +13,7 @@ class Told:
     """Who was told that the lost znode is gone, until the next grant."""
 
     def __init__(self, cell, loss):
-        begin, end = loss.since, loss.next.begun if loss.next else cell.window[1]
+        begin, end = loss.told_from, loss.next.begun if loss.next else cell.window[1]
         notices = cell.notices.get((loss.lost.group, loss.lost.node), [])
         self.times = sorted(n["t"] for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= end)
         until = min(loss.until, cell.window[1])

@@ -56,7 +56,7 @@ pub(super) struct SimulateArgs {
     ///
     /// Varied by seed: one to seven candidates, three or five servers; faults on candidates, their hosts and the servers, by time,
     /// by request and by term; lost and late messages; lagging servers; sequence numbers; service times. Whatever a checker fails
-    /// on counts. Excused, one by one: what a leader does until T/10 after its process was woken, and until its client can have
+    /// on counts. Excused, one by one: what a leader does until T/5 after its process was woken, and until its client can have
     /// heard that its session was ended by force; handovers without a fault on the leader while servers are hit
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::asked::asks_at_most;
 use super::finding::Finding;
+use super::reach::EDGE_NS;
 use super::section::Section;
-use super::wakes::{Range, asks_at_most, expected};
+use super::wakes::{Range, expected};
 use super::words::moment;
 use crate::index::{Index, Lost, Notice, Wakes};
 use crate::stats::{Distribution, Samples};
-use hustings_record::WatchEvent;
+use hustings_record::{Nanos, WatchEvent};
 
 /// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
 /// own znode; who is woken twice counts twice.
@@ -59,8 +61,9 @@ impl Section for FanOutSeen {
         say_what_is_not_declared(index, &mut finding);
         let wakes = Wakes::new(index);
         let mut counted = Counted::default();
-        for lost in &wakes.losses {
-            judge(index, lost, &mut counted, &mut finding);
+        let mut untold = None;
+        for burst in wakes.losses.chunk_by(cannot_be_told_apart) {
+            untold = judge(index, &wakes, burst, untold, &mut counted, &mut finding);
         }
         unexplained(index, &wakes, &mut finding);
         let (requests_per_wake, requests_promised) = requests(index, &wakes, &mut finding);
@@ -115,6 +118,11 @@ impl Tally {
         self.woken.sort_unstable();
         Some((*self.woken.first()?, self.woken[self.woken.len() / 2], *self.woken.last()?))
     }
+
+    fn promise(&mut self, range: &Range) {
+        let Range { least, most } = *range;
+        self.promised = Some(self.promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
+    }
 }
 
 #[derive(Default)]
@@ -125,33 +133,79 @@ struct Counted {
     spread: Samples,
 }
 
-/// Holds one loss against what the recipe declares.
-fn judge<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut Counted, finding: &mut Finding<FanOutSeen>) {
-    let woken = lost.woken();
-    let (tally, who) = match lost.lead {
-        Some(_) => {
-            let caused =
-                told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
-            counted.requests.push(caused.sum());
-            if let [first, .., last] = &lost.told[..] {
-                counted.spread.push(last.t - first.t);
+/// Whether the second of two losses followed on the first before everybody can have been told of that, by a znode of the same name.
+fn cannot_be_told_apart(first: &Lost<'_>, second: &Lost<'_>) -> bool {
+    let last = told(first).map(|notice| notice.t).fold(first.gone.1, Nanos::max);
+    (first.group, first.node) == (second.group, second.node) && second.gone.0 <= last + EDGE_NS
+}
+
+impl Counted {
+    fn tally(&mut self, lost: &Lost<'_>) -> &mut Tally {
+        if lost.lead.is_some() { &mut self.leaders } else { &mut self.followers }
+    }
+}
+
+/// Losses that cannot be told apart, and how many more could have been told of them.
+type Untold<'l, 'a> = (&'l Lost<'a>, u64);
+
+/// Holds losses that cannot be told apart against what the recipe declares of all of them. Who may not have been told `before`, of
+/// a znode of the same name, may be told now.
+fn judge<'l, 'a>(
+    index: &Index<'a>,
+    wakes: &'l Wakes<'a>,
+    burst: &'l [Lost<'a>],
+    before: Option<Untold<'l, 'a>>,
+    counted: &mut Counted,
+    finding: &mut Finding<FanOutSeen>,
+) -> Option<Untold<'l, 'a>> {
+    let (mut woken, mut least, mut most, mut judged) = (0, 0, 0, true);
+    for lost in burst {
+        woken += count(index, lost, counted);
+        match expected(index, wakes.lead_before(lost, index.timeout_or_asked()), lost) {
+            None => judged = false,
+            Some(range) => {
+                counted.tally(lost).promise(&range);
+                (least, most) = (least + range.least, most + range.most);
             }
-            (&mut counted.leaders, "leader")
         }
-        None => (&mut counted.followers, "follower"),
+    }
+    let (Some(first), Some(last)) = (burst.first(), burst.last()) else { return None };
+    let late = |before: &&Lost<'_>| {
+        (before.group, before.node) == (first.group, first.node)
+            && first.gone.0 <= before.gone.1 + index.timeout_or_asked()
     };
-    tally.woken.push(woken);
-    let Some(Range { least, most }) = expected(index, lost) else { return };
-    tally.promised = Some(tally.promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
-    if woken < least || woken > most {
-        tally.broken += 1;
+    most += before.filter(|(before, _)| late(before)).map_or(0, |(_, untold)| untold);
+    if judged && (woken < least || woken > most) {
+        counted.tally(first).broken += 1;
+        let who = if first.lead.is_some() { "leader" } else { "follower" };
+        let several = match burst {
+            [_] => format!("the loss of the {who}"),
+            all => format!("{} losses at once of the {who}", all.len()),
+        };
+        let besides: Vec<Notice<'_>> = burst.iter().flat_map(|lost| &lost.besides).copied().collect();
         finding.fail(format!(
-            "{}: {woken} wake-ups by the loss of the {who} {}, and {least} to {most} were promised{}",
-            index.group_name(lost.group),
-            lost.node,
-            kinds(&lost.besides),
+            "{}: {woken} wake-ups by {several} {} at {}, and {least} to {most} were promised{}",
+            index.group_name(first.group),
+            first.node,
+            moment(index, first.gone.0),
+            kinds(&besides),
         ));
     }
+    Some((last, most.saturating_sub(woken)))
+}
+
+/// Counts whom one loss woke, and what that caused.
+fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut Counted) -> u64 {
+    if lost.lead.is_some() {
+        let caused = told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
+        counted.requests.push(caused.sum());
+        if let [first, .., last] = &lost.told[..] {
+            counted.spread.push(last.t - first.t);
+        }
+    }
+    let woken = lost.woken();
+    counted.tally(lost).woken.push(woken);
+    woken
 }
 
 fn told<'l, 'a>(lost: &'l Lost<'a>) -> impl Iterator<Item = &'l Notice<'a>> {

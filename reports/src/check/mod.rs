@@ -3,6 +3,7 @@
 //! never a pass.
 
 mod allowance;
+mod asked;
 pub mod effect;
 pub mod enrolment;
 mod evidence;
@@ -17,6 +18,7 @@ mod misread;
 pub mod ownership;
 pub mod promptness;
 mod quiet;
+mod reach;
 pub mod receipts;
 pub mod records;
 mod registry;

@@ -37,10 +37,11 @@ pub struct SplitBrain {
 /// Short overlaps that no recipe can promise not to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excused {
-    /// On the waking of a process that was stopped in that term: over T/10 after it.
+    /// On the waking of a process that was stopped in that term, or before it under that session: over when its client must have
+    /// looked around.
     pub waking: u64,
-    /// After the ensemble ended a session by force, as long as its client could not hear of it: T/5, for its server may lag; T/2
-    /// behind a bad link, or while servers are hit.
+    /// After the ensemble ended a session by force, as long as its client could not hear of it. Both: T/5, for its server may
+    /// lag; T/2 more behind a bad link, or while servers are hit.
     pub forced: u64,
 }
 

@@ -127,6 +127,19 @@ impl<'a> Candidates<'a> {
         stands[..last].last().filter(|s| at <= s.to)
     }
 
+    /// Whether the candidate came to stand within `span`.
+    #[must_use]
+    pub fn stands_anew(&self, cand: u32, span: Span) -> bool {
+        self.stands.get(&cand).into_iter().flatten().any(|stand| span.0 <= stand.from && stand.from <= span.1)
+    }
+
+    /// When the candidate next stood, after `at`, with another znode of the same name.
+    #[must_use]
+    pub fn takes_name_again(&self, cand: u32, node: &str, czxid: i64, at: Nanos) -> Option<Nanos> {
+        let later = self.stands.get(&cand)?.iter().filter(|stand| stand.from > at);
+        later.filter(|stand| stand.node == Some(node) && stand.czxid != Some(czxid)).map(|stand| stand.from).next()
+    }
+
     /// Whether the client of this session had a connection at `at`, as far as it had noticed.
     #[must_use]
     pub fn connected(&self, session: i64, at: Nanos) -> bool {

@@ -104,7 +104,7 @@ impl<'a> Index<'a> {
         let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
         // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
-        let places = Places::new(&candidates, &faults, &terms, span.1, lingers);
+        let places = Places::new(&candidates, &faults, &terms, span.1, |since| horizon.expires_by(since, lingers));
         let losses = Losses::new(&candidates, &faults, &terms, &reigns, &phases, span.1);
         Self {
             cell,
@@ -115,7 +115,7 @@ impl<'a> Index<'a> {
             epsilon,
             phases,
             span,
-            notices: Notices::new(cell, &candidates),
+            notices: Notices::new(cell, &candidates).without_own(&terms, &candidates),
             places,
             writing: Writing::new(cell),
             presence: Presence::new(cell, &candidates, &lives, span.1),
@@ -209,7 +209,7 @@ impl<'a> Index<'a> {
     pub fn woken(&self, loss: &Loss) -> Vec<Notice<'a>> {
         let lost = &self.terms.all[loss.term];
         let mut seen = BTreeSet::new();
-        let notices = self.notices.of(loss.group, lost.node, (loss.effect, loss.until));
+        let notices = self.notices.of(loss.group, lost.node, (loss.since, loss.until));
         notices.iter().filter(|n| n.cand != lost.cand && seen.insert(n.cand)).copied().collect()
     }
 }

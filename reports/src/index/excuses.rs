@@ -38,18 +38,15 @@ impl Index<'_> {
         self.excuse(&[(work.t, work.t + 1)], &terms)
     }
 
-    /// From each time at which its process was stopped in this term until T/10 after its waking, T/2 where its client could hear
-    /// nothing then. A stop before the term counts too if the session was there: what its client was told of its own znode may be
-    /// from before the stop.
+    /// From each time at which its process was stopped in this term until its client must have looked around after its waking. A
+    /// stop before the term counts too if the session was there: what its client was told of its own znode may be from before the
+    /// stop.
     fn wakings(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
-        let (from, t) = (term.grant, self.timeout_or_asked());
-        let (cand, session) = (term.cand, term.session);
-        let began = self.presence.incarnations.get(&cand).into_iter().flatten().find(|began| began.1 == session);
-        let from = began.map_or(from, |began| began.0.min(from));
+        let mut sessions = self.presence.incarnations.get(&term.cand).into_iter().flatten();
+        let began = sessions.find(|began| began.1 == term.session);
+        let from = began.map_or(term.grant, |began| began.0.min(term.grant));
         let stops = self.faults.stops_of(term.host).iter().filter(move |stop| from <= stop.0);
-        stops.map(move |stop| {
-            (stop.0, stop.1 + if self.is_deaf(term, (stop.1, stop.1 + t / 2)) { t / 2 } else { t / 10 })
-        })
+        stops.map(|stop| (stop.0, stop.1 + self.unheard(term, (stop.1, stop.1))))
     }
 
     /// From each order to end this term by force, with its session or its znode, until its client must have heard of it.
@@ -66,11 +63,11 @@ impl Index<'_> {
         })
     }
 
-    /// For how long a client may not hear that its session was ended by force: T/5 while its server lags; T/2 where it can hear
-    /// nothing, for it has to wait for 2/5 of T in vain.
-    fn unheard(&self, term: &Term<'_>, ended: Span) -> Nanos {
+    /// For how long a client may not hear what has become of its session: T/5 while its server lags; T/2 more where nothing gets
+    /// through, for it has to wait for 2/5 of T in vain, and so does a server that is cut off.
+    fn unheard(&self, term: &Term<'_>, over: Span) -> Nanos {
         let t = self.timeout_or_asked();
-        if self.is_deaf(term, (ended.0, ended.1 + t / 2)) { t / 2 } else { t / 5 }
+        if self.is_deaf(term, (over.0, over.1 + t / 2)) { t / 5 + t / 2 } else { t / 5 }
     }
 
     /// Whether the candidate of this term was behind a bad link within `span`, or servers were hit.

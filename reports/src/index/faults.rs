@@ -33,10 +33,15 @@ impl Horizon<'_> {
             // The lead is given back, or taken, there and then; a client that hears nothing looks for a server after 2/5 of T.
             Hits::Nobody | Hits::Candidates => over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2),
             Hits::Servers => over.saturating_add(expiry),
-            Hits::Hosts => self.outages.iter().fold(over.saturating_add(expiry), |until, outage| {
-                if outage.0 <= until { until.max(outage.1.saturating_add(expiry)) } else { until }
-            }),
+            Hits::Hosts => self.expires_by(over, expiry),
         }
+    }
+
+    /// By when a session has expired that was heard of no more from `since` on, if that takes so long at most.
+    pub(super) fn expires_by(&self, since: Nanos, takes: Nanos) -> Nanos {
+        self.outages.iter().fold(since.saturating_add(takes), |until, outage| {
+            if outage.0 <= until { until.max(outage.1.saturating_add(takes)) } else { until }
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::faults::Faults;
 use super::reigns::Reigns;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
-use hustings_record::{FaultKind, Nanos, Phase, RevokeReason};
+use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -32,7 +32,11 @@ pub struct Loss {
     pub effect: Nanos,
     /// From when on others could hear of it: a resignation's deletion was sent; else as `effect`.
     pub released: Nanos,
-    /// What the group does until here belongs to this loss: the znode's name may mean another one afterwards.
+    /// By when the znode was gone for certain: a resignation's deletion was answered.
+    pub answered: Option<Nanos>,
+    /// What the group is told from and until here belongs to this loss: before and afterwards the znode's name may mean another
+    /// one.
+    pub since: Nanos,
     pub until: Nanos,
     pub outcome: Outcome,
 }
@@ -122,7 +126,9 @@ impl Finder<'_, '_> {
                 let effect = deletion.map_or(proof.from, |sent| sent.0.min(self.terms.all[term].ended.0));
                 let released = deletion.map_or(effect, |sent| sent.0);
                 let outcome = self.outcome(fault, term, effect, deletion);
-                Loss { fault: place, term, group, effect, released, until: self.until, outcome }
+                let answered = deletion.map(|sent| sent.1);
+                let (since, until) = (released, self.until);
+                Loss { fault: place, term, group, effect, released, answered, since, until, outcome }
             }));
         }
         losses.sort_by_key(|l| (l.group, l.effect));
@@ -193,14 +199,38 @@ impl Finder<'_, '_> {
     /// owner believed or not, or the next term ends.
     fn set_limits(&self, losses: &mut [Loss]) {
         for at in 0..losses.len() {
-            let next = losses.get(at + 1).filter(|n| n.group == losses[at].group).map(|n| n.effect);
             let lost = &self.terms.all[losses[at].term];
+            // Where a group was made anew names come again.
+            let again = self.candidates.takes_name_again(lost.cand, lost.node, lost.czxid, losses[at].effect);
+            let anew = self.faults.all[losses[at].fault].kind.facts().leads == LeadLoss::Anew;
+            let left = self.candidates.departures.get(&lost.cand).into_iter().flatten().filter(|_| anew);
+            let left = left.into_iter().map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
+            let again = again.into_iter().chain(left.filter(|left| *left > losses[at].effect)).min();
+            losses[at].until = again.map_or(losses[at].until, |again| again.min(losses[at].until));
             let Outcome::Completed { successor } = losses[at].outcome else { continue };
             let successor = &self.terms.all[successor];
-            if successor.node == lost.node {
-                let until = next.map_or(successor.ended.0, |n| n.min(successor.ended.0));
-                let until = self.next_gone(&losses[at], lost).map_or(until, |gone| gone.min(until));
-                losses[at].until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
+            if successor.node != lost.node {
+                continue;
+            }
+            let group = losses[at].group;
+            let of_group = (at + 1..losses.len()).take_while(|&next| losses[next].group == group);
+            let place = of_group.into_iter().find(|&next| losses[next].outcome != Outcome::Survived);
+            let next = place.map(|next| losses[next]);
+            let gone = self.next_gone(&losses[at], lost);
+            let expires = |next: Loss| self.faults.all[next.fault].kind.facts().lets_sessions_expire;
+            let keeps = |ending| matches!(ending, Ending::Died | Ending::Revoked(RevokeReason::SteppedDown));
+            let until = match (gone, next) {
+                // A session that is left to expire holds on to its znode.
+                (Some(gone), Some(next)) if expires(next) => gone,
+                (Some(gone), Some(next)) => gone.min(next.effect),
+                (None, Some(next)) => next.effect,
+                (Some(gone), None) if keeps(successor.ending) => gone,
+                (gone, None) => gone.unwrap_or(Nanos::MAX).min(successor.ended.0),
+            };
+            let until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
+            losses[at].until = until;
+            if let Some(next) = place {
+                losses[next].since = losses[next].since.max(until);
             }
         }
     }

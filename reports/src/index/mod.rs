@@ -40,7 +40,7 @@ pub use lives::{Life, Lives, Stall};
 pub use losses::{Change, Loss, Losses, Outcome};
 pub use notices::{Notice, Notices};
 pub(crate) use overlaps::Cut;
-pub use places::{Place, Places};
+pub use places::{Place, Places, number};
 pub use presence::Presence;
 pub use probes::{Probes, WriteGap};
 pub use proof::Proof;

@@ -1,10 +1,14 @@
 //! What candidates were told by their watches, and what they asked for because of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
+use super::terms::Terms;
 use crate::stats::spans::Span;
 use hustings_record::{CellRecord, Event, Nanos, WatchEvent};
+
+/// Who has lost its lead is told that its own znode is gone so much later at the latest, if nothing holds it up.
+const TOLD_NS: Nanos = 500_000_000;
 
 /// A candidate was told by a watch what became of a znode.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +24,7 @@ pub struct Notice<'a> {
 pub struct Notices<'a> {
     /// All, by group and in order of time.
     by_group: BTreeMap<u32, Vec<Notice<'a>>>,
-    /// Deletions by group and name of the znode, in order of time.
+    /// Deletions by group and name of the znode, in order of time, but for what leaders were told of their own.
     by_node: BTreeMap<(u32, &'a str), Vec<Notice<'a>>>,
     /// Times by candidate, in order; those of deletions apart.
     by_cand: BTreeMap<u32, Vec<Nanos>>,
@@ -56,6 +60,30 @@ impl<'a> Notices<'a> {
         notices.by_cand.values_mut().chain(notices.deletions.values_mut()).for_each(|n| n.sort_unstable());
         notices.settled.values_mut().for_each(|s| s.sort_unstable());
         notices
+    }
+
+    /// Where every lead rests on a znode of the same name, what a candidate was told of its own is told apart by time alone: the
+    /// first that it was told of that name since its term began, until shortly after it or until it left, and before it stands
+    /// again.
+    pub(super) fn without_own(mut self, terms: &Terms<'a>, candidates: &Candidates<'_>) -> Self {
+        let mut known: BTreeSet<(u32, i64, i64)> = BTreeSet::new();
+        for term in terms.all.iter().filter(|term| known.insert((term.cand, term.session, term.czxid))) {
+            let Some(told) = self.by_node.get_mut(&(term.group, term.node)) else { continue };
+            let stands = candidates.stands.get(&term.cand).map_or(&[][..], Vec::as_slice);
+            let again = stands.get(stands.partition_point(|stand| stand.from <= term.grant));
+            let left = candidates.departures.get(&term.cand).map_or(&[][..], Vec::as_slice);
+            let left = left.get(left.partition_point(|left| left.t < term.ended.0));
+            // One that is stopped hears of it when it goes on, and then only leaves.
+            let over = (term.ended.1 + TOLD_NS).max(left.map_or(0, |left| left.t));
+            let until = again.map_or(over, |stand| over.min(stand.from - 1));
+            let from = told.partition_point(|notice| notice.t < term.grant);
+            let within = told[from..].iter().take_while(|notice| notice.t <= until);
+            let own = |notice: &Notice<'_>| (notice.cand, notice.session) == (term.cand, term.session);
+            if let Some(place) = within.into_iter().position(own) {
+                told.remove(from + place);
+            }
+        }
+        self
     }
 
     /// All of them, in no order of time.

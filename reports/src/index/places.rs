@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::candidates::{Candidates, Stand};
 use super::faults::Faults;
 use super::terms::Terms;
+use crate::stats::spans::Span;
 use hustings_record::{Departure, Nanos};
 
 /// What a client says of the end of its session may come so much later than the end.
@@ -30,6 +31,20 @@ pub struct Place<'a> {
     pub led: bool,
 }
 
+impl Place<'_> {
+    /// Whether it was there for certain throughout.
+    #[must_use]
+    pub fn is_there(&self, at: Span) -> bool {
+        self.from <= at.0 && at.1 <= self.there_until
+    }
+}
+
+/// The number at the end of a sequential znode's name.
+#[must_use]
+pub fn number(node: &str) -> Option<i32> {
+    node.rsplit_once("-n_")?.1.parse().ok()
+}
+
 #[derive(Default)]
 pub struct Places<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
@@ -37,13 +52,13 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// `lingers`: for how long after its last sign of life a session may live on.
+    /// `gone_by`: until when a session may live on after its last sign of life.
     pub(super) fn new(
         candidates: &Candidates<'a>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
         end: Nanos,
-        lingers: Nanos,
+        gone_by: impl Fn(Nanos) -> Nanos,
     ) -> Self {
         let mut places = Self::default();
         for (&cand, stands) in &candidates.stands {
@@ -52,10 +67,10 @@ impl<'a> Places<'a> {
                 let (Some(node), Some(czxid)) = (stand.node, stand.czxid) else { continue };
                 let replaced =
                     stands.get(at + 1).is_some_and(|next| next.session == stand.session && !stand.left_before(next));
-                let (there_until, gone_by, given_back) = match replaced {
+                let (there_until, gone, given_back) = match replaced {
                     // Somebody had deleted it, whenever that was.
                     true => (stand.from, None, false),
-                    false => ending(candidates, faults, cand, stand, (end, lingers)),
+                    false => ending(candidates, faults, cand, stand, (end, gone_by(stand.to))),
                 };
                 let held = terms.by_cand.get(&cand).into_iter().flatten().map(|&term| &terms.all[term]);
                 let led = held.into_iter().any(|term| term.session == stand.session && term.czxid == czxid);
@@ -67,7 +82,7 @@ impl<'a> Places<'a> {
                     czxid,
                     from: stand.from,
                     there_until,
-                    gone_by,
+                    gone_by: gone,
                     given_back,
                     led,
                 });
@@ -95,13 +110,14 @@ impl Stand<'_> {
     }
 }
 
-/// Until when the znode was there, by when it had gone, and whether its owner deleted it.
+/// Until when the znode was there, by when it had gone, and whether its owner deleted it. `gone_by`: if its owner was silent after
+/// it stood.
 fn ending(
     candidates: &Candidates<'_>,
     faults: &Faults<'_>,
     cand: u32,
     stand: &Stand<'_>,
-    (end, lingers): (Nanos, Nanos),
+    (end, gone_by): Span,
 ) -> (Nanos, Option<Nanos>, bool) {
     // A process that is stopped or cut off does not know when its session ends.
     let hit = |at: Nanos| {
@@ -115,14 +131,14 @@ fn ending(
     let heard = hit(candidates.disconnected_since(stand.session, stand.to).unwrap_or(stand.to));
     if !stand.left {
         // Its process died, or it stands still.
-        return if stand.to < end { (heard, Some(stand.to + lingers), false) } else { (end, None, false) };
+        return if stand.to < end { (heard, Some(gone_by), false) } else { (end, None, false) };
     }
     let left = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
     let first = left.partition_point(|left| left.t < stand.from);
     let how = left[first..].iter().find(|left| left.session == stand.session).map(|left| left.how);
     match how {
         Some(Departure::Resigned { delete: Some((sent, answered)) }) => (*sent, Some(*answered), true),
-        Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(stand.to + lingers), false),
+        Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(gone_by), false),
         Some(
             Departure::Resigned { delete: None }
             | Departure::Stopped

@@ -7,7 +7,7 @@ use super::losses::{Loss, Outcome};
 use super::notices::Notice;
 use super::places::Place;
 use crate::stats::spans::Span;
-use hustings_record::{Nanos, SessionState, WatchEvent};
+use hustings_record::{FaultKind, Nanos, SessionState, WatchEvent};
 
 /// How long after a reconnect a server may still be answering old watches: what has changed meanwhile is told then, and what was
 /// told may be told again.
@@ -72,6 +72,15 @@ impl<'a> Wakes<'a> {
         wakes
     }
 
+    /// The last lead that the group had lost before this one went, if that was so shortly before.
+    #[must_use]
+    pub fn lead_before(&self, lost: &Lost<'_>, shortly: Nanos) -> Option<&Lost<'a>> {
+        let until = self.losses.partition_point(|other| (other.group, other.gone.0) < (lost.group, lost.gone.0));
+        let of_group = self.losses[..until].iter().rev().take_while(|other| other.group == lost.group);
+        let mut leads = of_group.filter(|other| other.lead.is_some());
+        leads.next().filter(|other| lost.gone.0 <= other.gone.1 + shortly)
+    }
+
     /// What is told besides deletions of those who stood goes to the last one that had gone before.
     fn add_besides(&mut self, index: &Index<'a>, group: u32, losses: &mut [Lost<'a>]) {
         let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
@@ -83,7 +92,7 @@ impl<'a> Wakes<'a> {
                 continue;
             }
             let late = index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
-            if late || notice.kind == WatchEvent::Deleted && create_may_be_lost(index, group, notice.t) {
+            if late || notice.kind == WatchEvent::Deleted && index.create_may_be_lost(group, notice.t) {
                 self.excused += 1;
                 continue;
             }
@@ -106,6 +115,11 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
             Outcome::Censored { at } => at,
             Outcome::Survived => loss.effect,
         };
+        // What was answered tells more closely when it went.
+        let fault = &index.faults.all[loss.fault];
+        let closed =
+            (fault.kind == FaultKind::Expire).then_some(fault.injected.as_ref()).flatten().map(|proof| proof.to);
+        let until = loss.answered.or(closed).map_or(until, |by| by.min(until));
         Lost {
             group,
             cand: term.cand,
@@ -114,7 +128,7 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
             lead: Some(place),
             gone: (loss.released, until.max(loss.released)),
             certain: true,
-            told: told(index, group, term.node, term.cand, (loss.effect, loss.until)),
+            told: told(index, group, term.node, term.cand, (loss.since, loss.until)),
             besides: Vec::new(),
         }
     })
@@ -140,7 +154,9 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
     let of_group = index.places.of_group(group).iter().filter(|place| !place.led);
     of_group
         .filter_map(|place: &Place<'a>| {
-            let told = told(index, group, place.node, place.cand, (place.from, until));
+            let again = index.candidates.takes_name_again(place.cand, place.node, place.czxid, place.from);
+            let told =
+                told(index, group, place.node, place.cand, (place.from, again.map_or(until, |again| again.min(until))));
             let gone_by = place.gone_by.filter(|&by| by < until);
             if gone_by.is_none() && told.is_empty() {
                 return None;
@@ -173,14 +189,19 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
     counted.copied().collect()
 }
 
-/// Whether somebody in the group may have a znode that it never heard of: it was cut off, or died, before.
-fn create_may_be_lost(index: &Index<'_>, group: u32, at: Nanos) -> bool {
-    let lost = |cand: &u32| {
-        let Some(candidate) = index.candidates.all.get(cand) else { return false };
-        let died = index.lives.all.iter().any(|l| l.host == Some(candidate.host) && l.died.is_some_and(|d| d.0 <= at));
-        let sessions = index.candidates.sessions.iter().filter(|(_, host)| **host == candidate.host);
-        let mut states = sessions.filter_map(|(session, _)| index.candidates.states.get(session)).flatten();
-        died || states.any(|state| state.0 <= at && state.1 != SessionState::Connected)
-    };
-    index.candidates.of_group(group).iter().any(lost)
+impl Index<'_> {
+    /// Whether somebody in the group may have a znode at `at` that it never heard of: it was cut off, stopped, or died, before.
+    #[must_use]
+    pub(crate) fn create_may_be_lost(&self, group: u32, at: Nanos) -> bool {
+        let lost = |cand: &u32| {
+            let Some(candidate) = self.candidates.all.get(cand) else { return false };
+            let mut lives = self.lives.all.iter().filter(|life| life.host == Some(candidate.host));
+            let died = lives.any(|life| life.died.is_some_and(|died| died.0 <= at));
+            let stopped = self.faults.stops_of(candidate.host).first().is_some_and(|stop| stop.0 <= at);
+            let sessions = self.candidates.sessions.iter().filter(|(_, host)| **host == candidate.host);
+            let mut states = sessions.filter_map(|(session, _)| self.candidates.states.get(session)).flatten();
+            died || stopped || states.any(|state| state.0 <= at && state.1 != SessionState::Connected)
+        };
+        self.candidates.of_group(group).iter().any(lost)
+    }
 }

@@ -204,3 +204,29 @@ fn the_lock_of_somebody_who_never_believed_is_no_part_of_the_loss_before() {
     assert_eq!(woken(true), (Some((3, 3, 3)), Some(0)));
     assert_ne!(woken(false), woken(true), "nobody knows of it but the observer");
 }
+
+#[test]
+fn what_a_leader_is_told_late_of_its_own_lock_is_nobodys_wake_up() {
+    let woken = |left_at: u64| {
+        let mut cell = Cell::new("lock-race", 1, 3, FaultKind::Resign);
+        let (cand, session, node) = (cell.cand(0, 0), cell.session(0, 0), "lock".to_owned());
+        cell.resign(0, 20_000);
+        for event in cell.host(0) {
+            match event {
+                Event::Left { t, .. } => *t = ms(left_at),
+                Event::Joined { t, .. } if *t > ms(20_000) => *t = ms(35_000),
+                _ => {}
+            }
+        }
+        let id = cell.fault(FaultKind::Expire, 1, &[0], 30_000, None);
+        cell.injected(id, 30_000);
+        cell.revoke(0, 1, 30_001, RevokeReason::SessionEnded);
+        cell.notify(0, 2, "lock", 30_002);
+        cell.host(0).push(Event::Notified { t: ms(30_003), cand, session, node, kind: WatchEvent::Deleted });
+        cell.lead(0, 2, 30_005);
+        cell.summary().fan_out.woken.map(|woken| woken.0)
+    };
+    // It was stopped as it left, and is told when it goes on.
+    assert_eq!(woken(30_004), Some(1));
+    assert_eq!(woken(20_004), Some(2), "it had left long before: this is of the other's lock");
+}

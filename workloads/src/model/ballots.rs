@@ -120,7 +120,7 @@ mod tests {
                 ServerLine::Vote { round, .. } => Some(round),
                 _ => None,
             });
-            rounds.collect::<BTreeSet<_>>()
+            rounds.collect::<std::collections::BTreeSet<_>>()
         };
         let mut look = |server| rounds(ballots.has_become(server, ServerState::NotServing, 7, 0));
         assert_eq!([look(0), look(1)], [[1].into(), [1].into()]);

@@ -13,11 +13,18 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// The own znode is gone though nobody here deleted it: ends with the election if that was deleted, else lets the recipe
     /// stand anew.
     pub(super) async fn deposed(&mut self, node: &Node) -> Flow<()> {
+        // What it was told before has led to this and no further.
+        self.settle();
+        self.drop_own_watch(node.name()).await;
+        self.vanished().await
+    }
+
+    /// What is to be done once the notification of that was taken in, which is not settled before the candidate stands again:
+    /// until then no watch of its is armed.
+    pub(super) async fn vanished(&mut self) -> Flow<()> {
         self.own = Own::None;
         self.breadcrumb = None;
-        self.drop_own_watch(node.name()).await;
         self.check_election().await?;
-        self.settle();
         self.pause(REJOIN_AFTER_MS).await
     }
 

@@ -112,7 +112,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
                 candidate.notified(node.name(), event);
                 if event == WatchEvent::Deleted {
                     candidate.revoke(RevokeReason::Deposed);
-                    return candidate.deposed(&node).await.map(|()| Ended::Deposed);
+                    return candidate.vanished().await.map(|()| Ended::Deposed);
                 }
                 check.set(look_after(None, true).fuse());
             }

@@ -80,10 +80,15 @@ impl World {
             }
             slot
         });
-        match result {
-            Err(Code::SessionExpired) => return self.ended(id, SessionEnd::Expired),
-            Err(Code::AuthFailed) => return self.ended(id, SessionEnd::AuthFailed),
-            _ => {}
+        let end = match result {
+            Err(Code::SessionExpired) => Some(SessionEnd::Expired),
+            Err(Code::AuthFailed) => Some(SessionEnd::AuthFailed),
+            _ => None,
+        };
+        if let Some(end) = end {
+            self.ended(id, end);
+            // It is none of those that wait any more.
+            return slot.into_iter().for_each(|(_, slot)| answer(&slot, Err(OpError::Ended(end))));
         }
         let Some((_, slot)) = slot else { return };
         answer(&slot, result.map_err(op_error));

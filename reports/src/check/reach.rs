@@ -1,0 +1,96 @@
+//! Whether a candidate is told what happens to a znode that its recipe has it watch: for certain where nothing stood in the way
+//! from before until a moment after.
+
+use crate::index::{Fault, Index, Lost, Place, Stand};
+use crate::stats::spans::Span;
+use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
+
+/// What is written down of one moment by several writers may be so far apart.
+pub(super) const EDGE_NS: Nanos = 250_000_000;
+/// Whoever has lost its znode to somebody else stands again so much later at the latest.
+const STANDS_ANEW_NS: Nanos = 1_000_000_000;
+/// Whoever is told to go so shortly after a loss may not have been told of that any more.
+const ORDERED_NS: Nanos = 50_000_000;
+/// A departure by order comes so much later at the latest.
+const DEPARTS_NS: Nanos = 2_000_000_000;
+
+pub(super) enum Reach {
+    None,
+    Possible,
+    Certain,
+}
+
+/// Whether what happens at some time within `at` is told to this candidate.
+pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
+    let fault = lost.lead.map(|place| &index.faults.all[index.losses.all[place].fault]);
+    let hit = fault.is_some_and(|fault| fault.hits(cand));
+    if hit && fault.is_some_and(|fault| fault.kind.facts().process == ProcessFate::Ended) {
+        return Reach::None;
+    }
+    let (first, last) = (index.candidates.standing(cand, at.0), index.candidates.standing(cand, at.1));
+    // It is told a moment later.
+    let soon = (at.0, at.1 + EDGE_NS);
+    match (first, last) {
+        // What it stands by may have been there before it knew.
+        (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible,
+        (None, None) => Reach::None,
+        (Some(first), Some(last)) if first.from == last.from => {
+            let undisturbed = !hit
+                && !is_hit(index, lost.group, cand, soon)
+                && !is_leaving(index, cand, first, at)
+                && is_there(index, lost.group, first, at)
+                && is_watching(index, lost, cand, first, at)
+                && connected(index, first.session, soon);
+            if undisturbed { Reach::Certain } else { Reach::Possible }
+        }
+        (Some(_), _) | (None, Some(_)) => Reach::Possible,
+    }
+}
+
+/// Whether a fault may keep the candidate from being told, or from writing it down.
+fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
+    let deaf = |fault: &Fault<'_>| fault.kind != FaultKind::Resign && fault.acts_in(span);
+    let dies = |fault: &Fault<'_>| {
+        let ended = fault.kind.facts().process == ProcessFate::Ended;
+        ended && span.0 <= fault.active.0 && fault.active.0 <= span.1
+    };
+    // Whose znode went with the group's stands anew, and watches nothing until then.
+    let since = (span.0.saturating_sub(STANDS_ANEW_NS), span.1);
+    let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(since);
+    let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
+    let mut stops = host.into_iter().flat_map(|host| index.faults.stops_of(host));
+    stops.any(|stop| stop.0 <= span.1 && span.0 <= stop.1)
+        || index.faults.of_cand(cand).any(|fault| deaf(fault) || dies(fault))
+        || index.faults.of_group(group).any(anew)
+        // While servers are hit, some of them may hear nothing of the others.
+        || index.faults.on_servers().any(|fault| fault.acts_in(span))
+}
+
+/// Whether it was told to resign, and had not left yet.
+fn is_leaving(index: &Index<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
+    let told = index.faults.of_cand(cand).filter(|fault| fault.kind == FaultKind::Resign && fault.t >= stand.from);
+    told.into_iter().any(|fault| fault.t <= at.1 + ORDERED_NS && at.0 <= fault.t + DEPARTS_NS)
+}
+
+/// Whether its own znode was there, if it has one: whoever has lost it watches nothing until it stands anew.
+fn is_there(index: &Index<'_>, group: u32, stand: &Stand<'_>, at: Span) -> bool {
+    let own = |place: &&Place<'_>| Some(place.czxid) == stand.czxid && place.session == stand.session;
+    let place = index.places.of_group(group).iter().find(own);
+    place.is_none_or(|place| place.is_there(at))
+}
+
+/// Whether its watch was armed: it was done with what it was told before, and was not told anything else about then.
+fn is_watching(index: &Index<'_>, lost: &Lost<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
+    let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
+    let soon = (at.0, at.1 + EDGE_NS);
+    !busy(at.0)
+        && !busy(at.1)
+        && !index.notices.told_between(cand, at)
+        && !index.notices.told_of_another(lost.group, cand, lost.node, soon)
+}
+
+/// Whether the client of this session had a connection all along, as far as it had noticed.
+pub(super) fn connected(index: &Index<'_>, session: i64, at: Span) -> bool {
+    let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
+    index.candidates.connected(session, at.0) && !states.iter().any(|state| at.0 < state.0 && state.0 <= at.1)
+}
