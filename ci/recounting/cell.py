@@ -135,7 +135,8 @@ class Cell:
                 known.add(term.key)
                 notices = self.notices[term.group, term.node]
                 notices.sort(key=lambda notice: notice["t"])
-                left = min((e["t"] for e in self.left[term.cand] if e["t"] >= term.leaving), default=0)
+                resigned = term.reason == "resigned"
+                left = min((e["t"] for e in self.left[term.cand] if resigned and e["t"] >= term.leaving), default=0)
                 again = min((e["t"] for e in self.joined[term.cand] if e["t"] > term.asked), default=float("inf"))
                 until = min(max(term.left + 500 * MS, left), again - 1)
                 own = [n for n in notices if n["cand"] == term.cand and n["session"] == term.session and term.asked <= n["t"] <= until]
@@ -220,7 +221,8 @@ class Cell:
             expiry = self.t_ns + self.tick_ns * 3 // 2 + allowance
             fault.explains_until = over + expiry
             for begin, end in outages:
-                if begin <= fault.explains_until and not is_on_servers(fault.kind):
+                # A leader that is cut off is missed by nobody before syncLimit is over.
+                if begin <= fault.explains_until + self.t_ns // 2 and not is_on_servers(fault.kind):
                     fault.explains_until = max(fault.explains_until, end + expiry)
         fault.acts_until = max(over, fault.event["t"]) if fault.kind in LASTS_UNTIL_HEALED else fault.explains_until
 

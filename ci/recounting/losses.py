@@ -95,6 +95,10 @@ def limit(cell, planned):
     for loss, after in zip(planned, planned[1:] + [None]):
         lost = loss.lost
         again = [e["t"] for e in cell.joined[lost.cand] if e["node"] == lost.node and e["czxid"] != lost.czxid and e["t"] > loss.since]
+        if loss.fault.kind == "parent-delete":
+            # What goes with its whole group is told at once, and its name may be another znode's soon.
+            gone = [(e["how"].get("resigned") or {}).get("delete") or [e["t"]] for e in cell.left[lost.cand] if isinstance(e["how"], dict)]
+            again += [loss.since + 1_000_000_000] + [sent[0] for sent in gone if sent[0] > loss.since]
         loss.until = min([loss.until] + again)
         if not loss.next or loss.next.node != lost.node:
             continue

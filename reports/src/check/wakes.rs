@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::reach::{EDGE_NS, Reach, connected, reach};
-use crate::index::{Fault, Index, Lost, Place, number};
+use crate::index::{Fault, Index, Lost, Outcome, Place, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
@@ -39,7 +39,7 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
     let expires = lost.gone.1 - lost.gone.0 > index.tick;
     let most = most + of_a_namesake(index, lost);
     if !lost.certain
-        || unseen_owner(index, lost, at)
+        || is_cut_short(index, lost, at)
         || lost.lead.is_none() && expires && index.faults.on_servers().next().is_some()
     {
         least = 0;
@@ -47,17 +47,14 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
     Some(Range { least, most })
 }
 
-/// Whether somebody owned the lead then who never led: its znode came and went before everybody can have been told of this one.
-fn unseen_owner(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
-    let terms = index.terms.of_group(lost.group).iter().map(|&place| &index.terms.all[place]);
-    let known: BTreeSet<i64> = terms.map(|term| term.czxid).collect();
-    let reigns = index
-        .reigns
-        .of_group(lost.group)
-        .iter()
-        .filter(|reign| reign.czxid.is_some_and(|czxid| !known.contains(&czxid)));
-    let soon = (at.0, at.1 + EDGE_NS);
-    lost.lead.is_some() && reigns.into_iter().any(|reign| reign.span.0 <= soon.1 && soon.0 <= reign.span.1)
+/// Whether another lead of the same name came and went before everybody can have been told of this one, and was no loss to a
+/// fault that is proven: its owner never led, or went by itself.
+fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
+    let Some(place) = lost.lead else { return false };
+    let (loss, later) = (&index.losses.all[place], &index.losses.all[place + 1..]);
+    let mut of_group = later.iter().take_while(|next| next.group == loss.group);
+    let next = of_group.find(|next| next.outcome != Outcome::Survived);
+    loss.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > loss.until)
 }
 
 /// How many were told of another znode of the same name that had gone before, while they could not be told.

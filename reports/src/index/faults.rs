@@ -37,10 +37,15 @@ impl Horizon<'_> {
         }
     }
 
-    /// By when a session has expired that was heard of no more from `since` on, if that takes so long at most.
+    /// By when a session has expired that was heard of no more from `since` on, if that takes so long at most. A leader that is
+    /// cut off can end none from that moment on, and nobody is seen to miss it before `syncLimit` is over.
     pub(super) fn expires_by(&self, since: Nanos, takes: Nanos) -> Nanos {
         self.outages.iter().fold(since.saturating_add(takes), |until, outage| {
-            if outage.0 <= until { until.max(outage.1.saturating_add(takes)) } else { until }
+            if outage.0 <= until.saturating_add(self.timeout / 2) {
+                until.max(outage.1.saturating_add(takes))
+            } else {
+                until
+            }
         })
     }
 }

@@ -11,6 +11,9 @@ use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
+/// What goes with its whole group is told at once, and its name may be another znode's soon.
+const TOLD_NS: Nanos = 1_000_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The successor's term, as a place among the terms.
@@ -205,7 +208,8 @@ impl Finder<'_, '_> {
             let anew = self.faults.all[losses[at].fault].kind.facts().leads == LeadLoss::Anew;
             let left = self.candidates.departures.get(&lost.cand).into_iter().flatten().filter(|_| anew);
             let left = left.into_iter().map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
-            let again = again.into_iter().chain(left.filter(|left| *left > losses[at].effect)).min();
+            let soon = anew.then_some(losses[at].effect.saturating_add(TOLD_NS));
+            let again = again.into_iter().chain(soon).chain(left.filter(|left| *left > losses[at].effect)).min();
             losses[at].until = again.map_or(losses[at].until, |again| again.min(losses[at].until));
             let Outcome::Completed { successor } = losses[at].outcome else { continue };
             let successor = &self.terms.all[successor];

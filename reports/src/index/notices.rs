@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
-use super::terms::Terms;
+use super::terms::{Ending, Terms};
 use crate::stats::spans::Span;
-use hustings_record::{CellRecord, Event, Nanos, WatchEvent};
+use hustings_record::{CellRecord, Event, Nanos, RevokeReason, WatchEvent};
 
 /// Who has lost its lead is told that its own znode is gone so much later at the latest, if nothing holds it up.
 const TOLD_NS: Nanos = 500_000_000;
@@ -72,8 +72,9 @@ impl<'a> Notices<'a> {
             let stands = candidates.stands.get(&term.cand).map_or(&[][..], Vec::as_slice);
             let again = stands.get(stands.partition_point(|stand| stand.from <= term.grant));
             let left = candidates.departures.get(&term.cand).map_or(&[][..], Vec::as_slice);
-            let left = left.get(left.partition_point(|left| left.t < term.ended.0));
-            // One that is stopped hears of it when it goes on, and then only leaves.
+            let resigned = term.ending == Ending::Revoked(RevokeReason::Resigned);
+            let left = left.get(left.partition_point(|left| left.t < term.ended.0)).filter(|_| resigned);
+            // One that is stopped as it resigns hears of it when it goes on, and then only leaves.
             let over = (term.ended.1 + TOLD_NS).max(left.map_or(0, |left| left.t));
             let until = again.map_or(over, |stand| over.min(stand.from - 1));
             let from = told.partition_point(|notice| notice.t < term.grant);
