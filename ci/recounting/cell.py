@@ -77,12 +77,15 @@ class Cell:
             self.members[group].append(cand)
         self.host_of = {event["cand"]: segment.host for segment, event in self.by_kind["candidate"]}
         self.t_ns = max((event["timeout_ms"] for event in self.events("session")), default=0) * MS
+        # Of a limit: where nobody got a session, what was asked for.
+        self.long_stall_ns = (self.t_ns or self.info["timeout_asked_ms"] * MS) // 10
         self.tick_ns = self.info["tick_ms"] * MS
         self.window = self._window()
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases
         self.faults = self._faults()
         hosts = range(len(self.info["hosts"]))
         self.stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1]) for host in hosts})
+        self.surely_stopped = defaultdict(list, {host: self._sure_stops(host) for host in hosts})
         self.deaths = self._deaths()
         self.terms = self._terms()
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
@@ -234,6 +237,12 @@ class Cell:
         stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
         return spans.union([(f.injected[since], f.healed["to"] if f.healed else until) for f in stops])
 
+    def _sure_stops(self, host):
+        """From the end of the proof that it was stopped to the beginning of the proof that it goes on."""
+        stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
+        spells = [(f.injected["to"], f.healed["from"] if f.healed else self.window[1]) for f in stops]
+        return spans.union([(a, b) for a, b in spells if a < b])
+
     def stalled(self, host, begin, end):
         """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""
         return any(a < end and begin < b for a, b in self.long_stalls[host])
@@ -249,7 +258,7 @@ class Cell:
             own = spans.minus([(event["from"], event["to"])], ordered.get(segment.host, []))
             length = spans.total(own)
             self.own_stalls.append((segment.host, own, max(0, length - event.get("ran_ns", 0))))
-            if segment.host is not None and length > self.t_ns // 10:
+            if segment.host is not None and length > self.long_stall_ns:
                 self.long_stalls[segment.host].append((event["from"], event["to"]))
 
     def terms_of(self, group):

@@ -68,7 +68,7 @@ def stalls(cell):
     return {
         "count": len(lengths),
         "longest_ns": max(lengths, default=0),
-        "over_limit": sum(length > cell.t_ns // 10 for length in lengths),
+        "over_limit": sum(length > cell.long_stall_ns for length in lengths),
         "servers_ms": servers_pauses(cell),
     }
 

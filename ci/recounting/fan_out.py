@@ -8,6 +8,8 @@ def figures(cell):
     woken, requests, spread = [], [], Samples()
     for loss in cell.losses[0]:
         told = Told(cell, loss)
+        if not is_gone(loss, told):
+            continue
         woken.append(len(told.notices))
         requests.append(sum(caused(cell, notice) for notice in told.notices))
         if len(told.first_of) > 1:
@@ -18,6 +20,12 @@ def figures(cell):
         "woken": least_median_most(woken),
         "requests": least_median_most(requests)[1:] if requests else None,
     }
+
+
+def is_gone(loss, told):
+    """Whether the lost znode is known to have gone: somebody was told, or the next leader was granted the lead after the end of the
+    lost belief."""
+    return bool(told.notices) or loss.next is not None and loss.lost.leaving <= loss.next.asked
 
 
 def caused(cell, notice):

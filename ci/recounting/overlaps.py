@@ -17,7 +17,10 @@ class Overlap:
         whole = [(begin, end)] if self.length > 0 else []
         self.awake = spans.minus(whole, asleep)
         self.active = max(0, spans.total(self.awake) - self.fuzz)
-        self.latent = spans.total(spans.both(whole, asleep))
+        a, b = self.bounds("at_most")
+        certain = spans.union(cell.surely_stopped[first.host] + cell.surely_stopped[second.host])
+        self.maybe_awake = bool(self.length_at_most) and spans.total(spans.minus([(a, b + self.fuzz)], certain)) > 0
+        self.latent = spans.total(spans.both([(begin, end - self.fuzz)] if whole else [], asleep))
 
     def bounds(self, which):
         (a, b), (c, d) = (getattr(term, which) for term in self.terms)
@@ -66,6 +69,12 @@ def figures(cell):
         "excused.forced": causes.count("forced"),
         "latent": len(latent),
         "latent_max_ns": max((overlap.latent for overlap in latent), default=0),
-        "possible": sum(1 for overlap in found if not overlap.length and overlap.length_at_most),
+        "possible": possible(cell, found),
         "lengths": lengths if active else None,
     }
+
+
+def possible(cell, found):
+    """Those in which both may have been awake, of terms that have no proven part in any."""
+    known = {term for overlap in found if overlap.active > 0 for term in overlap.terms}
+    return sum(1 for overlap in found if overlap.maybe_awake and not known.intersection(overlap.terms))
