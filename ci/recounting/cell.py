@@ -133,7 +133,7 @@ class Cell:
         """The first notice of its own lock's name since a leader's term began, until half a second after it or until the leader
         left, and before it stands anew, is of its own."""
         known = set()
-        for term in sorted(self.terms, key=lambda term: term.asked):
+        for term in sorted(self.terms, key=lambda term: term.asked, reverse=True):
             if term.key not in known:
                 known.add(term.key)
                 notices = self.notices[term.group, term.node]

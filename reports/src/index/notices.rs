@@ -67,7 +67,8 @@ impl<'a> Notices<'a> {
     /// again.
     pub(super) fn without_own(mut self, terms: &Terms<'a>, candidates: &Candidates<'_>) -> Self {
         let mut known: BTreeSet<(u32, i64, i64)> = BTreeSet::new();
-        for term in terms.all.iter().filter(|term| known.insert((term.cand, term.session, term.czxid))) {
+        // Of several terms by one lock the last one tells.
+        for term in terms.all.iter().rev().filter(|term| known.insert((term.cand, term.session, term.czxid))) {
             let Some(told) = self.by_node.get_mut(&(term.group, term.node)) else { continue };
             let stands = candidates.stands.get(&term.cand).map_or(&[][..], Vec::as_slice);
             let again = stands.get(stands.partition_point(|stand| stand.from <= term.grant));
