@@ -85,7 +85,7 @@ class Cell:
         self.faults = self._faults()
         hosts = range(len(self.info["hosts"]))
         self.stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1]) for host in hosts})
-        self.surely_stopped = defaultdict(list, {host: self._sure_stops(host) for host in hosts})
+        self.surely_stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1], "from") for host in hosts})
         self.deaths = self._deaths()
         self.terms = self._terms()
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
@@ -232,16 +232,11 @@ class Cell:
     def _coordinator(self):
         return next(s.events for s in self.segments if s.writer == "coordinator")
 
-    def _stops(self, host, since, until):
-        """When a host's process was stopped by order: since that time of the proof that it was, to the proof that it goes on."""
+    def _stops(self, host, since, until, over="to"):
+        """When a host's process was stopped by order: since that time of the proof that it was, to that of the proof that it goes
+        on."""
         stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
-        return spans.union([(f.injected[since], f.healed["to"] if f.healed else until) for f in stops])
-
-    def _sure_stops(self, host):
-        """From the end of the proof that it was stopped to the beginning of the proof that it goes on."""
-        stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
-        spells = [(f.injected["to"], f.healed["from"] if f.healed else self.window[1]) for f in stops]
-        return spans.union([(a, b) for a, b in spells if a < b])
+        return spans.union([(f.injected[since], f.healed[over] if f.healed else until) for f in stops])
 
     def stalled(self, host, begin, end):
         """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""

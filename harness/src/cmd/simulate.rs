@@ -244,13 +244,12 @@ fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
 /// Prints the least schedule that shows it, and how to see it again.
 fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, others: &[u64]) -> Result<(), Failure> {
     let (steps, schedule) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
-    let like_it = match others {
-        [] => String::new(),
-        _ => {
-            let (some, more) =
-                (&others[..others.len().min(OTHERS_MAX)], if others.len() > OTHERS_MAX { ",…" } else { "" });
-            format!(", the first of {}; the others: {}{more}", others.len() + 1, list(some))
-        }
+    let like_it = if others.is_empty() {
+        String::new()
+    } else {
+        let some = list(&others[..others.len().min(OTHERS_MAX)]);
+        let more = if others.len() > OTHERS_MAX { ",…" } else { "" };
+        format!(", the first of {}; the others: {some}{more}", others.len() + 1)
     };
     println!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed));
     schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));

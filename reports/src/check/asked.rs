@@ -2,18 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::reach::{EDGE_NS, connected};
+use super::reach::{EDGE_NS, connected, is_deafened};
 use crate::index::{Index, Notice, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{LeadLoss, Nanos};
 
 /// Whether a fault or a stall kept the candidate, or the answers to it, waiting: what it knows may be too old then to act on.
 fn held_up(index: &Index<'_>, cand: u32, host: u16, span: Span) -> bool {
-    let meets = |other: Span| other.0 <= span.1 && span.0 <= other.1;
     let mut stalls = index.lives.stalls.iter().filter(|stall| stall.host == Some(host) && stall.own > index.tick / 10);
-    index.faults.stops_of(host).iter().any(|stop| meets(*stop))
-        || index.faults.of_cand(cand).any(|fault| fault.kind.facts().deafens && meets(fault.active))
-        || stalls.any(|stall| meets((stall.from, stall.to)))
+    is_deafened(index, cand, span) || stalls.any(|stall| stall.from <= span.1 && span.0 <= stall.to)
 }
 
 /// Requests that one wake-up may cause: each other one that goes meanwhile may make it look once more. None: its connection was

@@ -6,8 +6,9 @@
 //! - resigned, or deposed: nothing but the allowance; a session that ended: 3/2 ticks; a leader that stepped down, or died:
 //!   until a session that is cut off is over for both sides, T + 3/2 ticks, or 7/5 T if that is longer;
 //! - each fault on the lost leader, on whoever owned the lead meanwhile by ZooKeeper's word, and on those before the first one in
-//!   the queue that nothing was done to, gives that time again, from the moment at which it struck; where something was done to everybody left, or nobody is left, it counts from
-//!   the last heal, with the time to come back (7/5 T, a second between two tries, the pause of a resigner);
+//!   the queue that nothing was done to, gives that time again, from the moment at which it struck; where something was done to
+//!   everybody left, or nobody is left, it counts from the last heal, with the time to come back (7/5 T, a second between two
+//!   tries, the pause of a resigner);
 //! - while no quorum was served nobody can be elected: all of it counts from the end of that;
 //! - and to this comes the [allowance](super::allowance) of a handover, from the cell's own floor.
 //!
@@ -153,13 +154,8 @@ impl<'a> Bounds<'_, 'a> {
             fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + allowance.cut_off() + hand_over
         };
         let (leader, token) = lost.map_or((u32::MAX, i64::MIN), |term| (term.cand, term.czxid));
-        due = index.faults.of_cand(leader).filter(acts).map(again).fold(due, Nanos::max);
-        due = self
-            .owners(group, gap)
-            .flat_map(|cand| index.faults.of_cand(cand))
-            .filter(acts)
-            .map(again)
-            .fold(due, Nanos::max);
+        let owners = std::iter::once(leader).chain(self.owners(group, gap));
+        due = owners.flat_map(|cand| index.faults.of_cand(cand)).filter(acts).map(again).fold(due, Nanos::max);
         let line = in_line(index, group, leader, token, gap.0);
         let hit = |cand: u32| index.faults.of_cand(cand).any(|fault| acts(&fault));
         let queue = line.iter().any(|&cand| index.candidates.standing(cand, gap.0).is_some_and(|s| s.node.is_some()));

@@ -2,7 +2,7 @@
 //! from before until a moment after.
 
 use crate::index::{Fault, Index, Lost, Place, Stand};
-use crate::stats::spans::Span;
+use crate::stats::spans::{Span, touches};
 use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
 
 /// What is written down of one moment by several writers may be so far apart.
@@ -49,21 +49,28 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
 
 /// Whether a fault may keep the candidate from being told, or from writing it down.
 fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
-    let deaf = |fault: &Fault<'_>| fault.kind != FaultKind::Resign && fault.acts_in(span);
-    let dies = |fault: &Fault<'_>| {
-        let ended = fault.kind.facts().process == ProcessFate::Ended;
-        ended && span.0 <= fault.active.0 && fault.active.0 <= span.1
-    };
+    // Resignations are told of by themselves.
+    let acts = |fault: &Fault<'_>| fault.kind != FaultKind::Resign && fault.acts_in(span);
     // Whose znode went with the group's stands anew, and watches nothing until then.
     let since = (span.0.saturating_sub(STANDS_ANEW_NS), span.1);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(since);
-    let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
-    let mut stops = host.into_iter().flat_map(|host| index.faults.stops_of(host));
-    stops.any(|stop| stop.0 <= span.1 && span.0 <= stop.1)
-        || index.faults.of_cand(cand).any(|fault| deaf(fault) || dies(fault))
+    was_stopped(index, cand, span)
+        || index.faults.of_cand(cand).any(acts)
         || index.faults.of_group(group).any(anew)
         // While servers are hit, some of them may hear nothing of the others.
         || index.faults.on_servers().any(|fault| fault.acts_in(span))
+}
+
+/// Whether the candidate's process was stopped at some time within `span`.
+fn was_stopped(index: &Index<'_>, cand: u32, span: Span) -> bool {
+    let candidate = index.candidates.all.get(&cand);
+    candidate.is_some_and(|candidate| touches(index.faults.stops_of(candidate.host), span))
+}
+
+/// Whether a fault kept the candidate, or the answers to it, waiting at some time within `span`.
+pub(super) fn is_deafened(index: &Index<'_>, cand: u32, span: Span) -> bool {
+    let deafens = |fault: &Fault<'_>| fault.kind.facts().deafens && fault.acts_in(span);
+    was_stopped(index, cand, span) || index.faults.of_cand(cand).any(deafens)
 }
 
 /// Whether it was told to resign, and had not left yet.

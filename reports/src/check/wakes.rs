@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::reach::{EDGE_NS, Reach, connected, reach};
+use super::reach::{EDGE_NS, Reach, connected, is_deafened, reach};
 use crate::index::{Fault, Index, Lost, Outcome, Place, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
@@ -61,13 +61,7 @@ fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
 fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
     let places = index.places.of_group(lost.group).iter().filter(|place| place.node == lost.node);
     let Some(before) = places.take_while(|place| place.czxid < lost.czxid).last() else { return 0 };
-    let late = |cand: u32| {
-        let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
-        let mut stops = host.into_iter().flat_map(|host| index.faults.stops_of(host));
-        let meets = |span: Span| span.0 <= lost.gone.0 && before.from <= span.1;
-        stops.any(|stop| meets(*stop))
-            || index.faults.of_cand(cand).any(|fault| fault.kind.facts().deafens && meets(fault.active))
-    };
+    let late = |cand: u32| is_deafened(index, cand, (before.from, lost.gone.0));
     lost.told.iter().filter(|notice| late(notice.cand)).count() as u64
 }
 
@@ -89,7 +83,7 @@ fn when(lost: &Lost<'_>) -> Span {
 /// Whether nobody stood before this one for certain.
 fn is_head(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     let places = index.places.of_group(lost.group).iter().take_while(|place| place.czxid < lost.czxid);
-    !places.into_iter().any(|place| place.from <= at.0 && at.1 <= place.there_until)
+    !places.into_iter().any(|place| place.is_there(at))
 }
 
 /// Least and most others that a declaration wakes at `at`, given who stood and could be told.

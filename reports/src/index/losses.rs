@@ -12,7 +12,7 @@ use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
 /// What goes with its whole group is told at once, and its name may be another znode's soon.
-const TOLD_NS: Nanos = 1_000_000_000;
+const VANISHED_NS: Nanos = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -203,14 +203,7 @@ impl Finder<'_, '_> {
     fn set_limits(&self, losses: &mut [Loss]) {
         for at in 0..losses.len() {
             let lost = &self.terms.all[losses[at].term];
-            // Where a group was made anew names come again.
-            let again = self.candidates.takes_name_again(lost.cand, lost.node, lost.czxid, losses[at].effect);
-            let anew = self.faults.all[losses[at].fault].kind.facts().leads == LeadLoss::Anew;
-            let left = self.candidates.departures.get(&lost.cand).into_iter().flatten().filter(|_| anew);
-            let left = left.into_iter().map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
-            let soon = anew.then_some(losses[at].effect.saturating_add(TOLD_NS));
-            let again = again.into_iter().chain(soon).chain(left.filter(|left| *left > losses[at].effect)).min();
-            losses[at].until = again.map_or(losses[at].until, |again| again.min(losses[at].until));
+            losses[at].until = self.comes_again(&losses[at], lost).map_or(self.until, |again| again.min(self.until));
             let Outcome::Completed { successor } = losses[at].outcome else { continue };
             let successor = &self.terms.all[successor];
             if successor.node != lost.node {
@@ -237,6 +230,19 @@ impl Finder<'_, '_> {
                 losses[next].since = losses[next].since.max(until);
             }
         }
+    }
+
+    /// When the lost znode's name may mean another one: the loser stands by such a one; or the whole group was made anew, and the
+    /// loser gives it back without having known of it, or a moment has passed.
+    fn comes_again(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
+        let known = self.candidates.takes_name_again(lost.cand, lost.node, lost.czxid, loss.effect);
+        if self.faults.all[loss.fault].kind.facts().leads != LeadLoss::Anew {
+            return known;
+        }
+        let left = self.candidates.departures.get(&lost.cand).into_iter().flatten();
+        let left = left.map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
+        let left = left.filter(|left| *left > loss.effect);
+        known.into_iter().chain(left).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
     }
 
     /// When the znode of the next owner went, as far as it was certainly there until then.

@@ -126,12 +126,14 @@ impl Ensemble {
 
     /// Starts and stops the clocks of elections and of joining.
     fn watch_the_quorum(&mut self, now: Micros) {
-        let favourite = self.electorate().and_then(|electorate| self.best_of(electorate));
-        if self.favourite.is_some_and(|before| favourite.is_none() || !self.can_be_elected(before)) {
+        let electorate = self.electorate().unwrap_or_default();
+        let heard = |server| electorate.iter().all(|other| self.hear(server, *other));
+        let lost = |server| !self.is_looking(server) || electorate.is_empty() || !heard(server);
+        if self.vote.is_some_and(|(favourite, _)| lost(favourite)) {
             self.vote_anew();
         }
-        self.favourite = favourite;
-        self.quorum_since = favourite.map(|_| self.quorum_since.unwrap_or(now));
+        let favourite = self.best_of(electorate);
+        self.vote = favourite.map(|favourite| (favourite, self.vote.map_or(now, |(_, since)| since)));
         for server in 0..self.members.len() {
             let leader = (0..self.members.len()).filter(|_| self.is_looking(server)).find(|leader| {
                 self.members[*leader].lead.is_some() && self.hear(server, *leader) && self.has_quorum(*leader)
@@ -169,9 +171,8 @@ impl Ensemble {
     }
 
     fn elect_if_due(&mut self, now: Micros) -> bool {
-        let Some(due) = self.election_due().filter(|due| *due <= now) else { return false };
-        let Some(leader) = self.favourite.take() else { unreachable!("an election is due only for a quorum: {due}") };
-        self.quorum_since = None;
+        let due = self.election_due();
+        let Some((leader, _)) = self.vote.take_if(|_| due <= Some(now)) else { return false };
         self.epoch += 1;
         self.own_log(leader);
         let epoch = self.epoch;
@@ -194,24 +195,16 @@ impl Ensemble {
         electorate.into_iter().max_by_key(vote)
     }
 
-    /// Whether it looks for a leader and enough others that do hear of it.
-    fn can_be_elected(&self, server: Server) -> bool {
-        self.is_looking(server)
-            && self
-                .electorate()
-                .is_some_and(|electorate| electorate.iter().all(|other| *other == server || self.hear(server, *other)))
-    }
-
     /// Whom they were about to elect is gone: those who look tell each other again, and the time begins anew.
     fn vote_anew(&mut self) {
-        self.quorum_since = None;
+        self.vote = None;
         let looking = (0..self.members.len()).filter(|server| self.is_looking(*server));
         let again: Vec<_> = looking.map(|server| Output::State { server, state: ServerState::NotServing }).collect();
         self.out.extend(again);
     }
 
     pub(super) fn election_due(&self) -> Option<Micros> {
-        self.quorum_since.map(|since| since + self.options.election_ms * 1_000)
+        self.vote.map(|(_, since)| since + self.options.election_ms * 1_000)
     }
 
     /// The log goes on from this server's data. It lacks transactions only if servers with them were wiped.

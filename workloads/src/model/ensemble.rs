@@ -23,10 +23,8 @@ pub struct Ensemble {
     pub(super) tickets: u64,
     /// The last epoch that any leader began.
     pub(super) epoch: i64,
-    /// Since when there are enough looking servers for an election.
-    pub(super) quorum_since: Option<Micros>,
-    /// Whom these would elect.
-    pub(super) favourite: Option<Server>,
+    /// Whom those who look for a leader would elect, and since when there are enough of them.
+    pub(super) vote: Option<(Server, Micros)>,
 }
 
 /// A znode as one server has it.
@@ -57,8 +55,7 @@ impl Ensemble {
             out: Outputs::new(),
             tickets: 0,
             epoch: 0,
-            quorum_since: None,
-            favourite: None,
+            vote: None,
         }
     }
 

@@ -70,8 +70,14 @@ impl World {
     }
 
     pub(super) fn replied(&self, id: ClientId, xid: i32, zxid: Zxid, result: Result<Response, Code>) {
+        self.with(id, |client| client.last_zxid = client.last_zxid.max(zxid));
+        // All that wait are told of the end, the one that met it too.
+        match result {
+            Err(Code::SessionExpired) => return self.ended(id, SessionEnd::Expired),
+            Err(Code::AuthFailed) => return self.ended(id, SessionEnd::AuthFailed),
+            _ => {}
+        }
         let slot = self.with(id, |client| {
-            client.last_zxid = client.last_zxid.max(zxid);
             let place = client.pending.iter().position(|(pending, _)| *pending == xid);
             let slot = place.and_then(|place| client.pending.remove(place));
             // Most clients ask nothing for a long time: gives the room back that nothing is in.
@@ -80,16 +86,6 @@ impl World {
             }
             slot
         });
-        let end = match result {
-            Err(Code::SessionExpired) => Some(SessionEnd::Expired),
-            Err(Code::AuthFailed) => Some(SessionEnd::AuthFailed),
-            _ => None,
-        };
-        if let Some(end) = end {
-            self.ended(id, end);
-            // It is none of those that wait any more.
-            return slot.into_iter().for_each(|(_, slot)| answer(&slot, Err(OpError::Ended(end))));
-        }
         let Some((_, slot)) = slot else { return };
         answer(&slot, result.map_err(op_error));
         if self.with(id, |client| client.let_go && client.pending.is_empty()) {
