@@ -234,9 +234,12 @@ class Cell:
 
     def _stops(self, host, since, until, over="to"):
         """When a host's process was stopped by order: since that time of the proof that it was, to that of the proof that it goes
-        on."""
+        on, or its end."""
+        ended = [event["t"] for event in self.events("host_ended") if event["host"] == host]
         stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
-        return spans.union([(f.injected[since], f.healed[over] if f.healed else until) for f in stops])
+        ends = ((f, [t for t in ended if t >= f.injected["from"]]) for f in stops)
+        times = ((f.injected[since], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
+        return spans.union([(begin, end) for begin, end in times if begin < end])
 
     def stalled(self, host, begin, end):
         """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""
@@ -267,16 +270,15 @@ class Cell:
         return self.info["fencing"] == "unfenced" or not write["fenced_rejected"]
 
     def _deletions(self):
-        """By term: when a resigner's deletion was sent and answered."""
-        deletions, lives = {}, defaultdict(list)
-        for term in self.terms:
-            lives[term.life_id].append(term)
+        """By term: when a resigner's deletion was sent and answered, as it said when it next left."""
+        deletions, left = {}, defaultdict(list)
         for event in self.events("left"):
-            how = event["how"]
+            left[event["cand"], event["session"]].append(event)
+        for term in (term for term in self.terms if term.reason == "resigned"):
+            after = [event for event in left[term.life_id] if event["t"] >= term.left]
+            how = min(after, key=lambda event: event["t"])["how"] if after else None
             if isinstance(how, dict) and how.get("resigned", {}).get("delete"):
-                mine = [term for term in lives[event["cand"], event["session"]] if term.left <= event["t"]]
-                if mine and mine[-1].reason == "resigned":
-                    deletions[mine[-1].cand, mine[-1].session, mine[-1].number] = how["resigned"]["delete"]
+                deletions[term.cand, term.session, term.number] = how["resigned"]["delete"]
         return deletions
 
 

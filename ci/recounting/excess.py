@@ -1,7 +1,7 @@
 """The excess over the floor: how much later than it could at the earliest a session left to expire was seen to be gone."""
 
 from .cell import MS
-from .kinds import LETS_SESSIONS_EXPIRE
+from .kinds import HITS_CANDIDATES, LETS_SESSIONS_EXPIRE
 from .numbers import Samples
 from .phases import Taker, Told, wakes
 from .servers import new_leaders
@@ -16,11 +16,11 @@ def figures(cell):
     begins = new_leaders(cell)
     window = cell.tick_ns * 3 // 2 + 500 * MS
     for loss in cell.losses[0]:
-        touched = last_up(loss)
-        if loss.fault.kind not in LETS_SESSIONS_EXPIRE or touched is None:
-            continue
         told = Told(cell, loss).times
         seen = told[0] if told else (loss.next.begun if loss.next else cell.window[1])
+        touched = last_up(cell, loss, seen)
+        if touched is None or is_ended_otherwise(cell, loss, seen) or came_back(cell, loss.lost.session, touched, seen):
+            continue
         begun_anew = restart(begins, touched, seen)
         floor = (begun_anew or touched) + cell.t_ns
         taker = Taker(cell, loss)
@@ -42,10 +42,30 @@ def figures(cell):
     }
 
 
-def last_up(loss):
-    """When the link last carried something of the lost session towards a server, before the fault."""
-    touches = [t["last_up"] for t in loss.fault.injected["touches"] if t["session"] == loss.lost.session]
-    return touches[0] if touches else None
+def last_up(cell, loss, seen):
+    """When the link last carried something of the lost session towards a server, before the fault; before the last one that
+    struck it, where several did."""
+    def touches(fault):
+        proof = fault.injected if fault.kind in LETS_SESSIONS_EXPIRE else None
+        return [t["last_up"] for t in (proof["touches"] if proof else []) if t["session"] == loss.lost.session]
+
+    if not touches(loss.fault):
+        return None
+    struck = (fault for fault in cell.faults if loss.lost.cand in fault.cands and fault.event["t"] <= seen)
+    return max((t for fault in struck for t in touches(fault)), default=None)
+
+
+def is_ended_otherwise(cell, loss, seen):
+    """Whether the znode may have gone before its session could expire: its owner had resigned, or was to lose it by order."""
+    ordered = (f.event["t"] for f in cell.faults if f.kind in HITS_CANDIDATES and loss.lost.cand in f.cands)
+    return loss.lost.reason == "resigned" or any(loss.since <= t <= seen for t in ordered)
+
+
+def came_back(cell, session, touched, seen):
+    """Whether the client had its connection anew after that sign of life."""
+    states = sorted((e["t"], e["state"]) for e in cell.events("state") if e["session"] == session and e["t"] <= seen)
+    again = [b[0] for a, b in zip(states, states[1:]) if a[1] == "disconnected" and b[1] == "connected"]
+    return bool(again) and again[-1] > touched
 
 
 def restart(begins, touched, seen):

@@ -17,15 +17,16 @@ def wakings(cell, term):
 def forced(cell, term):
     """From each order to end this term by force until its client must have heard of it."""
     for fault in cell.faults:
-        if fault.kind in FORCES and term.cand in fault.cands and is_of(cell, term, fault.event["t"]):
-            closed = fault.injected["to"] if fault.injected else fault.event["t"]
+        closed = fault.injected["to"] if fault.injected else fault.event["t"]
+        if fault.kind in FORCES and term.cand in fault.cands and is_of(cell, term, fault.event["t"], closed):
             yield fault.event["t"], closed + unheard(cell, term, fault.event["t"], closed)
 
 
-def is_of(cell, term, at):
-    """Whether the candidate stood under this term's session then."""
-    joined = [event for event in cell.joined[term.cand] if event["t"] <= at]
-    return bool(joined) and joined[-1]["session"] == term.session
+def is_of(cell, term, ordered, closed):
+    """Whether the candidate stood under this term's session when that was ordered, or came to while it was under way."""
+    joined = [event for event in cell.joined[term.cand] if event["t"] <= ordered][-1:]
+    joined += [event for event in cell.joined[term.cand] if ordered <= event["t"] <= closed]
+    return any(event["session"] == term.session for event in joined)
 
 
 def unheard(cell, term, begin, closed):

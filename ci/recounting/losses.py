@@ -1,5 +1,6 @@
 """Leads that were lost, what explains each, and who led next."""
 
+from . import excuses
 from .kinds import LETS_SESSIONS_EXPIRE, is_on_servers
 
 
@@ -46,11 +47,20 @@ def met(cell, fault):
     for cand in fault.cands:
         for moment in (fault.took_effect, fault.event["t"]):
             held = [term for term in cell.terms_by_cand[cand] if term.asked <= moment <= term.left]
+            if held and is_over(cell, held[-1], fault.took_effect):
+                break
             if held:
                 group = held[-1].group
                 found[group] = max(held[-1], found.get(group, held[-1]), key=lambda term: term.asked)
                 break
     return [term for _, term in sorted(found.items())]
+
+
+def is_over(cell, term, moment):
+    """Whether ZooKeeper had named this lead's owner, and then another one or none."""
+    owned = [owner for owner in cell.owners[term.group] if owner.czxid == term.czxid]
+    now = [owner for owner in cell.owners[term.group] if owner.surely[0] < moment <= owner.surely[1]]
+    return any(owner.surely[1] < moment for owner in owned) and bool(now) and now[-1].czxid != term.czxid
 
 
 def successor(cell, loss):
@@ -75,16 +85,18 @@ def is_kept(cell, loss):
 
 
 def one_a_term(cell, planned):
-    """Of several faults on one term the first that cost it keeps the loss, or that still acted when the next one came."""
-    kept, survived = {}, 0
+    """Of several faults on one term the first that cost it keeps the loss, or that from which on one or another acted until the
+    next came."""
+    kept, acts_until, survived = {}, {}, 0
     for loss in planned:
         before = kept.get(loss.lost)
         if before:
             over = before.next is not None and before.next.begun <= loss.since
-            if over or loss.since <= before.fault.acts_until:
+            if over or loss.since <= acts_until[loss.lost]:
+                acts_until[loss.lost] = max(acts_until[loss.lost], loss.fault.acts_until)
                 continue
             survived += 1
-        kept[loss.lost] = loss
+        kept[loss.lost], acts_until[loss.lost] = loss, loss.fault.acts_until
     return sorted(kept.values(), key=lambda loss: (loss.lost.group, loss.since)), survived
 
 
@@ -98,7 +110,8 @@ def limit(cell, planned):
         if loss.fault.kind == "parent-delete":
             # What goes with its whole group is told at once, and its name may be another znode's soon.
             gone = [(e["how"].get("resigned") or {}).get("delete") or [e["t"]] for e in cell.left[lost.cand] if isinstance(e["how"], dict)]
-            again += [loss.since + 1_000_000_000] + [sent[0] for sent in gone if sent[0] > loss.since]
+            owns = [o.surely[0] for o in cell.owners[lost.group] if o.session == lost.session and o.czxid != lost.czxid]
+            again += [loss.since + 1_000_000_000] + [t for t in owns + [sent[0] for sent in gone] if t > loss.since]
         loss.until = min([loss.until] + again)
         if not loss.next or loss.next.node != lost.node:
             continue
@@ -106,7 +119,7 @@ def limit(cell, planned):
         gone = next_gone(cell, loss)
         if after:
             # A session that is left to expire holds on to its znode.
-            until = gone if gone and after.fault.kind in LETS_SESSIONS_EXPIRE else gone + [after.since]
+            until = gone if gone and after.fault.kind in LETS_SESSIONS_EXPIRE else gone + [after.told_from]
         else:
             keeps = loss.next.reason == "stepped-down" or loss.next.killed
             until = gone if gone and keeps else gone + [loss.next.leaving]
@@ -169,6 +182,12 @@ def was_cut_off(cell, lost, following):
     return any(fault.event["t"] <= gone and at <= fault.explains_until for fault in hits)
 
 
+def is_echo(cell, change):
+    """Whether the lead never moved: who followed believed beside the other, which led on after it, no longer than is excused."""
+    held, echo = change.lost, change.next
+    return held.leaving >= echo.left and excuses.excuse(cell, [echo.at_most], [echo]) is not None
+
+
 def stands(cell, cand, moment):
     """Whether a candidate had joined by then, and not left since."""
     joined = [event["t"] for event in cell.joined[cand] if event["t"] <= moment]
@@ -188,7 +207,7 @@ def figures(cell):
         "unplanned": len(without_cause),
         "explained": len(cell.explained),
         "unproven": cell.unproven,
-        "excused": sum(was_cut_off(cell, loss.lost, loss.next) for loss in without_cause),
+        "excused": sum(was_cut_off(cell, loss.lost, loss.next) or is_echo(cell, loss) for loss in without_cause),
         "late": sum(is_late(cell, loss) for loss in planned),
         "survived": survived,
     }

@@ -46,10 +46,28 @@ def of_overlap(handovers, overlap):
     return next((handover.strike for handover in handovers if handover.next is later), ("unplanned", later))
 
 
+def rate_of_writes(handovers, stale):
+    """Handovers whose loser could still write, those in which one did among them. What no handover is to blame for is a case of
+    its own, once a writer."""
+    blamed = [(of_write(handovers, write), write) for write in stale]
+    within = [handover for handover, _ in blamed if handover]
+    counted = [h for h in handovers if h.has_rival and not h.stalled or any(h is other for other in within)]
+    strays = {(write["group"], write["cand"], write["session"], write["czxid"]) for handover, write in blamed if not handover}
+    strikes, bad = {h.strike for h in counted}, {h.strike for h in within}
+    behind, shown = len(strikes) + len(strays), len(bad) + len(strays)
+    return {
+        "seen": len(stale),
+        "n": len(counted) + len(strays),
+        "strikes": behind,
+        "bad_strikes": shown,
+        "upper_95": bound_95(shown, behind),
+    }
+
+
 def of_write(handovers, write):
-    """The strike of the handover in which the writer lost the lead; else of the group's last one before the write."""
+    """The handover in which the writer lost the lead; else the group's last one before the write."""
     key = (write["group"], write["cand"], write["session"], write["czxid"])
     mine = [handover for handover in handovers if handover.lost.key == key]
     before = [h for h in handovers if h.lost.group == write["group"] and h.span[0] <= write["t"]]
     found = mine or sorted(before, key=lambda handover: handover.span)
-    return found[-1].strike if found else ("unplanned", write["seq"])
+    return found[-1] if found else None

@@ -49,30 +49,28 @@ def recount(cell):
 
 def figures(cell):
     judged = recount(cell)
-    handovers = [handover for handover in cell.handovers if handover.has_rival and not handover.stalled]
     stale = [write for write, (is_stale, _, _) in judged if is_stale]
     past = [write for write, (_, _, is_past) in judged if is_past]
     excused = [write for write in stale if is_excused(cell, write)]
     return {
         "total": len(judged),
-        "unfenced": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in stale]),
+        "unfenced": strikes.rate_of_writes(cell.handovers, stale),
         "excused": len(excused),
         "fenced_off": sum(refused for _, (_, refused, _) in judged),
-        "past_fence": strikes.rate(handovers, [strikes.of_write(cell.handovers, write) for write in past]),
+        "past_fence": strikes.rate_of_writes(cell.handovers, past),
         "on_waking": sum(is_on_waking(cell, write) for write, _ in judged),
     }
 
 
 def is_on_waking(cell, write):
-    """Whether it was sent between the waking of its process and the end of a term that this ended."""
-    term, sent = cell.term_of(write), write.get("sent", write["t"])
-    if not term or term.reason not in ("stepped-down", "session-ended", "deposed"):
-        return False
+    """Whether it was sent between the waking of its process and the end of a term of its token that this ended."""
+    sent, token = write.get("sent", write["t"]), (write["group"], write["cand"], write["session"], write["czxid"])
+    ended = [t for t in cell.terms if t.key == token and t.reason in ("stepped-down", "session-ended", "deposed")]
     return any(
         stop.kind == "pause" and term.cand in stop.cands and stop.injected and stop.healed
         and term.asked <= stop.injected["from"] <= term.left and term.leaving <= stop.explains_until
         and stop.healed["from"] <= sent <= term.left
-        for stop in cell.faults
+        for stop in cell.faults for term in ended
     )
 
 

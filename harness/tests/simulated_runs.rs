@@ -85,6 +85,28 @@ fn random_schedules_show_nothing_of_a_sound_recipe() {
     }
 }
 
+/// Each once showed an error: of a recipe, of the simulation, or of what the checkers took for certain.
+const TELLING: [(&str, &[u64]); 4] = [
+    ("predecessor-watch", &[13_619, 18_987, 33_911, 50_859, 97_952]),
+    ("naive", &[38_424, 48_099, 49_172, 53_054, 55_340, 67_030, 72_182, 89_914, 94_294]),
+    ("lock-race", &[8_092, 14_861, 21_134, 31_425, 32_814, 36_435, 40_263, 89_801]),
+    ("poll-race", &[36_153, 39_582, 42_517, 48_112, 83_287]),
+];
+
+#[test]
+fn random_schedules_that_once_showed_something_show_nothing() {
+    let bench = Bench::new();
+    for (recipe, seeds) in TELLING {
+        let recipe = format!("matrix.recipe=[\"{recipe}\"]");
+        for seed in seeds {
+            let seeds = format!("{seed}..{}", seed + 1);
+            let one = ["--set", &recipe, "--set", "matrix.fault=[\"resign\"]", "--seeds", &seeds];
+            let ran = bench.run(&[&["simulate", "quick"][..], &one[..]].concat());
+            assert_eq!(ran.code, 0, "{recipe}, seed {seed}: {}{}", ran.out, ran.err);
+        }
+    }
+}
+
 #[test]
 fn a_search_finds_a_broken_recipe_and_tells_how_to_see_it_again() {
     let bench = Bench::new();

@@ -43,7 +43,7 @@ pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Proof {
     match remedy {
         Remedy::None => Proof::default(),
         Remedy::Links(hosts) => link::heal(cell, hosts).await,
-        Remedy::Continue(hosts) => pause::heal(cell, hosts).await,
+        Remedy::Continue(stopped) => pause::heal(cell, stopped).await,
         Remedy::Restart(hosts) => crash::heal(cell, hosts).await,
         Remedy::Servers(remedy) => server::heal(cell, remedy).await,
     }

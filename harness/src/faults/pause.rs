@@ -1,11 +1,12 @@
 //! `pause`: the host's process is stopped, as a long garbage collection or a suspended machine would stop it, and
 //! continued. Its links live in other processes and are not stopped.
 
+use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::Seen;
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_record::{Nanos, ProcessFate, Seen};
+use hustings_workloads::driver::{Injury, Proof, Remedy, Stopped};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
@@ -17,45 +18,75 @@ use crate::procfs::{fate_of, process_state};
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
-    let mut proof = signal_all(cell, &hit.hosts, Signal::STOP, true).await;
+    let (mut proof, stopped) = stop(cell, &hit.hosts).await;
     if cell.links().is_some() {
         match cell.touches(&hit.hosts).await {
             Ok(touches) => proof.touches = touches,
             Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
         }
     }
-    Injury { proof, remedy: Remedy::Continue(hit.hosts.clone()) }
+    Injury { proof, remedy: Remedy::Continue(stopped) }
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
-    signal_all(cell, hosts, Signal::CONT, false).await
-}
-
-/// Sends the signal to each host and reads from the kernel that it is stopped, or that it is not.
-async fn signal_all(cell: &Rc<LiveCell>, hosts: &[u16], signal: Signal, stopped: bool) -> Proof {
-    let from = clock::now();
-    let mut proof = Proof { from, to: from, verified: !hosts.is_empty(), ..Proof::default() };
-    let (mut seen, mut fates) = (Vec::new(), Vec::new());
-    for &host in hosts {
-        let Some(pid) = cell.pid(host) else {
-            proof.verified = false;
-            seen.push(format!("host {host} has no process"));
-            continue;
-        };
-        if let Err(error) = cell.signal(host, signal) {
-            proof.verified = false;
-            seen.push(format!("host {host}: {error}"));
-            continue;
+pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Proof {
+    let mut signalled = Signalled::new(true);
+    for &Stopped { host, process } in stopped {
+        match cell.pid(host) {
+            Some(pid) if Some(pid) == process => signalled.send(cell, host, pid, false).await,
+            // Another process runs in its place, or none, which nobody stopped for this.
+            pid => signalled.see(host, pid, true, "what was stopped is not there any more"),
         }
-        let state = wait_for_state(pid, stopped).await;
-        fates.push((host, fate_of(Some(pid))));
-        proof.verified &= state.is_some_and(|state| (state == 'T') == stopped);
-        seen.push(format!("host {host}: state {}", state.unwrap_or('?')));
     }
-    proof.to = clock::now();
-    proof.evidence = seen.join("; ");
-    proof.seen = Some(Seen::Processes { hosts: fates });
-    proof
+    signalled.proof()
+}
+
+async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Proof, Vec<Stopped>) {
+    let (mut signalled, mut stopped) = (Signalled::new(!hosts.is_empty()), Vec::new());
+    for &host in hosts {
+        let running = cell.pid(host).filter(|&pid| process_state(pid) != Some('T'));
+        match running {
+            None => signalled.see(host, cell.pid(host), false, "no process that runs"),
+            Some(pid) => signalled.send(cell, host, pid, true).await,
+        }
+        stopped.push(Stopped { host, process: running });
+    }
+    (signalled.proof(), stopped)
+}
+
+/// What came of signals to hosts.
+struct Signalled {
+    from: Nanos,
+    verified: bool,
+    seen: Vec<String>,
+    fates: Vec<(u16, ProcessFate)>,
+}
+
+impl Signalled {
+    fn new(verified: bool) -> Self {
+        Self { from: clock::now(), verified, seen: Vec::new(), fates: Vec::new() }
+    }
+
+    /// Stops a host's process, or continues it, and reads from the kernel that it is so.
+    async fn send(&mut self, cell: &Rc<LiveCell>, host: u16, pid: u32, stop: bool) {
+        if let Err(error) = cell.signal(host, if stop { Signal::STOP } else { Signal::CONT }) {
+            return self.see(host, Some(pid), false, error);
+        }
+        let state = wait_for_state(pid, stop).await;
+        let done = state.is_some_and(|state| (state == 'T') == stop);
+        self.see(host, Some(pid), done, format_args!("state {}", state.unwrap_or('?')));
+    }
+
+    fn see(&mut self, host: u16, pid: Option<u32>, done: bool, what: impl Display) {
+        self.verified &= done;
+        self.fates.push((host, fate_of(pid)));
+        self.seen.push(format!("host {host}: {what}"));
+    }
+
+    fn proof(self) -> Proof {
+        let Self { from, verified, seen, fates } = self;
+        let (evidence, seen) = (seen.join("; "), Some(Seen::Processes { hosts: fates }));
+        Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
+    }
 }
 
 async fn wait_for_state(pid: u32, stopped: bool) -> Option<char> {

@@ -27,10 +27,10 @@ pub(super) fn asks_at_most(
     }
     let candidate = index.candidates.all.get(&notice.cand)?;
     let (group, span) = (candidate.group, (notice.t, settled));
-    if held_up(index, notice.cand, candidate.host, span) {
+    let recently = (span.0.saturating_sub(EDGE_NS), settled);
+    if held_up(index, notice.cand, candidate.host, recently) {
         return None;
     }
-    let recently = (span.0.saturating_sub(EDGE_NS), settled);
     let mut anew = index.faults.of_group(group).filter(|fault| fault.kind.facts().leads == LeadLoss::Anew);
     if anew.any(|fault| fault.acts_in(recently)) {
         return None;
@@ -51,10 +51,14 @@ pub(super) fn asks_at_most(
         faults.any(|fault| fault.acts_in(recently))
     });
     let meanwhile: BTreeSet<u32> = gone.map(|lost| lost.cand).chain(struck).collect();
+    // Owners that nobody else knew of, too.
+    let reigns = index.reigns.of_group(group).iter().filter(|reign| reign.session.is_some());
+    let owners = reigns.filter(|reign| recently.0 <= reign.span.1 && reign.span.1 <= settled).count();
+    let meanwhile = meanwhile.len().max(owners).max(1) as u64;
     // One of them is what it was told of. And an answer that is older than T/3 is no ground to lead on: it asks again, once
     // more for a server that may lag.
     let again = (settled - notice.t) / (index.timeout_or_asked() / 3).max(1);
-    Some(promised * meanwhile.len().max(1) as u64 + (promised + 1) * again)
+    Some(promised * meanwhile + (promised + 1) * again)
 }
 
 /// Whether the candidate left within `span`.

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::{Fault, Index, Loss, Outcome, Term};
+use crate::index::{Ending, Fault, Index, Loss, Outcome, Term};
 use crate::stats::spans::Span;
 use crate::stats::{Distribution, Samples, Tail};
 use hustings_record::words::{duration, plural};
-use hustings_record::{Event, FanOut, FaultKind, Nanos};
+use hustings_record::{Event, FanOut, FaultKind, Nanos, RevokeReason};
 
 /// A sample is void where one stall of a process that had a part in it is longer than this part of it.
 const VOID_PART: u64 = 4;
@@ -276,16 +276,35 @@ pub(super) struct Floor {
     earliest: Nanos,
 }
 
+/// None where nothing tells: the session was not left to expire, or came back unseen.
 pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
     // Other faults end the session themselves, or let its touches through.
-    let expires = fault.kind.facts().lets_sessions_expire;
+    let expires = |fault: &&Fault<'_>| fault.kind.facts().lets_sessions_expire;
     let session = index.terms.all[loss.term].session;
-    let touches = &fault.injected.as_ref().filter(|_| expires)?.touches;
-    let touch = touches.iter().filter(|t| t.session == session).map(|t| t.last_up).max()?;
+    let touched = |fault: &Fault<'_>| {
+        let touches = fault.injected.as_ref().map_or(&[][..], |proof| &proof.touches);
+        touches.iter().filter(|touch| touch.session == session).map(|touch| touch.last_up).max()
+    };
+    touched(Some(fault).filter(expires)?)?;
+    // A session that came back expires by the fault that struck it last.
+    let faults = index.faults.of_cand(index.terms.all[loss.term].cand).filter(expires);
+    let touch = faults.filter(|fault| fault.t <= detected).filter_map(touched).max()?;
+    if is_ended_otherwise(index, loss, detected) || index.candidates.reconnected_by(session, detected) > Some(touch) {
+        return None;
+    }
     let timeout = index.timeout?;
     let restart = index.servers.restarts().filter(|r| r.at > touch && r.at < detected).max_by_key(|r| r.at);
     let earliest = restart.map_or(touch, |restart| restart.earliest.max(touch)) + timeout;
     Some(Floor { naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
+}
+
+/// Whether the lost znode may have gone before its session could expire: whoever held it had resigned when the fault struck, or
+/// was to lose it by order until it was found to be gone.
+fn is_ended_otherwise(index: &Index<'_>, loss: &Loss, detected: Nanos) -> bool {
+    let lost = &index.terms.all[loss.term];
+    let mut ordered = index.faults.of_cand(lost.cand).filter(|fault| fault.kind.hits_candidates());
+    lost.ending == Ending::Revoked(RevokeReason::Resigned)
+        || ordered.any(|fault| loss.effect <= fault.t && fault.t <= detected)
 }
 
 /// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.

@@ -116,7 +116,7 @@ struct Tally {
 impl Tally {
     fn quantiles(&mut self) -> Option<(u64, u64, u64)> {
         self.woken.sort_unstable();
-        Some((*self.woken.first()?, self.woken[self.woken.len() / 2], *self.woken.last()?))
+        Some((*self.woken.first()?, middle(&self.woken)?, *self.woken.last()?))
     }
 
     fn promise(&mut self, range: &Range) {
@@ -277,7 +277,12 @@ fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSe
 
 fn middle_and_most(mut values: Vec<u64>) -> Option<(u64, u64)> {
     values.sort_unstable();
-    values.last().map(|&most| (values[values.len() / 2], most))
+    Some((middle(&values)?, *values.last()?))
+}
+
+/// The least of the sorted values that at least half of them are no more than.
+fn middle(sorted: &[u64]) -> Option<u64> {
+    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
 }
 
 fn headline(finding: &mut Finding<FanOutSeen>, broken: u64) {

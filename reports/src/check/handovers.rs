@@ -44,7 +44,8 @@ pub struct Handovers {
     /// Planned ones that were completed only after the sessions can have expired, though somebody could have led.
     #[serde(default)]
     pub late: u64,
-    /// Unplanned ones of leaders whose clients came to no server, while servers were hit, for as long as sessions can end in.
+    /// Unplanned ones of leaders whose clients came to no server, while servers were hit, for as long as sessions can end in; and
+    /// those to whom a stopped process led beside its successor, which led on.
     #[serde(default)]
     pub excused: u64,
     /// Faults aimed at a leader that kept the lead in the same incarnation.
@@ -62,7 +63,7 @@ impl Section for Handovers {
         let mut finding = Finding::default();
         let unplanned = &index.losses.unplanned;
         let doubtful = unplanned.iter().filter(|change| stalled_before(index, change).is_some()).count() as u64;
-        let excused = unplanned.iter().filter(|change| was_cut_off(index, change));
+        let excused = unplanned.iter().filter(|change| was_cut_off(index, change) || is_echo(index, change));
         let mut counts = Self {
             excused: excused.count() as u64,
             unplanned: unplanned.len() as u64,
@@ -207,6 +208,12 @@ fn was_cut_off(index: &Index<'_>, change: &Change) -> bool {
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
     let mut faults = index.faults.on_servers().filter(|fault| fault.verified());
     gone + least <= next.grant && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
+}
+
+/// Whether the lead never moved: the successor believed beside the other, which led on after it, for no longer than is excused.
+fn is_echo(index: &Index<'_>, change: &Change) -> bool {
+    let (held, echo) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+    held.ended.0 >= echo.ended.1 && index.excuse(&[echo.possible()], &[echo]).is_some()
 }
 
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as

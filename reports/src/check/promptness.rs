@@ -171,7 +171,10 @@ impl Judge<'_, '_> {
         }
         let floor =
             expiry_floor(self.index, loss, fault, end).map(|floor: Floor| floor.restarted.unwrap_or(floor.naive));
-        Some(floor.map_or(loss.effect + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
+        // Whoever came back has a whole session before it again.
+        let session = self.index.terms.all[loss.term].session;
+        let since = self.index.candidates.reconnected_by(session, end).unwrap_or(0).max(loss.effect);
+        Some(floor.map_or(since + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
     }
 
     /// Whether something else may have held it up.

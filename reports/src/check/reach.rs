@@ -10,7 +10,7 @@ pub(super) const EDGE_NS: Nanos = 250_000_000;
 /// Whoever has lost its znode to somebody else stands again so much later at the latest.
 const STANDS_ANEW_NS: Nanos = 1_000_000_000;
 /// Whoever is told to go so shortly after a loss may not have been told of that any more.
-const ORDERED_NS: Nanos = 50_000_000;
+const ORDERED_NS: Nanos = 100_000_000;
 /// A departure by order comes so much later at the latest.
 const DEPARTS_NS: Nanos = 2_000_000_000;
 

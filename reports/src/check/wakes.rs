@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::reach::{EDGE_NS, Reach, connected, is_deafened, reach};
-use crate::index::{Fault, Index, Lost, Outcome, Place, number};
+use crate::index::{Fault, Index, Lost, Notice, Outcome, Place, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
@@ -57,12 +57,24 @@ fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     loss.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > loss.until)
 }
 
-/// How many were told of another znode of the same name that had gone before, while they could not be told.
+/// How many were told of another znode of the same name that had gone before: they could not be told then, or it went just now.
 fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
-    let places = index.places.of_group(lost.group).iter().filter(|place| place.node == lost.node);
-    let Some(before) = places.take_while(|place| place.czxid < lost.czxid).last() else { return 0 };
-    let late = |cand: u32| is_deafened(index, cand, (before.from, lost.gone.0));
-    lost.told.iter().filter(|notice| late(notice.cand)).count() as u64
+    let places = index.places.of_group(lost.group).iter();
+    let stood = places.filter(|place| place.node == lost.node).map(|place| (place.czxid, place.from));
+    let terms = index.terms.of_group(lost.group).iter().map(|&term| &index.terms.all[term]);
+    let led = terms.filter(|term| term.node == lost.node).map(|term| (term.czxid, term.grant));
+    let Some(before) = stood.chain(led).filter(|before| before.0 < lost.czxid).max() else { return 0 };
+    let reigns = index.reigns.of_group(lost.group).iter();
+    let owned = reigns.filter(|reign| reign.czxid.is_some_and(|czxid| before.0 <= czxid && czxid < lost.czxid));
+    let gone = owned.map(|reign| reign.span.1).max();
+    let untold = |notice: &Notice<'_>, gone: Nanos| {
+        let soon = (gone.saturating_sub(EDGE_NS), notice.t);
+        notice.t <= gone + EDGE_NS && !index.notices.told_between(notice.cand, soon)
+    };
+    let late = |notice: &&Notice<'_>| {
+        gone.is_some_and(|gone| untold(notice, gone)) || is_deafened(index, notice.cand, (before.1, lost.gone.0))
+    };
+    lost.told.iter().filter(late).count() as u64
 }
 
 /// Whether the candidate was told of the loss before only after that, if at all: its watch was not armed again by then.
@@ -148,9 +160,13 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> (u64, u64) {
     (0, maybe)
 }
 
-/// Whether numbers between the lost znode's and this one's are nobody's that is known.
+/// Whether numbers between the lost znode's and this one's are nobody's that is known. At the end of the counter they do not go up,
+/// and tell nothing.
 fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &Place<'_>) -> bool {
     let (Some(first), Some(last)) = (number(lost.node), number(place.node)) else { return false };
+    if last <= first || last == i32::MAX {
+        return true;
+    }
     let between = |other: &&Place<'_>| {
         let numbered = number(other.node).is_some_and(|number| first < number && number < last);
         numbered && lost.czxid < other.czxid && other.czxid < place.czxid

@@ -133,6 +133,13 @@ impl<'a> Candidates<'a> {
         self.stands.get(&cand).into_iter().flatten().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
+    /// Whether the candidate came to stand by this session within `span`.
+    #[must_use]
+    pub fn stands_anew_under(&self, cand: u32, session: i64, span: Span) -> bool {
+        let stands = self.stands.get(&cand).into_iter().flatten().filter(|stand| stand.session == session);
+        stands.into_iter().any(|stand| span.0 <= stand.from && stand.from <= span.1)
+    }
+
     /// When the candidate next stood, after `at`, with another znode of the same name.
     #[must_use]
     pub fn takes_name_again(&self, cand: u32, node: &str, czxid: i64, at: Nanos) -> Option<Nanos> {
@@ -164,11 +171,16 @@ impl<'a> Candidates<'a> {
     /// Whether the session had reconnected in the `span` before `at`.
     #[must_use]
     pub fn reconnected_within(&self, session: i64, at: Nanos, span: Nanos) -> bool {
-        let Some(states) = self.states.get(&session) else { return false };
+        self.reconnected_by(session, at).is_some_and(|last| last + span >= at)
+    }
+
+    /// When the session last came back by `at`, if it ever did.
+    #[must_use]
+    pub fn reconnected_by(&self, session: i64, at: Nanos) -> Option<Nanos> {
+        let states = self.states.get(&session)?;
         let last = states.partition_point(|s| s.0 <= at);
-        let recent = |w: &&[(Nanos, SessionState)]| w[1].0 + span >= at;
         let again =
-            |w: &[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;
-        states[..last].windows(2).rev().take_while(recent).any(again)
+            |w: &&[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;
+        states[..last].windows(2).rev().find(again).map(|w| w[1].0)
     }
 }

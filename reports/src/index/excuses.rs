@@ -53,9 +53,12 @@ impl Index<'_> {
     fn forced(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
         let by_force = |fault: &&Fault<'_>| fault.kind.hits_candidates() && fault.kind.facts().outwits_recipes;
         let of_cand = self.faults.of_cand(term.cand).filter(by_force);
+        // It stood when that was ordered, or came to stand while it was under way.
         let ends_it = |fault: &&Fault<'_>| {
             let stood = self.candidates.standing(term.cand, fault.t);
+            let closed = fault.injected.as_ref().map_or(fault.t, |proof| proof.to);
             stood.is_some_and(|stood| stood.session == term.session)
+                || self.candidates.stands_anew_under(term.cand, term.session, (fault.t, closed))
         };
         of_cand.filter(ends_it).map(|fault| {
             let closed = fault.injected.as_ref().map_or(fault.t, |proof| proof.to);

@@ -96,7 +96,7 @@ impl<'a> Faults<'a> {
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
-        faults.collect_stops(horizon);
+        faults.collect_stops(cell, horizon);
         faults
     }
 
@@ -113,14 +113,25 @@ impl<'a> Faults<'a> {
         }
     }
 
-    fn collect_stops(&mut self, horizon: &Horizon<'_>) {
+    /// A stop ends with its process: nobody stopped the one that runs in its place.
+    fn collect_stops(&mut self, cell: &CellRecord, horizon: &Horizon<'_>) {
+        let mut ended: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
+        for (_, event) in cell.events() {
+            if let Event::HostEnded { t, host, .. } = event {
+                ended.entry(*host).or_default().push(*t);
+            }
+        }
         for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
             let Some(injected) = &fault.injected else { continue };
             let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
             for host in fault.hosts {
-                self.stops.entry(*host).or_default().push((injected.from, healed.1));
-                if injected.verified {
-                    self.certain_stops.entry(*host).or_default().push((injected.to, healed.0));
+                let ended = ended.get(host).into_iter().flatten().copied();
+                let end = ended.filter(|t| *t >= injected.from).min().unwrap_or(Nanos::MAX);
+                if injected.from < end {
+                    self.stops.entry(*host).or_default().push((injected.from, healed.1.min(end)));
+                }
+                if injected.verified && injected.to < end {
+                    self.certain_stops.entry(*host).or_default().push((injected.to, healed.0.min(end)));
                 }
             }
         }

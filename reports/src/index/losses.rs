@@ -117,7 +117,7 @@ impl Finder<'_, '_> {
             let mut met: BTreeMap<u32, usize> = BTreeMap::new();
             for &cand in &fault.cands {
                 let held = self.terms.held_by(cand, proof.from).or_else(|| self.terms.held_by(cand, fault.t));
-                let Some(term) = held else { continue };
+                let Some(term) = held.filter(|&term| !self.is_over(term, proof.from)) else { continue };
                 let best = met.entry(self.terms.all[term].group).or_insert(term);
                 if self.terms.all[*best].grant < self.terms.all[term].grant {
                     *best = term;
@@ -138,6 +138,14 @@ impl Finder<'_, '_> {
         let mut losses = self.one_loss_a_term(losses);
         self.set_limits(&mut losses);
         losses
+    }
+
+    /// Whether the lead had gone by `at`, whatever was still believed: ZooKeeper had named its owner, and then another one or none.
+    fn is_over(&self, term: usize, at: Nanos) -> bool {
+        let term = &self.terms.all[term];
+        let mut owned = self.reigns.of_group(term.group).iter().filter(|reign| reign.czxid == Some(term.czxid));
+        let now = self.reigns.at(term.group, at);
+        owned.any(|reign| reign.span.1 < at) && now.is_some_and(|now| now.czxid != Some(term.czxid) && now.span.0 < at)
     }
 
     /// When the deletion of a resigner's znode was sent and answered.
@@ -174,25 +182,28 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// Several faults may meet one term: its loss belongs to the first that cost it, or that still acted when the next came.
+    /// Several faults may meet one term: its loss belongs to the first that cost it, or from which on one or another acted until
+    /// the next came.
     fn one_loss_a_term(&self, losses: Vec<Loss>) -> Vec<Loss> {
         let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
-        // Place in `kept` of the last loss of each term.
-        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        // Place in `kept` of the last loss of each term, and until when the faults on it acted.
+        let mut last: BTreeMap<usize, (usize, Nanos)> = BTreeMap::new();
         for loss in losses {
-            if let Some(&place) = last.get(&loss.term) {
-                let before = &self.faults.all[kept[place].fault];
-                let acts_until = if before.kind.facts().until_healed { before.active.1 } else { before.explains_until };
+            let fault = &self.faults.all[loss.fault];
+            let acts = if fault.kind.facts().until_healed { fault.active.1 } else { fault.explains_until };
+            if let Some((place, acts_until)) = last.get_mut(&loss.term) {
+                let place = *place;
                 let gone = match kept[place].outcome {
                     Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(loss.effect),
                     _ => false,
                 };
-                if gone || loss.effect <= acts_until {
+                if gone || loss.effect <= *acts_until {
+                    *acts_until = acts.max(*acts_until);
                     continue;
                 }
                 kept[place].outcome = Outcome::Survived;
             }
-            last.insert(loss.term, kept.len());
+            last.insert(loss.term, (kept.len(), acts));
             kept.push(loss);
         }
         kept
@@ -219,8 +230,8 @@ impl Finder<'_, '_> {
             let until = match (gone, next) {
                 // A session that is left to expire holds on to its znode.
                 (Some(gone), Some(next)) if expires(next) => gone,
-                (Some(gone), Some(next)) => gone.min(next.effect),
-                (None, Some(next)) => next.effect,
+                (Some(gone), Some(next)) => gone.min(next.released),
+                (None, Some(next)) => next.released,
                 (Some(gone), None) if keeps(successor.ending) => gone,
                 (gone, None) => gone.unwrap_or(Nanos::MAX).min(successor.ended.0),
             };
@@ -242,7 +253,11 @@ impl Finder<'_, '_> {
         let left = self.candidates.departures.get(&lost.cand).into_iter().flatten();
         let left = left.map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
         let left = left.filter(|left| *left > loss.effect);
-        known.into_iter().chain(left).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
+        // By ZooKeeper's word it owns another znode, whether it knows of that or not.
+        let owns = self.reigns.of_group(loss.group).iter().filter(|reign| reign.session == Some(lost.session));
+        let owns = owns.filter(|reign| reign.czxid != Some(lost.czxid)).map(|reign| reign.span.0);
+        let owns = owns.filter(|owns| *owns > loss.effect);
+        known.into_iter().chain(left).chain(owns).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
     }
 
     /// When the znode of the next owner went, as far as it was certainly there until then.

@@ -1,12 +1,13 @@
 //! Places in queues: the znode of each candidate, for how long it was there for certain, and by when it was gone for certain.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::candidates::{Candidates, Stand};
 use super::faults::Faults;
 use super::terms::Terms;
 use crate::stats::spans::Span;
-use hustings_record::{Departure, Nanos};
+use hustings_record::{Departure, Nanos, SessionState};
 
 /// What a client says of the end of its session may come so much later than the end.
 const TOLD_LATE_NS: Nanos = 250_000_000;
@@ -122,11 +123,19 @@ fn ending(
     // A process that is stopped or cut off does not know when its session ends.
     let hit = |at: Nanos| {
         let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
-        expiring
-            .filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at)
-            .filter(|fault| stand.to <= fault.explains_until)
-            .map(|fault| fault.t)
-            .fold(at, Nanos::min)
+        let mut struck: Vec<_> =
+            expiring.filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at).collect();
+        struck.sort_by_key(|fault| Reverse(fault.t));
+        // One that was struck again before it was heard of is not known to have been there in between.
+        let mut unheard = (at, stand.to);
+        let states = candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
+        let heard = |span: Span| states.iter().any(|s| s.1 == SessionState::Connected && span.0 < s.0 && s.0 < span.1);
+        for fault in struck {
+            if unheard.1 <= fault.explains_until && (unheard.1 == stand.to || !heard((fault.t, unheard.1))) {
+                unheard = (fault.t.min(unheard.0), fault.t);
+            }
+        }
+        unheard.0
     };
     let heard = hit(candidates.disconnected_since(stand.session, stand.to).unwrap_or(stand.to));
     if !stand.left {

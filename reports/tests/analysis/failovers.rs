@@ -1,9 +1,10 @@
 //! Latencies by phase, the floor, fan-out, and the servers' counters.
 
 use hustings_record::*;
+use hustings_reports::summary::Excess;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, check, ms};
+use crate::builder::{Cell, T, check, ms};
 
 #[test]
 fn phases_add_up_to_the_failover() {
@@ -46,6 +47,66 @@ fn a_faster_detection_than_the_floor_is_early_and_shows_that_the_harness_is_wron
     assert_eq!(check(&summary, "failover").verdict, Inconclusive);
     let excess = summary.failover.excess.unwrap();
     assert_eq!((excess.early, excess.over_floor.max), (1, 0));
+}
+
+/// The leader's connection is cut, and 500 ms before that it was last heard of; `then` tells what becomes of it. Its heir is told
+/// at `told`.
+fn left_to_expire(told: u64, then: impl FnOnce(&mut Cell)) -> Option<Excess> {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(1_000));
+    let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(19_500) }];
+    cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+    cell.healed(id, 21_000);
+    cell.revoke(0, 0, 20_500, RevokeReason::SteppedDown);
+    then(&mut cell);
+    let node = cell.node(0, 0);
+    cell.wake(0, &node, told);
+    cell.lead(0, 1, told + 2);
+    cell.summary().failover.excess
+}
+
+#[test]
+fn a_session_that_came_back_has_the_floor_of_the_fault_that_struck_it_then() {
+    let came_back = |cell: &mut Cell| {
+        let session = cell.session(0, 0);
+        cell.host(0).push(Event::State { t: ms(20_450), session, state: SessionState::Disconnected });
+        cell.host(0).push(Event::State { t: ms(21_100), session, state: SessionState::Connected });
+    };
+    let alone = left_to_expire(24_000, |_| ()).expect("a session that was left to expire");
+    assert_eq!((alone.over_floor.max, alone.early), (ms(500), 0));
+    assert!(left_to_expire(24_000, came_back).is_none(), "nobody knows when it was last heard of");
+    let struck_again = left_to_expire(25_700, |cell| {
+        came_back(cell);
+        let id = cell.fault(FaultKind::Pause, 0, &[0], 21_200, Some(9_000));
+        let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(21_150) }];
+        cell.receipt(id, ReceiptStage::Injected, 21_200, true, touches);
+        cell.healed(id, 30_200);
+    });
+    assert_eq!(struck_again.expect("its last touch is known").over_floor.max, ms(25_700 - 21_150) - ms(T));
+}
+
+#[test]
+fn what_was_given_back_or_taken_by_order_has_no_floor_of_expiry() {
+    let resigned = {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+        cell.fault(FaultKind::Resign, 0, &[0], 19_999, None);
+        cell.revoke(0, 0, 20_000, RevokeReason::Resigned);
+        let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
+        let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(20_000) }];
+        cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+        cell.kill(0, 20_000);
+        let node = cell.node(0, 0);
+        cell.wake(0, &node, 20_004);
+        cell.lead(0, 1, 20_006);
+        cell.summary()
+    };
+    assert_eq!(resigned.failover.excess, None);
+    assert_eq!(resigned.failover.whole.map(|whole| whole.n), Some(1));
+    let closed = left_to_expire(22_000, |cell| {
+        let id = cell.fault(FaultKind::Expire, 0, &[0], 21_900, None);
+        cell.injected(id, 21_990);
+    });
+    assert_eq!(closed, None);
 }
 
 #[test]

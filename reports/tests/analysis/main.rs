@@ -13,6 +13,7 @@ mod harness;
 mod horizons;
 mod leads;
 mod leaks;
+mod meetings;
 mod observed;
 mod oracle;
 mod promptness;

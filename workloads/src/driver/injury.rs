@@ -80,11 +80,19 @@ pub enum Remedy {
     /// Links carry everything again.
     Links(Vec<u16>),
     /// Stopped processes go on.
-    Continue(Vec<u16>),
+    Continue(Vec<Stopped>),
     /// Dead hosts are started again.
     Restart(Vec<u16>),
     /// Servers are made whole again.
     Servers(ServerRemedy),
+}
+
+/// A host whose process was to be stopped: only what was stopped is continued, and not what runs in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    pub host: u16,
+    /// The pid of what was stopped; in a simulation the number of its life. None: nothing was.
+    pub process: Option<u32>,
 }
 
 impl Remedy {

@@ -24,7 +24,7 @@ pub use backend::{Backend, Standing};
 pub use candidate::{End, Seat, live, work};
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
-pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, lost_replies};
+pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, Stopped, lost_replies};
 pub use lay_out::lay_out;
 pub use parent::delete_parent;
 pub use phases::run;

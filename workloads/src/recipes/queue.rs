@@ -156,6 +156,11 @@ pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {
+        // Who is before it is older: this one has the name of one that is gone, and so is its own znode.
+        Answer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
+            candidate.rearm(None);
+            Ok(false)
+        }
         Answer::Ok((_, _, watch)) => {
             candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
             Ok(true)

@@ -79,7 +79,7 @@ impl SimCell {
 
     /// Writes down that a host's process is gone.
     pub(super) fn host_ended(&self, host: u16, killed: bool) {
-        let (t, generation) = (self.world.clock.nanos(), self.hosts[usize::from(host)].generation.get());
+        let (t, generation) = (self.world.clock.nanos(), self.generation(host));
         let status = if killed { "killed" } else { "ended" }.to_owned();
         self.world.record(Writer::Coordinator, Event::HostEnded { t, host, generation, killed, status, rss_max_kb: 0 });
     }
@@ -106,6 +106,11 @@ impl SimCell {
             let (sim, host) = (self.clone(), old.host);
             self.world.clock.later(self.world.clock.now() + SUPERVISED_US, move || sim.restart_host(host));
         }
+    }
+
+    /// The number of the life of a host's process, from 0.
+    pub(super) fn generation(&self, host: u16) -> u32 {
+        self.hosts[usize::from(host)].generation.get()
     }
 
     pub(super) fn pause_host(&self, host: u16) -> bool {

@@ -8,7 +8,7 @@ use hustings_record::{Direction, HeldBack, Seen};
 use super::seat::Seat;
 use super::sim_cell::SimCell;
 use super::world::{LostReply, ServerSet, nanos};
-use crate::driver::{Backend as _, Injury, Outcome, Proof, Remedy, delete_parent, lost_replies};
+use crate::driver::{Backend as _, Injury, Outcome, Proof, Remedy, Stopped, delete_parent, lost_replies};
 use crate::faults::{Fault, Slow};
 use crate::model::Micros;
 use crate::plan::{Hit, PlannedFault};
@@ -39,11 +39,13 @@ impl SimCell {
             }
             Fault::Pause { .. } => {
                 let touches = self.touches(hosts);
-                let stopped = hosts.iter().filter(|host| self.pause_host(**host)).count();
-                let (verified, all) = of(stopped);
-                let evidence = format!("{stopped} of {all} processes stopped");
+                let stop = |host: u16| self.pause_host(host).then(|| self.generation(host));
+                let stopped: Vec<_> = hosts.iter().map(|&host| Stopped { host, process: stop(host) }).collect();
+                let count = stopped.iter().filter(|stopped| stopped.process.is_some()).count();
+                let (verified, all) = of(count);
+                let evidence = format!("{count} of {all} processes stopped");
                 let seen = Some(self.processes(hosts));
-                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(hosts.clone()) }
+                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(stopped) }
             }
             Fault::Disconnect => {
                 let reset: usize = hosts.iter().map(|host| world.reset_host(*host)).sum();
@@ -120,14 +122,16 @@ impl SimCell {
                 let evidence = format!("{started} of {} processes started again", hosts.len());
                 (started == hosts.len(), evidence, self.processes(hosts))
             }
-            Remedy::Continue(hosts) => {
-                hosts.iter().for_each(|host| _ = self.continue_host(*host));
-                // One that was killed meanwhile, to fence its leaders off, runs anew.
+            Remedy::Continue(stopped) => {
+                // One that was killed meanwhile, to fence its leaders off, is gone.
+                let is_there = |stopped: &&Stopped| stopped.process == Some(self.generation(stopped.host));
+                stopped.iter().filter(is_there).for_each(|stopped| _ = self.continue_host(stopped.host));
                 let sides = self.world.network.hosts.borrow();
-                let runs = |host: &&u16| sides[usize::from(**host)].alive && !sides[usize::from(**host)].paused;
-                let gone_on = hosts.iter().filter(runs).count();
-                let evidence = format!("{gone_on} of {} processes continued", hosts.len());
-                (gone_on == hosts.len(), evidence, self.processes(hosts))
+                let held = |stopped: &&Stopped| is_there(stopped) && sides[usize::from(stopped.host)].paused;
+                let gone_on = stopped.len() - stopped.iter().filter(held).count();
+                let evidence = format!("{gone_on} of {} processes continued", stopped.len());
+                let hosts: Vec<u16> = stopped.iter().map(|stopped| stopped.host).collect();
+                (gone_on == stopped.len(), evidence, self.processes(&hosts))
             }
             Remedy::Links(hosts) => {
                 self.slow(hosts, &Slow::default());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use super::clients::refusal;
-use super::world::{Answer, AnswerSlot, ClientId, On, Owner, Told, WatchSlot, World};
+use super::world::{Answer, AnswerSlot, ClientId, On, Owner, Told, Wanted, WatchSlot, World};
 use crate::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -82,8 +82,27 @@ impl SimSession {
     }
 
     async fn ask(&self, request: Request) -> Result<Response, OpError> {
+        self.put(request, None).await
+    }
+
+    /// Asks for a watch on a path too: on what is found, or on what is missing if that is wanted.
+    async fn watch(
+        &self,
+        request: Request,
+        path: &str,
+        found: On,
+        missing: Option<On>,
+    ) -> (Result<Response, OpError>, SimWatch) {
+        let slot = WatchSlot(Rc::new(RefCell::new(Told::default())));
+        let (world, client) = (self.handle.world.clone(), self.handle.client);
+        let path: Rc<str> = path.into();
+        let watch = SimWatch { world, client, path: path.clone(), slot: slot.clone(), fired: None };
+        (self.put(request, Some(Wanted { path, found, missing, slot })).await, watch)
+    }
+
+    async fn put(&self, request: Request, watch: Option<Wanted>) -> Result<Response, OpError> {
         self.requests.set(self.requests.get() + 1);
-        let slot: AnswerSlot = Rc::new(RefCell::new(Answer::default()));
+        let slot: AnswerSlot = Rc::new(RefCell::new(Answer { watch, ..Answer::default() }));
         self.handle.world.send(self.handle.client, request, slot.clone());
         poll_fn(|cx| {
             let mut slot = slot.borrow_mut();
@@ -94,14 +113,6 @@ impl SimSession {
             Poll::Pending
         })
         .await
-    }
-
-    fn watch(&self, path: &str, on: On) -> SimWatch {
-        let slot = WatchSlot(Rc::new(RefCell::new(Told::default())));
-        let (world, client) = (self.handle.world.clone(), self.handle.client);
-        let path: Rc<str> = path.into();
-        let number = world.clients.borrow_mut()[client as usize].watches.arm(path.clone(), on, slot.clone());
-        SimWatch { world, client, path, on, number, slot, fired: None }
     }
 }
 
@@ -154,8 +165,10 @@ impl Session for SimSession {
     }
 
     async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, SimWatch), OpError> {
-        match self.ask(Request::GetChildren { path: path.to_owned(), watch: true, with_stat: false }).await? {
-            Response::Children { names, .. } => Ok((names, self.watch(path, On::Children))),
+        let request = Request::GetChildren { path: path.to_owned(), watch: true, with_stat: false };
+        let (answer, watch) = self.watch(request, path, On::Children, None).await;
+        match answer? {
+            Response::Children { names, .. } => Ok((names, watch)),
             other => Err(odd(&other)),
         }
     }
@@ -165,9 +178,9 @@ impl Session for SimSession {
     }
 
     async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, SimWatch), OpError> {
-        let found = found(self.ask(Request::Exists { path: path.to_owned(), watch: true }).await)?;
-        let on = if found.is_some() { On::Znode } else { On::Nothing };
-        Ok((found, self.watch(path, on)))
+        let request = Request::Exists { path: path.to_owned(), watch: true };
+        let (answer, watch) = self.watch(request, path, On::Znode, Some(On::Nothing)).await;
+        Ok((found(answer)?, watch))
     }
 
     async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat), OpError> {
@@ -175,8 +188,10 @@ impl Session for SimSession {
     }
 
     async fn get_and_watch(&self, path: &str) -> Result<(Vec<u8>, Stat, SimWatch), OpError> {
-        let (data, stat) = data(self.ask(Request::GetData { path: path.to_owned(), watch: true }).await?)?;
-        Ok((data, stat, self.watch(path, On::Znode)))
+        let request = Request::GetData { path: path.to_owned(), watch: true };
+        let (answer, watch) = self.watch(request, path, On::Znode, None).await;
+        let (data, stat) = data(answer?)?;
+        Ok((data, stat, watch))
     }
 
     async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat, OpError> {
@@ -207,8 +222,6 @@ pub(super) struct SimWatch {
     world: Rc<World>,
     client: ClientId,
     path: Rc<str>,
-    on: On,
-    number: u64,
     slot: WatchSlot,
     fired: Option<WatchEvent>,
 }
@@ -232,9 +245,10 @@ impl Watch for SimWatch {
 impl Drop for SimWatch {
     fn drop(&mut self) {
         let (world, client) = (&self.world, self.client);
-        let last = world.clients.borrow_mut()[client as usize].watches.disarm(&self.path, self.number);
+        let Some((on, number)) = self.slot.0.borrow().armed else { return };
+        let last = world.clients.borrow_mut()[client as usize].watches.disarm(&self.path, number);
         if last && !matches!(world.clients.borrow()[client as usize].state, SessionState::Ended(_)) {
-            let of = if self.on == On::Children { WatcherType::Children } else { WatcherType::Data };
+            let of = if on == On::Children { WatcherType::Children } else { WatcherType::Data };
             let forget = Request::RemoveWatches { path: self.path.to_string(), of, only_check: false };
             world.send_if_ready(client, forget);
         }

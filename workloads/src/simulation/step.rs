@@ -72,6 +72,11 @@ impl World {
                 side.link.hold_down(conn, down);
                 return;
             }
+            // What comes while it is stopped waits behind what had come before: an event never overtakes an answer.
+            if side.paused {
+                side.inbox.push_back(Due::Taken(conn, down));
+                return;
+            }
             let listing_us = match &down {
                 Down::Reply(_, _, answer) => self.timing.listing_us(answer),
                 _ => 0,
@@ -79,7 +84,7 @@ impl World {
             let idle = side.free_at <= self.clock.now();
             side.free_at = self.worked(side.free_at, self.timing.client_us + listing_us);
             // Nobody looks at when exactly a ping's answer was taken, and most messages of a large world are those.
-            if idle && matches!(down, Down::Pong) && side.alive && !side.paused {
+            if idle && matches!(down, Down::Pong) && side.alive {
                 drop(hosts);
                 return self.taken(conn, down);
             }

@@ -12,7 +12,7 @@ use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, as_planned,
+    self, Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, Stopped, as_planned,
 };
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
@@ -201,7 +201,9 @@ impl Backend for Fake {
                 Remedy::None
             }
             Fault::Crash { .. } => Remedy::Restart(hit.hosts.clone()),
-            Fault::Pause { .. } => Remedy::Continue(hit.hosts.clone()),
+            Fault::Pause { .. } => {
+                Remedy::Continue(hit.hosts.iter().map(|&host| Stopped { host, process: Some(0) }).collect())
+            }
             Fault::LostReply { .. }
             | Fault::Partition { .. }
             | Fault::PartitionUp { .. }

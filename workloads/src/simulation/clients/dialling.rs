@@ -124,7 +124,11 @@ impl World {
     }
 
     pub(super) fn unreached(&self, id: ClientId) {
-        let over = self.with(id, |client| client.give_up_at) <= self.clock.now();
+        let now = self.clock.now();
+        let over = self.with(id, |client| {
+            client.gave_up = client.give_up_at <= now;
+            client.gave_up
+        });
         if over { self.ended(id, SessionEnd::Expired) } else { self.dial_next(id) }
     }
 

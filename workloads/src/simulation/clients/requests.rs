@@ -87,7 +87,13 @@ impl World {
             slot
         });
         let Some((_, slot)) = slot else { return };
-        answer(&slot, result.map_err(op_error));
+        let result = result.map_err(op_error);
+        // An event may come right behind the answer: whoever asked need not have looked by then.
+        let watch = slot.borrow_mut().watch.take();
+        if let Some(watch) = watch {
+            self.with(id, |client| client.watches.arm(watch, &result));
+        }
+        answer(&slot, result);
         if self.with(id, |client| client.let_go && client.pending.is_empty()) {
             self.ended(id, SessionEnd::Closed);
         }

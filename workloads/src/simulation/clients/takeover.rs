@@ -33,8 +33,9 @@ impl World {
                 Poll::Pending
             });
             let end = end.await;
-            // Expired: the victim had broken the connection that closed it.
-            done(matches!(end, SessionEnd::Closed | SessionEnd::Expired));
+            // Expired: the victim had broken the connection that closed it. Whoever waited in vain knows nothing.
+            let told = !world.with(id, |client| client.gave_up);
+            done(told && matches!(end, SessionEnd::Closed | SessionEnd::Expired));
         });
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use super::due::COORDINATOR;
-use super::watches::Watches;
+use super::watches::{Wanted, Watches};
 use crate::coordination::{OpError, SessionState};
 use crate::model::{Conn, Micros, Request, Response, Zxid};
 
@@ -15,6 +15,8 @@ use crate::model::{Conn, Micros, Request, Response, Zxid};
 pub(crate) struct Answer {
     pub(crate) result: Option<Result<Response, OpError>>,
     pub(crate) waker: Option<Waker>,
+    /// The watch that it arms.
+    pub(crate) watch: Option<Wanted>,
 }
 
 /// Whose client it is.
@@ -52,6 +54,8 @@ pub(crate) struct Client {
     pub(crate) let_go: bool,
     /// It takes a session over only to close it, in one go.
     pub(crate) closes_at_once: bool,
+    /// It ended its session by itself: no server said that it is over.
+    pub(crate) gave_up: bool,
     /// What becomes of its session is told.
     pub(crate) told: bool,
     pub(crate) ping_out: bool,
@@ -95,6 +99,7 @@ impl Client {
             ready: false,
             let_go: false,
             closes_at_once: false,
+            gave_up: false,
             told,
             ping_out: false,
             alarm: None,

@@ -36,7 +36,7 @@ pub(crate) use self::network::{Connection, Network};
 pub(crate) use self::owners::Owners;
 pub(crate) use self::servers::{ServerSide, Servers};
 pub(crate) use self::traps::{AnswerFate, Effect, Fate, Trap, Traps};
-pub(crate) use self::watches::{On, Told, WatchSlot, Watches};
+pub(crate) use self::watches::{On, Told, Wanted, WatchSlot, Watches};
 use super::event_sink::{EventSink, Writer};
 use super::timing::Timing;
 use crate::model::{Micros, Options};

@@ -5,14 +5,26 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::Waker;
 
-use crate::coordination::{SessionEnd, WatchEvent};
-use crate::model::{Event, EventKind, Watches as Set, Zxid};
+use crate::coordination::{OpError, Refusal, SessionEnd, WatchEvent};
+use crate::model::{Event, EventKind, Response, Watches as Set, Zxid};
 
 /// Where one watch is told.
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) event: Option<WatchEvent>,
     pub(crate) waker: Option<Waker>,
+    /// What it is armed on, and its number; None before its request is answered.
+    pub(crate) armed: Option<(On, u64)>,
+}
+
+/// A watch that comes with an answer.
+pub(crate) struct Wanted {
+    pub(crate) path: Rc<str>,
+    /// What it is on where the answer finds something.
+    pub(crate) found: On,
+    /// What it is on where there is no such znode; None: then there is no watch.
+    pub(crate) missing: Option<On>,
+    pub(crate) slot: WatchSlot,
 }
 
 #[derive(Clone)]
@@ -73,16 +85,23 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// Arms a watch; its number takes it away again.
-    pub(crate) fn arm(&mut self, path: Rc<str>, on: On, slot: WatchSlot) -> u64 {
+    /// Arms the watch that an answer brings, unless nobody waits for it any more. Its number takes it away again.
+    pub(crate) fn arm(&mut self, wanted: Wanted, result: &Result<Response, OpError>) {
+        let Wanted { path, found, missing, slot } = wanted;
+        let on = match result {
+            Ok(_) => Some(found),
+            Err(OpError::Refused(Refusal::NoNode)) => missing,
+            Err(_) => None,
+        };
+        let Some(on) = on.filter(|_| Rc::strong_count(&slot.0) > 1) else { return };
         self.given += 1;
+        slot.0.borrow_mut().armed = Some((on, self.given));
         let place = self.of(&path).end;
         // Most clients never have a second one.
         if self.armed.is_empty() {
             self.armed.reserve_exact(1);
         }
         self.armed.insert(place, Armed { path, number: self.given, on, slot });
-        self.given
     }
 
     /// Takes a watch away. True: it was the last one of its kind on its path, so that the server may forget it.
