@@ -31,6 +31,9 @@ class Record:
         self.manifest = self._json("manifest.json")
         if self.manifest.get("schema") != SCHEMA:
             raise Unreadable(f"schema {self.manifest.get('schema')}: only {SCHEMA} is recounted")
+        seal = self.manifest.pop("seal", None)
+        if seal is not None and seal != f"{zlib.crc32(plainly(self.manifest).encode()):08x}":
+            raise Unreadable("manifest.json: its seal does not fit what it says")
         self.summary = self._json("summary.json")
         self.cells = [(entry, self._segments(entry)) for entry in self.manifest["cells"]]
 
@@ -51,6 +54,15 @@ class Record:
             if events:
                 segments.append(Segment(named["file"], events))
         return segments
+
+
+def plainly(value):
+    """The form in which a manifest is sealed: keys in order, and a comma behind every member."""
+    if isinstance(value, dict):
+        return "{" + "".join(f"{plainly(key)}:{plainly(value[key])}," for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + "".join(f"{plainly(item)}," for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _content(path, named):

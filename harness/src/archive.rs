@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use hustings_record::{CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SegmentEntry, seal_segment};
+use hustings_record::{
+    CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SealedSegment, SegmentEntry, seal_segment, sum_of,
+};
 use rustix::fs::Access;
 
 const SCENARIO_FILE: &str = "scenario.toml";
@@ -56,8 +58,9 @@ impl Archive {
         Self::check(folder)?;
         std::fs::create_dir_all(folder.join("events")).with_context(what)?;
         let scenario = format!("{scenario_verbatim}\n{RESOLVED}\n{}", commented(scenario_resolved));
-        std::fs::write(folder.join(SCENARIO_FILE), scenario).with_context(what)?;
-        let archive = Self { folder: folder.to_owned(), manifest };
+        std::fs::write(folder.join(SCENARIO_FILE), &scenario).with_context(what)?;
+        let mut archive = Self { folder: folder.to_owned(), manifest };
+        archive.manifest.files.insert(SCENARIO_FILE.into(), sum_of(scenario.as_bytes()));
         save(folder, &archive.manifest)?;
         Ok(archive)
     }
@@ -86,7 +89,7 @@ impl Archive {
         let cell = self.manifest.cells.last_mut().context("no cell is under way")?;
         let file = format!("{}/{writer}.{SEGMENT_ENDING}", cell.name);
         let path = self.folder.join("events").join(&file);
-        cell.segments.push(SegmentEntry { file, sealed: None });
+        cell.segments.push(SegmentEntry { file, sealed: None, plain: None });
         save(&self.folder, &self.manifest)?;
         Ok(path)
     }
@@ -102,10 +105,11 @@ impl Archive {
             if !path.exists() {
                 continue;
             }
-            let (sealed, bytes, crc) = seal_segment(&path).with_context(|| format!("sealing {}", path.display()))?;
+            let SealedSegment { path: sealed, bytes, crc, plain: held } =
+                seal_segment(&path).with_context(|| format!("sealing {}", path.display()))?;
             let name = sealed.strip_prefix(&events).context("a segment outside of its record")?;
             segment.file = name.to_string_lossy().into_owned();
-            segment.sealed = Some((bytes, crc));
+            (segment.sealed, segment.plain) = (Some((bytes, crc)), Some(held));
             plain.push(path);
         }
         cell.complete = complete;
@@ -138,7 +142,7 @@ pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
 
 fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {
     let path = folder.join(MANIFEST_FILE);
-    let text = serde_json::to_vec_pretty(manifest)?;
+    let text = manifest.to_sealed_json()?;
     replace(&path, &text).with_context(|| path.display().to_string())
 }
 

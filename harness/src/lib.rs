@@ -19,6 +19,7 @@ pub mod leftovers;
 pub mod limits;
 pub mod links;
 pub mod machine;
+pub mod output;
 pub mod procfs;
 pub mod progress;
 pub mod protocol;

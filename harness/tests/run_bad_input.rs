@@ -212,8 +212,8 @@ fn records_that_are_not_there_are_told() {
     bench.file("manifest.json", "{\"schema\": 99}");
     fs::create_dir(bench.path("empty")).expect("made");
     for command in ["check", "report"] {
-        bench.run(&[command, "empty"]).expect(2).error(&["empty/manifest.json", "is this the folder of a run?"]);
-        bench.run(&[command, "no-such-folder"]).expect(2).error(&["no-such-folder"]);
+        bench.run(&[command, "empty"]).expect(4).error(&["empty/manifest.json", "is this the folder of a run?"]);
+        bench.run(&[command, "no-such-folder"]).expect(4).error(&["no-such-folder"]);
         bench.run(&[command, "."]).expect(4).error(&["manifest.json", "schema 99"]);
     }
 }

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use hustings_record::{Event, read_segment, seal_segment};
+use hustings_record::{Event, SealedSegment, read_segment, seal_segment};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     assert!(torn.is_none_or(|torn| torn.offset + torn.bytes == segment.len() as u64), "a torn tail is at the end");
-    let (sealed, size, _) = seal_segment(&path).expect("what can be read can be sealed");
+    let SealedSegment { path: sealed, bytes: size, .. } = seal_segment(&path).expect("what can be read can be sealed");
     assert_eq!(std::fs::metadata(&sealed).expect("it was sealed").len(), size);
     let (again, torn) = read_segment(&sealed).expect("what was sealed can be read");
     assert!(torn.is_none(), "what is sealed is whole");

@@ -13,6 +13,7 @@ use hustings_workloads::simulation::Timing;
 use crate::archive::{replace, resolved_scenario};
 use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
 use crate::exit::{Exit, Failure};
+use crate::output::{put, say};
 use crate::progress::Progress;
 
 /// Find the service times with which a simulation shows what a real run measured.
@@ -88,11 +89,9 @@ fn shared_cores(record: &Record) -> u64 {
 
 fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
     if args.json {
-        println!(
-            "{}",
-            serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried })
+        return say(
+            serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried }),
         );
-        return Ok(());
     }
     eprintln!("{}\n", table(&fitted.compared));
     eprintln!("{}\n", counts(&fitted.counted));
@@ -102,7 +101,7 @@ fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
     eprintln!("{}", worst(&fitted.compared));
     let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
     match &args.out {
-        None => print!("{text}"),
+        None => put(&text)?,
         Some(path) => {
             replace(path, text.as_bytes())
                 .with_context(|| path.display().to_string())

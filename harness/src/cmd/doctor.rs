@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::doctor::{self, Context, Finding, Status};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 /// Check whether runs can work on this machine
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     zookeeper_home: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Exit {
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {
         context.places.zookeeper_home.clone_from(&args.zookeeper_home);
@@ -35,9 +36,9 @@ pub(crate) fn run(args: &Args) -> Exit {
     }
     eprintln!("{}", if can_run { "runs can work here" } else { "runs cannot work here" });
     if args.json {
-        println!("{}", serde_json::json!({ "can_run": can_run, "findings": findings }));
+        say(serde_json::json!({ "can_run": can_run, "findings": findings }))?;
     }
-    if can_run { Exit::Pass } else { Exit::Infrastructure }
+    Ok(if can_run { Exit::Pass } else { Exit::Infrastructure })
 }
 
 fn tell(finding: &Finding) {

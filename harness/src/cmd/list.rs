@@ -4,7 +4,8 @@ use hustings_record::FaultKind;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 /// List the scenarios that come with the program, and the recipes and faults they can use.
 #[derive(Debug, clap::Args)]
@@ -18,7 +19,7 @@ pub(super) struct ListArgs {
 }
 
 /// Prints the list.
-pub(super) fn run(args: &ListArgs) -> Exit {
+pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
     let recipes: Vec<String> = RecipeKind::all().filter(|r| !r.is_broken()).map(|r| r.to_string()).collect();
     let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
     let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
@@ -26,17 +27,17 @@ pub(super) fn run(args: &ListArgs) -> Exit {
     if args.json {
         let scenarios: Vec<_> =
             scenarios.iter().map(|(name, summary)| serde_json::json!({ "name": name, "summary": summary })).collect();
-        println!("{}", serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults }));
+        say(serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults }))?;
     } else {
-        println!("scenarios:");
+        say("scenarios:")?;
         for (name, summary) in scenarios {
-            println!("  {name:<12} {summary}");
+            say(format_args!("  {name:<16} {summary}"))?;
         }
-        println!("recipes:\n  {}", recipes.join(", "));
-        println!("faults, and what is seen of each before it counts:");
+        say(format_args!("recipes:\n  {}", recipes.join(", ")))?;
+        say("faults, and what is seen of each before it counts:")?;
         for kind in FaultKind::ALL {
-            println!("  {:<18} {}", kind.name(), kind.facts().proof);
+            say(format_args!("  {:<18} {}", kind.name(), kind.facts().proof))?;
         }
     }
-    Exit::Pass
+    Ok(Exit::Pass)
 }

@@ -91,12 +91,12 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         }
         Command::Simulate(args) => simulate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
-        Command::List(args) => Ok(list::run(&args)),
+        Command::List(args) => list::run(&args),
         Command::Check(args) => report::check(&args),
         Command::Report(args) => report::report(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Embedded(args) => embedded::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
-        Command::Doctor(args) => Ok(doctor::run(&args)),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Guard(args) => match guard::run(&args).map_err(Failure::infrastructure)? {},
     }

@@ -3,13 +3,15 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use hustings_record::{Record, RecordError};
+use hustings_record::{Damage, Record, RecordError};
 use hustings_reports::analysis::summarise;
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
 use crate::archive::replace;
+use crate::cmd::in_full;
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 const REPORT_FILE: &str = "report.html";
 const SUMMARY_FILE: &str = "summary.json";
@@ -18,11 +20,18 @@ const SUMMARY_FILE: &str = "summary.json";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   hustings report runs/20260102-030405-quick
-  hustings report runs/*-herd --json | jq .verdict")]
+  hustings report runs/*-herd --json | jq .verdict
+  hustings report runs/20260102-030405-quick --salvage
+
+Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 a record cannot be read: it is named, and the others are
+made all the same")]
 pub(super) struct ReportArgs {
     /// Folder of a record
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
+    /// Leave cells out whose events are damaged or missing, and say which
+    #[arg(long)]
+    salvage: bool,
     /// Print each summary as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -33,11 +42,14 @@ pub(super) struct ReportArgs {
 #[command(after_help = "Examples:
   hustings check runs/20260102-030405-quick && echo fine
 
-Exit codes: 0 pass, 1 a verdict failed, 3 inconclusive, 4 the record cannot be read")]
+Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 the record cannot be read")]
 pub(super) struct CheckArgs {
     /// Folder of a record
     #[arg(value_name = "RECORD")]
     record: PathBuf,
+    /// Leave cells out whose events are damaged or missing, and say which
+    #[arg(long)]
+    salvage: bool,
     /// Print the summary as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -49,39 +61,80 @@ pub(super) struct Told {
     pub(super) quiet: bool,
 }
 
-/// Makes the reports of all records given; the worst verdict is the exit code.
+/// Makes the reports of all records given; the worst verdict is the exit code, unless one of them cannot be read.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut verdict = hustings_reports::verdict::Verdict::Pass;
-    for record in &args.records {
-        verdict = verdict.merge(make(record, &Told { json: args.json, quiet: false })?.verdict);
+    let mut unread = Vec::new();
+    for folder in &args.records {
+        match make_but(folder, damage(args.salvage), &Told { json: args.json, quiet: false }) {
+            Ok(summary) => verdict = verdict.merge(summary.verdict),
+            Err(failure) if args.records.len() == 1 => return Err(failure),
+            Err(failure) => {
+                eprintln!("{}: {}", folder.display(), in_full(&failure.error));
+                unread.push(folder.display().to_string());
+            }
+        }
     }
-    Ok(verdict.into())
+    if unread.is_empty() {
+        return Ok(verdict.into());
+    }
+    let (count, all) = (unread.len(), args.records.len());
+    Err(Failure::infrastructure(anyhow::anyhow!("{count} of {all} reports were not made: {}", unread.join(", "))))
 }
 
 /// Checks one record.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let summary = summarise(&read(&args.record)?);
-    tell(&summary, &Told { json: args.json, quiet: false });
+    let summary = summarise(&read(&args.record, damage(args.salvage))?);
+    tell(&summary, &Told { json: args.json, quiet: false })?;
     Ok(summary.verdict.into())
+}
+
+fn damage(salvage: bool) -> Damage {
+    if salvage { Damage::LeftOut } else { Damage::Refused }
 }
 
 /// Reads a record, writes its summary and report beside it, and tells.
 pub(super) fn make(folder: &Path, told: &Told) -> Result<Summary, Failure> {
-    let summary = summarise(&read(folder)?);
+    make_but(folder, Damage::Refused, told)
+}
+
+fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failure> {
+    let record = Record::read_but(folder, damage);
+    let record = record.inspect_err(|error| forget_verdicts(folder, error)).map_err(|error| unread(error, damage))?;
+    let summary = summarise(&record);
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
     let path = write(folder, REPORT_FILE, &html)?;
-    tell(&summary, told);
+    tell(&summary, told)?;
     if !told.quiet {
         eprintln!("report: {}", path.display());
     }
     Ok(summary)
 }
 
-fn read(folder: &Path) -> Result<Record, Failure> {
-    Record::read(folder).map_err(|error| match error {
-        RecordError::Manifest { .. } => Failure::usage(error),
-        other => Failure::infrastructure(other),
+/// Takes the verdicts of a record away that were made of what is damaged now.
+fn forget_verdicts(folder: &Path, error: &RecordError) {
+    if !matches!(error, RecordError::Segment(_) | RecordError::Mismatch { .. } | RecordError::Forged { .. }) {
+        return;
+    }
+    let made = [SUMMARY_FILE, REPORT_FILE].map(|name| folder.join(name));
+    let gone: Vec<String> =
+        made.iter().filter(|path| std::fs::remove_file(path).is_ok()).map(|path| path.display().to_string()).collect();
+    if !gone.is_empty() {
+        eprintln!("removed, for they told of what was there before: {}", gone.join(", "));
+    }
+}
+
+fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
+    Record::read_but(folder, damage).map_err(|error| unread(error, damage))
+}
+
+fn unread(error: RecordError, damage: Damage) -> Failure {
+    let cells = matches!(error, RecordError::Segment(_) | RecordError::Mismatch { .. });
+    let error = anyhow::Error::new(error);
+    Failure::infrastructure(match damage {
+        Damage::Refused if cells => error.context("the record is damaged; --salvage leaves out the cells that are"),
+        Damage::Refused | Damage::LeftOut => error,
     })
 }
 
@@ -92,13 +145,14 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn tell(summary: &Summary, told: &Told) {
+fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
     let terminal = std::io::stderr().is_terminal();
     let width = if terminal { terminal_width() } else { 140 };
     eprintln!("{}", render::terminal(summary, width, terminal && std::env::var_os("NO_COLOR").is_none()));
     if told.json {
-        println!("{}", render::json(summary));
+        say(render::json(summary))?;
     }
+    Ok(())
 }
 
 fn terminal_width() -> usize {

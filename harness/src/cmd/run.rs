@@ -15,6 +15,7 @@ use crate::cmd::report::{self, Told};
 use crate::coordinator::{RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 /// Seed of runs that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -112,7 +113,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     if args.dry_run {
-        println!("{}", explain(&scenario, seed));
+        say(explain(&scenario, seed))?;
         return Ok(Exit::Pass);
     }
     let request = args.ensemble.request().map_err(Failure::usage)?;

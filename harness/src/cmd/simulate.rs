@@ -17,6 +17,7 @@ use crate::cmd::report::{self, Told};
 use crate::cmd::run::text;
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 use crate::progress::Progress;
 use crate::simulate::{Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
 
@@ -251,16 +252,15 @@ fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, other
         let more = if others.len() > OTHERS_MAX { ",…" } else { "" };
         format!(", the first of {}; the others: {some}{more}", others.len() + 1)
     };
-    println!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed));
-    schedule.iter().zip(&steps).for_each(|(step, number)| println!("  step {number}: {step:?}"));
+    say(format_args!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed)))?;
+    schedule.iter().zip(&steps).try_for_each(|(step, number)| say(format_args!("  step {number}: {step:?}")))?;
     let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
-    println!(
+    say(format_args!(
         "  again: hustings simulate {}{sets} --cell {name} --schedule {} --steps {}",
         args.scenario,
         found.seed,
         list(&steps)
-    );
-    Ok(())
+    ))
 }
 
 /// Whether every known bug is caught: exit code 1 if not.
@@ -270,9 +270,9 @@ fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
         let began = clock::now();
         let hunted = hunt(case, args.seeds.clone()).map_err(Failure::infrastructure)?;
         missed += u32::from(!hunted.is_caught());
-        println!("{:<28} {hunted}; {}", case.name, duration(clock::now() - began));
+        say(format_args!("{:<28} {hunted}; {}", case.name, duration(clock::now() - began)))?;
     }
-    println!("{} known bugs, {missed} not caught; {}", cases().len(), duration(clock::now() - began));
+    say(format_args!("{} known bugs, {missed} not caught; {}", cases().len(), duration(clock::now() - began)))?;
     Ok(if missed == 0 { Exit::Pass } else { Exit::Fail })
 }
 

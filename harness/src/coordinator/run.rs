@@ -308,6 +308,7 @@ fn manifest(run: &RunContext<'_>, cells: &[Cell], warnings: Vec<Warning>, ensemb
         versions,
         machine: machine::describe(),
         cells_planned: cells.len() as u32,
+        files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,
     }

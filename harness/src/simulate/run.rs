@@ -96,6 +96,7 @@ fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
         cells_planned: cells.len() as u32,
+        files: BTreeMap::new(),
         cells: Vec::new(),
         warnings: vec![Warning::new(
             WarningKind::Modelled,

@@ -58,8 +58,12 @@ pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
     drop(writers);
     let mut segments = Vec::new();
     for name in &names {
-        let (_, bytes, crc) = seal_segment(&path(name))?;
-        segments.push(SegmentEntry { file: format!("cell/{name}.{SEALED_ENDING}"), sealed: Some((bytes, crc)) });
+        let SealedSegment { bytes, crc, plain, .. } = seal_segment(&path(name))?;
+        segments.push(SegmentEntry {
+            file: format!("cell/{name}.{SEALED_ENDING}"),
+            sealed: Some((bytes, crc)),
+            plain: Some(plain),
+        });
     }
     std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)?;
     Ok(count)
@@ -303,6 +307,7 @@ fn manifest(segments: Vec<SegmentEntry>) -> Manifest {
         versions: BTreeMap::new(),
         machine: Machine::default(),
         cells_planned: 1,
+        files: BTreeMap::new(),
         cells: vec![CellEntry { index: 0, name: "cell".into(), complete: true, segments }],
         warnings: Vec::new(),
     }

@@ -2,15 +2,18 @@
 //! a manifest and one append-only segment of events a writer and cell. Every verdict, figure and picture is computed from it,
 //! by anyone, offline.
 
+mod blocks;
 mod candidate;
 mod caught;
 mod cell;
+mod checked;
 mod declaration;
 mod direction;
 mod ensemble;
 mod event;
 mod expect;
 mod fault;
+mod files;
 mod holdings;
 mod manifest;
 mod names;
@@ -39,12 +42,14 @@ pub use fault::{
     UnknownFaultKind,
 };
 pub use holdings::Holdings;
-pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry};
+pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
 pub use nanos::Nanos;
 pub use phase::Phase;
-pub use reader::{CellRecord, Record, RecordError, SegmentRecord};
+pub use reader::{CellRecord, Damage, Record, RecordError, SegmentRecord};
 pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ProbeTimes, ResetLink, Seen, Slowness, WholeLink};
-pub use segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment};
+pub use segment::{
+    SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,
+};
 pub use server::{
     PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WATCHES_FIRED, Weighed, WindowEdge,
 };

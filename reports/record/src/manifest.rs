@@ -1,8 +1,10 @@
-//! `manifest.json`: what was run, on what, and which segments there must be. Replaced atomically, never edited in place.
+//! `manifest.json`: what was run, on what, and which segments there must be. Replaced atomically, never edited in place, and sealed:
+//! it bears a checksum of all that it says.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ensemble::EnsembleKind;
 use crate::warning::Warning;
@@ -42,6 +44,9 @@ pub struct Manifest {
     pub machine: Machine,
     /// Cells that the scenario asks for, whether they were run or not.
     pub cells_planned: u32,
+    /// Files beside the manifest that are part of the record, by name: bytes and CRC-32.
+    #[serde(default)]
+    pub files: BTreeMap<String, (u64, u32)>,
     /// Cells that have ended (or were cut off: `complete` false), in order.
     pub cells: Vec<CellEntry>,
     /// What the user should know before reading any figure.
@@ -84,4 +89,64 @@ pub struct SegmentEntry {
     pub file: String,
     /// Bytes and CRC-32 of the sealed file; None while it is still a plain segment.
     pub sealed: Option<(u64, u32)>,
+    /// Bytes that the sealed file holds in plain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain: Option<u64>,
+}
+
+/// Where the seal stands.
+pub(crate) const SEAL: &str = "seal";
+
+impl Manifest {
+    /// The manifest as it is kept: as JSON, with a checksum of all that it says. Whoever sets it in another layout breaks no seal.
+    ///
+    /// # Errors
+    /// None that is known of.
+    pub fn to_sealed_json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut value = serde_json::to_value(self)?;
+        let seal = seal_of(&value);
+        if let Value::Object(fields) = &mut value {
+            fields.insert(SEAL.into(), seal.into());
+        }
+        serde_json::to_vec_pretty(&value)
+    }
+}
+
+/// Bytes and CRC-32 of a file, as the manifest keeps them.
+#[must_use]
+pub fn sum_of(content: &[u8]) -> (u64, u32) {
+    (content.len() as u64, crc32fast::hash(content))
+}
+
+/// CRC-32 of a value in its shortest form, with the keys of every object in order.
+pub(crate) fn seal_of(value: &Value) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    add(value, &mut hasher);
+    format!("{:08x}", hasher.finalize())
+}
+
+fn add(value: &Value, to: &mut crc32fast::Hasher) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|field| field.0);
+            to.update(b"{");
+            for (key, value) in fields {
+                to.update(Value::from(key.as_str()).to_string().as_bytes());
+                to.update(b":");
+                add(value, to);
+                to.update(b",");
+            }
+            to.update(b"}");
+        }
+        Value::Array(items) => {
+            to.update(b"[");
+            for item in items {
+                add(item, to);
+                to.update(b",");
+            }
+            to.update(b"]");
+        }
+        plain => to.update(plain.to_string().as_bytes()),
+    }
 }

@@ -1,13 +1,23 @@
 //! Reads a record whole: the manifest, then every segment it names. A segment that is missing or damaged is an error,
 //! a torn tail of a run that did not end in order is told and lived with.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::cell::CellInfo;
+use crate::checked::Checked;
 use crate::event::Event;
-use crate::manifest::{MANIFEST_FILE, Manifest, SCHEMA};
+use crate::files::{files_below, open_inside, read_small};
+use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
 use crate::schema_2::{SCHEMA_2, upgrade_manifest};
-use crate::segment::{SegmentError, TornTail, read_segment};
+use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, TornTail, plain_most, read_opened};
+
+/// Where the segments lie.
+const EVENTS: &str = "events";
+/// So many files that nobody named are told one by one.
+const STRANGERS_TOLD_MAX: usize = 5;
 
 /// A record in memory.
 #[derive(Clone, Debug)]
@@ -53,56 +63,112 @@ pub enum RecordError {
     Segment(#[from] SegmentError),
     #[error("{file}: named by the manifest, but {what}")]
     Mismatch { file: String, what: String },
+    #[error("{path}: {what}; it was changed after it was written")]
+    Forged { path: PathBuf, what: String },
+}
+
+/// What to do about cells whose segments are damaged or missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The record cannot be read.
+    Refused,
+    /// They are left out and told; the rest is read.
+    LeftOut,
 }
 
 impl Record {
     /// Reads the record in `folder`.
+    ///
+    /// # Errors
+    /// It is no record, it is one of another version, or it is not what was written.
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
+        Self::read_but(folder, Damage::Refused)
+    }
+
+    /// The same, with damaged cells left out if that is wanted.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); the manifest itself has to be as it was written.
+    pub fn read_but(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST_FILE);
-        let text = std::fs::read(&path).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
-        let manifest = parse_manifest(&text, path)?;
+        let text =
+            read_small(folder, MANIFEST_FILE).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
+        let (manifest, sealed) = parse_manifest(&text, &path)?;
         let mut record = Self { manifest, cells: Vec::new(), notes: Vec::new() };
+        if !sealed && record.manifest.schema == SCHEMA {
+            record
+                .notes
+                .push(format!("{MANIFEST_FILE}: without a seal, as an older version wrote it, or taken off since"));
+        }
+        named_once(&record.manifest, &path)?;
+        record.look_beside(folder)?;
         for index in 0..record.manifest.cells.len() {
-            record.read_cell(folder, index)?;
+            let entry = record.manifest.cells[index].clone();
+            match (record.read_cell(folder, &entry), damage) {
+                (Err(error @ (RecordError::Segment(_) | RecordError::Mismatch { .. })), Damage::LeftOut) => {
+                    record.notes.push(format!("cell {}: left out, for {error}", entry.name));
+                }
+                (read, _) => read?,
+            }
         }
         Ok(record)
     }
 
-    fn read_cell(&mut self, folder: &Path, index: usize) -> Result<(), RecordError> {
-        let entry = self.manifest.cells[index].clone();
+    /// The files that are part of the record and hold no events, and those of which nobody knows.
+    fn look_beside(&mut self, folder: &Path) -> Result<(), RecordError> {
+        for (file, (bytes, crc)) in &self.manifest.files {
+            match check(folder, file, *bytes, *crc) {
+                Ok(()) => {}
+                Err(RecordError::Mismatch { file, what }) if !folder.join(&file).exists() => {
+                    self.notes.push(format!("{file}: named by the manifest, but {what}"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let named: BTreeSet<String> =
+            self.manifest.cells.iter().flat_map(|cell| &cell.segments).flat_map(names).collect();
+        // A run that is under way writes more of them.
+        let there = files_below(folder, EVENTS).unwrap_or_default();
+        let strangers: Vec<String> = there.into_iter().filter(|file| !named.contains(file)).collect();
+        for file in strangers.iter().take(STRANGERS_TOLD_MAX) {
+            self.notes.push(format!("{file}: not named by the manifest, and not read"));
+        }
+        if let Some(more) = strangers.len().checked_sub(STRANGERS_TOLD_MAX).filter(|more| *more > 0) {
+            self.notes.push(format!("{EVENTS}: {more} more files are not named by the manifest"));
+        }
+        Ok(())
+    }
+
+    fn read_cell(&mut self, folder: &Path, entry: &CellEntry) -> Result<(), RecordError> {
         let mut segments = Vec::new();
         for segment in &entry.segments {
-            let file = format!("events/{}", segment.file);
-            let path = folder.join(&file);
+            let file = format!("{EVENTS}/{}", segment.file);
             if let Some((bytes, crc)) = segment.sealed {
-                check_sealed(&path, &file, bytes, crc)?;
+                check(folder, &file, bytes, crc)?;
             }
-            if !path.exists() && !entry.complete {
+            if folder.join(&file).symlink_metadata().is_err() && !entry.complete {
                 self.notes.push(format!("{file}: its writer never came to begin it"));
                 continue;
             }
-            if !path.exists() {
-                return Err(RecordError::Mismatch { file, what: "it is not there".into() });
-            }
-            let (events, torn) = read_segment(&path)?;
+            let mismatch = |what: String| RecordError::Mismatch { file: file.clone(), what };
+            let (open, length) = open_inside(folder, &file).map_err(|error| mismatch(told(&error)))?;
+            let most = segment.plain.unwrap_or_else(|| plain_most(length));
+            let (events, torn) = read_opened(open, &folder.join(&file), most)?;
             if let Some(torn) = &torn {
                 self.notes.push(format!("{file}: its last block ({} bytes) was torn and is left out", torn.bytes));
             }
             match events.first() {
-                Some(Event::Segment { schema, writer, host, generation, .. }) if *schema == SCHEMA => {
-                    segments.push(SegmentRecord {
-                        file,
-                        writer: writer.clone(),
-                        host: *host,
-                        generation: *generation,
-                        torn,
-                        events,
-                    });
+                Some(Event::Segment { schema, .. }) if *schema != SCHEMA => {
+                    return Err(RecordError::Schema { path: folder.join(&file), found: *schema });
                 }
-                Some(Event::Segment { schema, .. }) => return Err(RecordError::Schema { path, found: *schema }),
-                Some(_) => {
-                    return Err(RecordError::Mismatch { file, what: "it does not begin with its own name".into() });
+                Some(Event::Segment { writer, cell, .. }) if !is_of(segment, writer) || *cell != entry.index => {
+                    return Err(mismatch(format!("it is what {writer} wrote about cell {cell}")));
                 }
+                Some(Event::Segment { writer, host, generation, .. }) => {
+                    let (writer, host, generation) = (writer.clone(), *host, *generation);
+                    segments.push(SegmentRecord { file, writer, host, generation, torn, events });
+                }
+                Some(_) => return Err(mismatch("it does not begin with its own name".into())),
                 None => self.notes.push(format!("{file}: empty")),
             }
         }
@@ -118,27 +184,71 @@ impl Record {
     }
 }
 
-fn parse_manifest(text: &[u8], path: PathBuf) -> Result<Manifest, RecordError> {
-    let syntax = |source| RecordError::ManifestSyntax { path: path.clone(), source };
-    let loose: serde_json::Value = serde_json::from_slice(text).map_err(syntax)?;
-    let found = loose.get("schema").and_then(serde_json::Value::as_u64).map(|schema| schema as u32);
-    match found {
-        Some(SCHEMA_2) => serde_json::from_value(upgrade_manifest(loose)).map_err(syntax),
-        Some(SCHEMA) | None => serde_json::from_value(loose).map_err(syntax),
-        Some(found) => Err(RecordError::Schema { path, found }),
+/// Each cell and each segment stands in the manifest once.
+fn named_once(manifest: &Manifest, path: &Path) -> Result<(), RecordError> {
+    let forged = |what: String| RecordError::Forged { path: path.to_owned(), what };
+    let (mut cells, mut files) = (BTreeSet::new(), BTreeSet::new());
+    for cell in &manifest.cells {
+        if !cells.insert((None, Some(cell.index))) || !cells.insert((Some(&cell.name), None)) {
+            return Err(forged(format!("cell {} is listed twice", cell.name)));
+        }
+        if let Some(twice) = cell.segments.iter().find(|segment| !files.insert(stem(&segment.file))) {
+            return Err(forged(format!("segment {} is listed twice", twice.file)));
+        }
     }
+    Ok(())
 }
 
-fn check_sealed(path: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordError> {
-    let mismatch = |what: String| RecordError::Mismatch { file: file.to_owned(), what };
-    let content = std::fs::read(path).map_err(|e| mismatch(e.to_string()))?;
-    if content.len() as u64 != bytes {
-        return Err(mismatch(format!("it has {} bytes instead of {bytes}", content.len())));
+/// The path of a segment without its ending.
+fn stem(file: &str) -> &str {
+    let stem = file.strip_suffix(SEALED_ENDING).or(file.strip_suffix(SEGMENT_ENDING)).unwrap_or(file);
+    stem.strip_suffix('.').unwrap_or(stem)
+}
+
+/// Whether the segment bears the name of this writer.
+fn is_of(segment: &SegmentEntry, writer: &str) -> bool {
+    stem(&segment.file).rsplit('/').next() == Some(writer)
+}
+
+/// The paths below the record that a segment may have: it is compressed before its plain form is taken away.
+fn names(segment: &SegmentEntry) -> [String; 3] {
+    let stem = stem(&segment.file);
+    [SEGMENT_ENDING, SEALED_ENDING, "part"].map(|ending| format!("{EVENTS}/{stem}.{ending}"))
+}
+
+/// The manifest, and whether it bears its seal.
+fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordError> {
+    let syntax = |source| RecordError::ManifestSyntax { path: path.to_owned(), source };
+    let mut loose: Value = serde_json::from_slice(text).map_err(syntax)?;
+    let found = loose.get("schema").and_then(Value::as_u64).map(|schema| schema as u32);
+    let seal = loose.as_object_mut().and_then(|fields| fields.remove(SEAL));
+    if seal.as_ref().is_some_and(|seal| seal.as_str() != Some(&seal_of(&loose))) {
+        return Err(RecordError::Forged { path: path.to_owned(), what: "its seal does not fit what it says".into() });
     }
-    if crc32fast::hash(&content) != crc {
+    let manifest = match found {
+        Some(SCHEMA_2) => serde_json::from_value(upgrade_manifest(loose)).map_err(syntax),
+        Some(SCHEMA) | None => serde_json::from_value(loose).map_err(syntax),
+        Some(found) => Err(RecordError::Schema { path: path.to_owned(), found }),
+    };
+    Ok((manifest?, seal.is_some()))
+}
+
+/// Whether a file is what it was.
+fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordError> {
+    let mismatch = |what: String| RecordError::Mismatch { file: file.to_owned(), what };
+    let (open, length) = open_inside(folder, file).map_err(|error| mismatch(told(&error)))?;
+    if length != bytes {
+        return Err(mismatch(format!("it has {length} bytes instead of {bytes}")));
+    }
+    let found = Checked::new(open).finish().map_err(|error| mismatch(error.to_string()))?;
+    if found != (bytes, crc) {
         return Err(mismatch("its checksum differs: it was changed after it was written".into()));
     }
     Ok(())
+}
+
+fn told(error: &std::io::Error) -> String {
+    if error.kind() == std::io::ErrorKind::NotFound { "it is not there".into() } else { error.to_string() }
 }
 
 impl CellRecord {

@@ -4,10 +4,12 @@
 //! A block's closing line is `#<block> <bytes> <events> <crc32 in hex>`; `bytes` and the checksum cover the event lines.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use crate::blocks::{Block, BlockError, Blocks};
 use crate::event::Event;
+use crate::files::open_inside;
 use crate::schema_2::{SCHEMA_2, upgrade_event};
 
 /// File ending of a segment that is being written.
@@ -77,62 +79,77 @@ pub enum SegmentError {
 
 /// Reads a segment, sealed or not. A tail without its closing line is dropped and told; damage anywhere else is an error.
 /// A sealed segment has no excuse for a torn tail.
+///
+/// # Errors
+/// It is no plain file, it cannot be read, it is damaged, or it holds what this version does not know.
 pub fn read_segment(path: &Path) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let io_error = |source| SegmentError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io_error)?;
+    let (open, length) = open_inside(folder, &file).map_err(io_error)?;
+    read_opened(open, path, plain_most(length))
+}
+
+/// What a sealed segment of so many bytes may hold at most where nobody noted it: events are compressed to a tenth or so.
+pub(crate) fn plain_most(sealed: u64) -> u64 {
+    sealed.saturating_mul(200).max(64 * 1024 * 1024)
+}
+
+/// Reads an open segment, which holds no more than so many bytes in plain.
+pub(crate) fn read_opened(file: File, path: &Path, most: u64) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
+    let io_error = |source| SegmentError::Io { path: path.to_owned(), source };
     let sealed = path.to_string_lossy().ends_with(SEALED_ENDING);
-    let mut bytes = Vec::new();
-    if sealed {
-        let mut decoder = zstd::Decoder::new(file).map_err(io_error)?;
-        decoder.read_to_end(&mut bytes).map_err(|e| SegmentError::Damaged {
-            path: path.to_owned(),
-            block: 0,
-            offset: 0,
-            what: format!("zstd: {e}"),
-        })?;
-    } else {
-        let mut file = file;
-        file.read_to_end(&mut bytes).map_err(io_error)?;
+    if !sealed {
+        return parse(BufReader::new(file), path, u64::MAX, None);
     }
-    let (events, torn) = parse_blocks(&bytes, path)?;
+    let decoder = zstd::Decoder::new(file).map_err(io_error)?;
+    let (events, torn) = parse(BufReader::new(decoder), path, most, Some("zstd"))?;
     match torn {
-        Some(torn) if sealed => Err(SegmentError::Damaged {
-            path: path.to_owned(),
-            block: torn.block,
-            offset: torn.offset,
-            what: "a sealed segment without its last closing line".into(),
-        }),
-        torn => Ok((events, torn)),
+        Some(TornTail { block, offset, .. }) => {
+            let what = "a sealed segment without its last closing line".into();
+            Err(SegmentError::Damaged { path: path.to_owned(), block, offset, what })
+        }
+        None => Ok((events, None)),
     }
 }
 
-fn parse_blocks(bytes: &[u8], path: &Path) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
+/// `packed`: what else than the disk may fail to give bytes; then the file is damaged.
+fn parse(
+    inner: impl BufRead,
+    path: &Path,
+    most: u64,
+    packed: Option<&str>,
+) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
     let mut events = Vec::new();
-    let (mut at, mut block, mut schema) = (0, 0, None);
-    while at < bytes.len() {
-        let Some((body, closing, next)) = split_block(&bytes[at..]) else {
-            let torn = TornTail { block, offset: at as u64, bytes: (bytes.len() - at) as u64 };
-            return Ok((events, Some(torn)));
-        };
-        let damaged =
-            |what: &str| SegmentError::Damaged { path: path.to_owned(), block, offset: at as u64, what: what.into() };
-        let expected = format!("#{block} {} {} {:08x}", body.len(), count_lines(body), crc32fast::hash(body));
-        if closing != expected.as_bytes() {
-            return Err(damaged("its closing line does not match its content"));
+    let (mut blocks, mut schema) = (Blocks::new(inner, most), None);
+    loop {
+        let number = blocks.number();
+        let damaged = |offset, what| SegmentError::Damaged { path: path.to_owned(), block: number, offset, what };
+        match blocks.next() {
+            Ok(None) => return Ok((events, None)),
+            Ok(Some(Block::Torn { offset, bytes })) => {
+                return Ok((events, Some(TornTail { block: number, offset, bytes })));
+            }
+            Ok(Some(Block::Whole)) => {}
+            Err(BlockError::Damaged { offset, what }) => return Err(damaged(offset, what)),
+            Err(BlockError::Io(source)) => {
+                return Err(match packed {
+                    Some(packed) => damaged(0, format!("{packed}: {source}")),
+                    None => SegmentError::Io { path: path.to_owned(), source },
+                });
+            }
         }
-        for line in body.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        for line in blocks.body().split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
             let old = *schema.get_or_insert_with(|| schema_of(line)) == Some(SCHEMA_2);
             let event = if old {
                 serde_json::from_slice(line).and_then(|event| serde_json::from_value(upgrade_event(event)))
             } else {
                 serde_json::from_slice(line)
             };
-            events.push(event.map_err(|source| SegmentError::Event { path: path.to_owned(), block, source })?);
+            let unknown = |source| SegmentError::Event { path: path.to_owned(), block: number, source };
+            events.push(event.map_err(unknown)?);
         }
-        at += next;
-        block += 1;
     }
-    Ok((events, None))
 }
 
 /// The schema that a segment's first line names.
@@ -141,30 +158,24 @@ fn schema_of(line: &[u8]) -> Option<u32> {
     u32::try_from(first.get("schema")?.as_u64()?).ok()
 }
 
-fn count_lines(body: &[u8]) -> usize {
-    body.iter().filter(|&&b| b == b'\n').count()
+/// A segment that was compressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedSegment {
+    pub path: PathBuf,
+    /// Bytes of the file, and their CRC-32.
+    pub bytes: u64,
+    pub crc: u32,
+    /// Bytes that it holds in plain.
+    pub plain: u64,
 }
 
-/// Splits off the first block: its event lines, its closing line, and where the next block begins.
-fn split_block(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
-    let mut at = 0;
-    loop {
-        let end = at + bytes[at..].iter().position(|&b| b == b'\n')?;
-        if bytes[at] == b'#' {
-            return Some((&bytes[..at], &bytes[at..end], end + 1));
-        }
-        at = end + 1;
-        if at >= bytes.len() {
-            return None;
-        }
-    }
-}
-
-/// Compresses a finished segment beside itself. Gives the sealed path, its bytes and CRC-32. A torn tail is cut off first:
-/// what is sealed is whole blocks.
+/// Compresses a finished segment beside itself. A torn tail is cut off first: what is sealed is whole blocks.
 ///
 /// The plain one stays, for the caller to remove once the manifest names the sealed one: until then it is the evidence.
-pub fn seal_segment(path: &Path) -> io::Result<(PathBuf, u64, u32)> {
+///
+/// # Errors
+/// When it cannot be read, or there is no room for the sealed one.
+pub fn seal_segment(path: &Path) -> io::Result<SealedSegment> {
     let mut plain = Vec::new();
     File::open(path)?.read_to_end(&mut plain)?;
     plain.truncate(whole_blocks(&plain));
@@ -184,7 +195,23 @@ pub fn seal_segment(path: &Path) -> io::Result<(PathBuf, u64, u32)> {
         let _ = std::fs::remove_file(&part);
         return Err(error);
     }
-    Ok((target, sealed.len() as u64, crc32fast::hash(&sealed)))
+    let (bytes, crc) = (sealed.len() as u64, crc32fast::hash(&sealed));
+    Ok(SealedSegment { path: target, bytes, crc, plain: plain.len() as u64 })
+}
+
+/// Splits off the first block: its event lines, its closing line, and where the next block begins.
+fn split_block(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
+    let mut at = 0;
+    loop {
+        let end = at + bytes[at..].iter().position(|&b| b == b'\n')?;
+        if bytes[at] == b'#' {
+            return Some((&bytes[..at], &bytes[at..end], end + 1));
+        }
+        at = end + 1;
+        if at >= bytes.len() {
+            return None;
+        }
+    }
 }
 
 fn whole_blocks(bytes: &[u8]) -> usize {

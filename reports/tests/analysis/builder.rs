@@ -472,7 +472,7 @@ fn declared(recipe: &str) -> Option<Declaration> {
 }
 
 fn manifest(cell: &CellRecord) -> Manifest {
-    let segment = |s: &SegmentRecord| SegmentEntry { file: s.writer.clone(), sealed: None };
+    let segment = |s: &SegmentRecord| SegmentEntry { file: s.writer.clone(), sealed: None, plain: None };
     let segments = cell.segments.iter().map(segment).collect();
     Manifest {
         schema: SCHEMA,
@@ -492,6 +492,7 @@ fn manifest(cell: &CellRecord) -> Manifest {
         versions: BTreeMap::new(),
         machine: Machine::default(),
         cells_planned: 1,
+        files: BTreeMap::new(),
         cells: vec![CellEntry { index: 0, name: "cell".into(), complete: cell.complete, segments }],
         warnings: Vec::new(),
     }

@@ -41,6 +41,7 @@ pub(crate) fn empty() -> Summary {
             load_1m: "0.42".into(),
         },
         cells_planned: 12,
+        files: std::collections::BTreeMap::new(),
         cells: Vec::new(),
         warnings: Vec::new(),
     };

@@ -3,6 +3,7 @@
 #[path = "../../../tests/common/events.rs"]
 mod events;
 mod faults;
+mod forged;
 mod schema_2;
 
 use std::collections::BTreeMap;
@@ -80,7 +81,7 @@ impl Folder {
     }
 
     fn manifest(&self, schema: u32, file: &str, sealed: Option<(u64, u32)>) {
-        let segments = vec![SegmentEntry { file: file.into(), sealed }];
+        let segments = vec![SegmentEntry { file: file.into(), sealed, plain: None }];
         let manifest = Manifest {
             schema,
             run: "r".into(),
@@ -99,10 +100,11 @@ impl Folder {
             versions: BTreeMap::new(),
             machine: Machine::default(),
             cells_planned: 1,
+            files: BTreeMap::new(),
             cells: vec![CellEntry { index: 0, name: "c0".into(), complete: true, segments }],
             warnings: Vec::new(),
         };
-        fs::write(self.dir.path().join(MANIFEST_FILE), serde_json::to_vec(&manifest).unwrap()).unwrap();
+        fs::write(self.dir.path().join(MANIFEST_FILE), manifest.to_sealed_json().unwrap()).unwrap();
     }
 
     fn read(&self) -> Result<Record, RecordError> {
@@ -110,7 +112,7 @@ impl Folder {
     }
 
     fn seal(&mut self) {
-        let (sealed, bytes, crc) = seal_segment(&self.segment).unwrap();
+        let SealedSegment { path: sealed, bytes, crc, .. } = seal_segment(&self.segment).unwrap();
         assert!(self.read().is_ok(), "until the manifest names the sealed one, the plain one counts");
         self.manifest(SCHEMA, "coordinator.jsonl.zst", Some((bytes, crc)));
         fs::remove_file(&self.segment).unwrap();
@@ -274,7 +276,7 @@ proptest! {
         let path = dir.path().join("a.jsonl");
         let cut = cut.min(events.len());
         write(&path, &[&events[..cut], &events[cut..]]);
-        let path = if seal { seal_segment(&path).unwrap().0 } else { path };
+        let path = if seal { seal_segment(&path).unwrap().path } else { path };
         let (read, torn) = read_segment(&path).unwrap();
         prop_assert_eq!(torn, None);
         prop_assert_eq!(read, events);

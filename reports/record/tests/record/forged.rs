@@ -1,0 +1,243 @@
+//! Records that are not what was written, by accident or by somebody's hand, and files that are none.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use hustings_record::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Folder, parameters, write};
+
+const SCENARIO: &str = "scenario.toml";
+
+/// A record of two cells with two sealed segments each, and a scenario.
+struct Sealed {
+    dir: TempDir,
+    manifest: Manifest,
+}
+
+impl Sealed {
+    fn new() -> Self {
+        let mut manifest = Folder::new(SCHEMA).read().unwrap().manifest;
+        let dir = tempfile::tempdir().unwrap();
+        let cells = (0..2).map(|index| {
+            let name = format!("c{index}");
+            fs::create_dir_all(dir.path().join("events").join(&name)).unwrap();
+            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer)).to_vec();
+            CellEntry { index, name, complete: true, segments }
+        });
+        manifest.cells = cells.collect();
+        manifest.cells_planned = 2;
+        fs::write(dir.path().join(SCENARIO), "name = \"s\"").unwrap();
+        manifest.files.insert(SCENARIO.into(), sum_of(b"name = \"s\""));
+        let sealed = Self { dir, manifest };
+        sealed.keep();
+        sealed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes the manifest, with a seal that fits it.
+    fn keep(&self) {
+        fs::write(self.path(MANIFEST_FILE), self.manifest.to_sealed_json().unwrap()).unwrap();
+    }
+
+    /// The manifest's text, as somebody changes it.
+    fn edit(&self, change: impl FnOnce(&mut Value)) {
+        let path = self.path(MANIFEST_FILE);
+        let mut value: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        change(&mut value);
+        fs::write(path, serde_json::to_vec(&value).unwrap()).unwrap();
+    }
+
+    fn read(&self) -> Result<Record, RecordError> {
+        Record::read(self.dir.path())
+    }
+
+    fn refused(&self) -> String {
+        self.read().expect_err("it is not what was written").to_string()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.read().unwrap().notes
+    }
+}
+
+fn segment(record: &Path, cell: u32, writer: &str) -> SegmentEntry {
+    let path = record.join(format!("events/c{cell}/{writer}.jsonl"));
+    let (writer, host) = (writer.to_owned(), None);
+    let begin =
+        Event::Segment { schema: SCHEMA, t: 1, cell, writer, host, generation: 0, pid: 1, clock_uncertainty_ns: 1 };
+    write(&path, &[&[begin, parameters(), Event::End { t: 3 }]]);
+    let SealedSegment { path: sealed, bytes, crc, plain } = seal_segment(&path).unwrap();
+    fs::remove_file(path).unwrap();
+    let file = sealed.strip_prefix(record.join("events")).unwrap().display().to_string();
+    SegmentEntry { file, sealed: Some((bytes, crc)), plain: Some(plain) }
+}
+
+#[test]
+fn a_manifest_that_says_something_else_is_refused_and_one_in_another_layout_is_not() {
+    let sealed = Sealed::new();
+    assert_eq!(sealed.notes(), Vec::<String>::new());
+    // Compact, and with its keys in another order.
+    sealed.edit(|_| ());
+    assert_eq!(sealed.notes(), Vec::<String>::new());
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 6] = [
+        ("seed", |m| m["seed"] = json!(2)),
+        ("ensemble", |m| m["ensemble"] = json!("external: a large one")),
+        ("kind of ensemble", |m| m["ensemble_kind"] = json!("embedded")),
+        ("state", |m| m["state"] = json!("interrupted")),
+        ("cells", |m| _ = m["cells"].as_array_mut().unwrap().pop()),
+        ("warnings", |m| m["warnings"] = json!([{ "kind": "modelled", "text": "" }])),
+    ];
+    for (what, change) in changes {
+        sealed.keep();
+        sealed.edit(change);
+        let error = sealed.refused();
+        assert!(error.contains("seal") && error.contains("changed after it was written"), "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_manifest_without_a_seal_is_told() {
+    let sealed = Sealed::new();
+    sealed.edit(|manifest| _ = manifest.as_object_mut().unwrap().remove("seal"));
+    assert!(sealed.notes()[0].contains("without a seal"), "{:?}", sealed.notes());
+}
+
+#[test]
+fn what_is_listed_twice_is_refused() {
+    let mut twice = Sealed::new();
+    twice.manifest.cells[1] = twice.manifest.cells[0].clone();
+    twice.keep();
+    assert!(twice.refused().contains("cell c0 is listed twice"), "{}", twice.refused());
+    let mut doubled = Sealed::new();
+    let first = doubled.manifest.cells[0].segments[0].clone();
+    doubled.manifest.cells[0].segments.push(first);
+    doubled.keep();
+    assert!(doubled.refused().contains("coordinator.jsonl.zst is listed twice"), "{}", doubled.refused());
+}
+
+#[test]
+fn segments_that_changed_places_are_refused() {
+    for (a, b) in [((0, 0), (0, 1)), ((0, 0), (1, 0))] {
+        let mut swapped = Sealed::new();
+        let of = |place: (usize, usize)| swapped.manifest.cells[place.0].segments[place.1].clone();
+        let (first, second) = (of(a), of(b));
+        let path = |entry: &SegmentEntry| swapped.path("events").join(&entry.file);
+        let (there, here) = (fs::read(path(&first)).unwrap(), fs::read(path(&second)).unwrap());
+        fs::write(path(&first), here).unwrap();
+        fs::write(path(&second), there).unwrap();
+        // Whoever did that made the manifest fit.
+        (swapped.manifest.cells[a.0].segments[a.1].sealed, swapped.manifest.cells[b.0].segments[b.1].sealed) =
+            (second.sealed, first.sealed);
+        swapped.keep();
+        assert!(swapped.refused().contains("it is what"), "{}", swapped.refused());
+    }
+}
+
+#[test]
+fn files_that_nobody_named_are_told() {
+    let sealed = Sealed::new();
+    // What is left where a run was killed while it compressed a segment is named by it.
+    fs::write(sealed.path("events/c0/coordinator.jsonl"), "").unwrap();
+    assert_eq!(sealed.notes(), Vec::<String>::new());
+    (0..7).for_each(|n| fs::write(sealed.path(&format!("events/c1/extra-{n}.jsonl")), "").unwrap());
+    let notes = sealed.notes();
+    assert!(notes[0].contains("events/c1/extra-0.jsonl: not named by the manifest"), "{notes:?}");
+    assert!(notes.len() == 6 && notes[5].contains("2 more"), "{notes:?}");
+}
+
+#[test]
+fn a_scenario_that_was_changed_is_refused_and_one_that_is_gone_is_told() {
+    let sealed = Sealed::new();
+    fs::write(sealed.path(SCENARIO), "name = \"t\"").unwrap();
+    assert!(sealed.refused().contains("changed after it was written"), "{}", sealed.refused());
+    fs::remove_file(sealed.path(SCENARIO)).unwrap();
+    assert!(sealed.notes()[0].contains("scenario.toml: named by the manifest, but it is not there"));
+}
+
+#[test]
+fn a_damaged_segment_costs_its_cell_where_that_is_wanted() {
+    let sealed = Sealed::new();
+    let file = sealed.path("events/c0/observer.jsonl.zst");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    assert!(sealed.refused().contains("events/c0/observer.jsonl.zst"));
+    let record = Record::read_but(sealed.dir.path(), Damage::LeftOut).unwrap();
+    let left: Vec<u32> = record.cells.iter().map(|cell| cell.segments[0].events.len() as u32).collect();
+    assert_eq!((left, record.notes.len()), (vec![3], 1));
+    assert!(record.notes[0].contains("cell c0: left out, for events/c0/observer.jsonl.zst"), "{:?}", record.notes);
+    sealed.edit(|manifest| manifest["seed"] = json!(2));
+    assert!(Record::read_but(sealed.dir.path(), Damage::LeftOut).is_err(), "nobody knows what else it should say");
+}
+
+#[test]
+fn sockets_devices_links_and_paths_that_lead_elsewhere_are_refused_at_once() {
+    let put = |name: &str, make: &dyn Fn(&Path)| {
+        let sealed = Sealed::new();
+        let path = sealed.path(name);
+        fs::remove_file(&path).unwrap();
+        make(&path);
+        sealed.refused()
+    };
+    let socket = |path: &Path| drop(UnixListener::bind(path).unwrap());
+    let zeros = |path: &Path| symlink("/dev/zero", path).unwrap();
+    let folder = |path: &Path| fs::create_dir(path).unwrap();
+    for name in [MANIFEST_FILE, SCENARIO, "events/c0/coordinator.jsonl.zst"] {
+        assert!(put(name, &socket).contains("no plain file"), "{name}");
+        assert!(put(name, &zeros).contains("a link"), "{name}");
+        assert!(put(name, &folder).contains("no plain file"), "{name}");
+    }
+    for (elsewhere, why) in [
+        ("../../c0/coordinator.jsonl.zst", "leaves the record"),
+        ("c0/../../scenario.toml", "leaves the record"),
+        ("/etc/hostname", "not there"),
+    ] {
+        let mut leaves = Sealed::new();
+        leaves.manifest.cells[0].segments[0].file = elsewhere.into();
+        leaves.keep();
+        let error = leaves.refused();
+        assert!(error.contains(why), "{elsewhere}: {error}");
+    }
+    let linked = Sealed::new();
+    fs::rename(linked.path("events/c1"), linked.path("c1")).unwrap();
+    symlink(linked.path("c1"), linked.path("events/c1")).unwrap();
+    assert!(linked.refused().contains("a link"), "{}", linked.refused());
+}
+
+/// Puts a sealed segment in the place of the first one and makes the manifest fit.
+fn replaced(plain: Option<u64>, write: impl FnOnce(&mut dyn std::io::Write)) -> String {
+    let mut sealed = Sealed::new();
+    let path = sealed.path("events/c0/coordinator.jsonl.zst");
+    let mut encoder = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
+    write(&mut encoder);
+    encoder.finish().unwrap();
+    let entry = &mut sealed.manifest.cells[0].segments[0];
+    (entry.sealed, entry.plain) = (Some(sum_of(&fs::read(path).unwrap())), plain);
+    sealed.keep();
+    sealed.refused()
+}
+
+#[test]
+fn what_swells_without_end_is_refused_before_it_fills_the_memory() {
+    let zeros = vec![0; 1024 * 1024];
+    let line = replaced(Some(u64::MAX), |to| (0..200).for_each(|_| to.write_all(&zeros).unwrap()));
+    assert!(line.contains("a line of more than 64 MiB"), "{line}");
+    let small = replaced(Some(1_000), |to| (0..2).for_each(|_| to.write_all(&zeros).unwrap()));
+    assert!(small.contains("it goes on after 1000 bytes"), "{small}");
+    let unknown = replaced(None, |to| (0..200).for_each(|_| to.write_all(&zeros).unwrap()));
+    assert!(unknown.contains("it goes on after") || unknown.contains("a line of more than"), "{unknown}");
+    let lines = replaced(Some(u64::MAX), |to| {
+        let end = b"{\"e\":\"end\",\"t\":3}\n".repeat(60_000);
+        (0..200).for_each(|_| to.write_all(&end).unwrap());
+    });
+    assert!(lines.contains("it is never closed"), "{lines}");
+}
