@@ -27,7 +27,7 @@ impl Archive {
     /// Whether a record can be begun in this folder, looked at before anything is started. Changes nothing.
     ///
     /// # Errors
-    /// It holds a record already, it is not a folder, or it cannot be made or written to.
+    /// It holds a record already, or anything else, it is not a folder, or it cannot be made or written to.
     pub fn check(folder: &Path) -> anyhow::Result<()> {
         let remedy = "choose another --out";
         if folder.join(MANIFEST_FILE).exists() {
@@ -36,6 +36,11 @@ impl Archive {
         // A relative path without a folder in it lies in the current one.
         let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
         let Some(there) = there.into_iter().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };
+        // What lies in it already would be taken for part of the record.
+        if there == folder && there.is_dir() && std::fs::read_dir(there).is_ok_and(|mut inside| inside.next().is_some())
+        {
+            anyhow::bail!("{} is not empty; {remedy}", folder.display());
+        }
         if !there.is_dir() {
             anyhow::bail!(
                 "{} is not a folder, so that no record can be kept in {}; {remedy}",

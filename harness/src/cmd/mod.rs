@@ -11,6 +11,7 @@ mod list;
 mod proxy;
 mod report;
 mod run;
+mod search;
 mod simulate;
 
 use clap::{Parser, Subcommand};

@@ -112,22 +112,25 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
+    let request = args.ensemble.request().map_err(Failure::usage)?;
+    refuse_server_faults(&request, &scenario).map_err(Failure::usage)?;
+    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     if args.dry_run {
         say(explain(&scenario, seed))?;
         return Ok(Exit::Pass);
     }
-    let request = args.ensemble.request().map_err(Failure::usage)?;
-    refuse_server_faults(&request, &scenario).map_err(Failure::usage)?;
-    let resolved = scenario.to_toml().map_err(Failure::usage)?;
-    let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
-    Archive::check(&out).map_err(Failure::usage)?;
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => default_folder(&scenario.name).map_err(Failure::usage)?,
+    };
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let options = RunOptions {
         scenario,
         verbatim,
         resolved,
         seed,
-        out,
+        out: out.clone(),
         request,
         lying_proxy: args.lying_proxy,
         exe,
@@ -135,7 +138,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         terminal: std::io::stderr().is_terminal(),
         quiet: args.quiet,
     };
-    let outcome = perform(&options).await?;
+    // A folder of ours that nothing was put into is of no use.
+    let outcome = perform(&options).await.inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let told = Told { json: args.json, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
     if let Some(why) = outcome.trouble {

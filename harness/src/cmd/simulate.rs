@@ -4,27 +4,25 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use hustings_record::Expectation;
 use hustings_record::words::duration;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario};
-use hustings_workloads::simulation::{Timing, chaos};
+use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 use crate::archive::Archive;
 use crate::clock;
 use crate::cmd::report::{self, Told};
 use crate::cmd::run::text;
+use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::say;
 use crate::progress::Progress;
-use crate::simulate::{Found, Search, SimulateOptions, hunt, names, run as simulate, search, shrink};
+use crate::simulate::{SimulateOptions, hunt, run as simulate};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
-/// Seeds that are named besides the first that shows the same.
-const OTHERS_MAX: usize = 20;
 
 /// Simulate a scenario in virtual time, or search schedules for one that breaks it.
 ///
@@ -83,7 +81,7 @@ pub(super) struct SimulateArgs {
     /// Folder for the record [default: runs/<time>-<scenario>]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print the summary as JSON on standard output
+    /// Print the summary, or what a search came to, as JSON on standard output
     #[arg(long)]
     json: bool,
     /// No progress, only the result
@@ -105,7 +103,11 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     match &args.seeds {
-        Some(seeds) => search_all(args, &scenario, seeds.clone()),
+        Some(seeds) => {
+            let SimulateArgs { scenario: given, set, all, json, quiet, .. } = args;
+            let asked = Asked { scenario: given, sets: set, all: *all, json: *json, quiet: *quiet };
+            search::run(&asked, &scenario, seeds.clone())
+        }
         None => one_record(args, scenario, verbatim),
     }
 }
@@ -124,14 +126,16 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let mut replayed = None;
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
-        let simulation = chaos(&for_search(cell), Bugs::default(), schedule, args.steps.as_deref());
+        let simulation = replayed_schedule(&search::own_cell(cell), schedule, args.steps.as_deref())?;
         seed = schedule;
         timing = simulation.timing;
         replayed = Some((simulation.cell, simulation.schedule));
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
-    let out = args.out.clone().unwrap_or_else(|| default_folder(&scenario.name));
-    Archive::check(&out).map_err(Failure::usage)?;
+    let out = match &args.out {
+        Some(out) => Archive::check(out).map(|()| out.clone()).map_err(Failure::usage)?,
+        None => default_folder(&scenario.name).map_err(Failure::usage)?,
+    };
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
@@ -142,7 +146,10 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let options =
         SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out.clone(), command };
     let began = clock::now();
-    let (happened, written) = simulate(&options, &progress).map_err(Failure::infrastructure)?;
+    let (happened, written) = simulate(&options, &progress)
+        // A folder of ours that nothing was put into is of no use.
+        .inspect_err(|_| _ = std::fs::remove_dir(&out))
+        .map_err(Failure::infrastructure)?;
     let took = clock::now() - began;
     progress.line(&format!(
         "simulated {happened} events in {} ({} each) to {written} events of the record",
@@ -152,6 +159,18 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     progress.finish();
     let summary = report::make(&out, &Told { json: args.json, quiet: args.quiet })?;
     Ok(summary.verdict.into())
+}
+
+/// The random schedule of this seed, or some steps of it.
+fn replayed_schedule(cell: &Cell, seed: u64, steps: Option<&[usize]>) -> Result<Simulation, Failure> {
+    let whole = chaos(cell, Bugs::default(), seed, None);
+    let count = whole.schedule.as_ref().map_or(0, Vec::len);
+    match steps.into_iter().flatten().find(|step| **step >= count) {
+        Some(step) => {
+            Err(Failure::usage(anyhow!("--steps {step}: the schedule of seed {seed} has {count} steps, from 0")))
+        }
+        None => Ok(chaos(cell, Bugs::default(), seed, steps)),
+    }
 }
 
 /// What is to be typed for the same record.
@@ -167,10 +186,6 @@ fn replay(args: &SimulateArgs, seed: u64) -> String {
     words.join(" ")
 }
 
-fn list<T: ToString>(numbers: &[T]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
 fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
     let cells = scenario.cells();
     let found = match name {
@@ -179,88 +194,6 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
     };
     let known = || cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>().join(", ");
     found.cloned().ok_or_else(|| Failure::usage(anyhow!("there is no cell {name:?}; there are {}", known())))
-}
-
-/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
-/// candidates and servers there are is each seed's own.
-fn for_search(mut cell: Cell) -> Cell {
-    cell.groups = 1;
-    cell.group_names.truncate(1);
-    cell.phases.warm_up_ms = 0;
-    // Long enough for the sessions of processes that died and came back to expire.
-    cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
-    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
-    cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
-    let expect = &mut cell.expect;
-    expect.overlap = at_random(expect.overlap);
-    expect.stale_writes = at_random(expect.stale_writes);
-    expect.unplanned = at_random(expect.unplanned);
-    expect.overlap_of_t_max = None;
-    cell
-}
-
-/// What random faults on top of each other may show of something of which a scenario's fault shows this.
-fn at_random(expected: Expectation) -> Expectation {
-    match expected {
-        Expectation::None | Expectation::Excused => Expectation::Excused,
-        // A policy that is known to be unsafe need not show it each time.
-        Expectation::Some | Expectation::Any => Expectation::Any,
-    }
-}
-
-fn search_all(args: &SimulateArgs, scenario: &Scenario, seeds: std::ops::Range<u64>) -> Result<Exit, Failure> {
-    let mut tried: Vec<Cell> = Vec::new();
-    let mut exit = Exit::Pass;
-    for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
-        let own = for_search(cell.clone());
-        let same = |other: &Cell| {
-            (other.recipe, other.step_down, other.session_timeout_ms)
-                == (own.recipe, own.step_down, own.session_timeout_ms)
-        };
-        // Cells that differ by their faults only are one here.
-        if tried.iter().any(same) {
-            continue;
-        }
-        tried.push(own.clone());
-        for (first, others) in by_kind(search_one(args, &own, seeds.clone())?) {
-            exit = Exit::Fail;
-            tell_found(args, &cell.name, &own, &first, &others)?;
-        }
-    }
-    Ok(exit)
-}
-
-/// The first seed that shows each kind of trouble, and the others that do.
-fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
-    let mut kinds: Vec<(Found, Vec<u64>)> = Vec::new();
-    for found in found {
-        match kinds.iter_mut().find(|(first, _)| first.failed == found.failed) {
-            Some((_, others)) => others.push(found.seed),
-            None => kinds.push((found, Vec::new())),
-        }
-    }
-    kinds
-}
-
-/// Prints the least schedule that shows it, and how to see it again.
-fn tell_found(args: &SimulateArgs, name: &str, cell: &Cell, found: &Found, others: &[u64]) -> Result<(), Failure> {
-    let (steps, schedule) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
-    let like_it = if others.is_empty() {
-        String::new()
-    } else {
-        let some = list(&others[..others.len().min(OTHERS_MAX)]);
-        let more = if others.len() > OTHERS_MAX { ",…" } else { "" };
-        format!(", the first of {}; the others: {some}{more}", others.len() + 1)
-    };
-    say(format_args!("{name}: seed {} fails {}{like_it}", found.seed, names(&found.failed)))?;
-    schedule.iter().zip(&steps).try_for_each(|(step, number)| say(format_args!("  step {number}: {step:?}")))?;
-    let sets: String = args.set.iter().map(|set| format!(" --set '{set}'")).collect();
-    say(format_args!(
-        "  again: hustings simulate {}{sets} --cell {name} --schedule {} --steps {}",
-        args.scenario,
-        found.seed,
-        list(&steps)
-    ))
 }
 
 /// Whether every known bug is caught: exit code 1 if not.
@@ -274,45 +207,4 @@ fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
     say(format_args!("{} known bugs, {missed} not caught; {}", cases().len(), duration(clock::now() - began)))?;
     Ok(if missed == 0 { Exit::Pass } else { Exit::Fail })
-}
-
-fn search_one(args: &SimulateArgs, cell: &Cell, seeds: std::ops::Range<u64>) -> Result<Vec<Found>, Failure> {
-    let total = seeds.end - seeds.start;
-    let progress = Progress::new(total, std::io::stderr().is_terminal(), args.quiet);
-    let began = clock::now();
-    let wanted = Search {
-        cell: cell.clone(),
-        seeds,
-        bugs: Bugs::default(),
-        against: None,
-        kinds: Vec::new(),
-        first_only: !args.all,
-    };
-    let searched = search(&wanted, |done| {
-        if done % 100 == 0 {
-            progress.now(&format!("{} {}: {done} of {total} seeds", cell.recipe, cell.step_down));
-        }
-    })
-    .map_err(Failure::infrastructure)?;
-    let took = clock::now() - began;
-    progress.finish();
-    eprintln!(
-        "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
-         overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
-         did not enrol",
-        cell.recipe,
-        cell.step_down,
-        searched.seeds,
-        duration(took),
-        searched.seeds as f64 * 1e9 / took as f64,
-        searched.handovers,
-        searched.handovers as f64 / searched.seeds.max(1) as f64,
-        searched.found.len(),
-        searched.excused_overlaps.waking,
-        searched.excused_overlaps.forced,
-        searched.excused_writes,
-        searched.excused_handovers,
-        searched.not_enrolled,
-    );
-    Ok(searched.found)
 }

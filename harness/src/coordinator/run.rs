@@ -325,10 +325,24 @@ fn secret() -> anyhow::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Default name of a record's folder.
-#[must_use]
-pub fn default_folder(scenario: &str) -> PathBuf {
+/// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
     let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = scenario.chars().map(safe).take(80).collect();
-    Path::new("runs").join(format!("{}-{name}", utc::compact(&utc::now())))
+    let name = format!("{}-{name}", utc::compact(&utc::now()));
+    let failed =
+        |path: &Path| format!("no folder for the record can be made at {}; choose one with --out", path.display());
+    let runs = Path::new("runs");
+    std::fs::create_dir_all(runs).with_context(|| failed(runs))?;
+    let mut count = 1;
+    loop {
+        let path = runs.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
+            made => return made.with_context(|| failed(&path)).map(|()| path),
+        }
+    }
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Hunted {
 }
 
 /// Names in one line.
-pub fn names(failed: &BTreeSet<String>) -> String {
+fn names(failed: &BTreeSet<String>) -> String {
     failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 

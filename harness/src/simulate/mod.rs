@@ -7,7 +7,7 @@ mod run;
 mod search;
 mod trial;
 
-pub use known::{Hunted, hunt, names};
+pub use known::{Hunted, hunt};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
 pub use search::{Found, Search, Searched, search, shrink};

@@ -22,6 +22,8 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// What is to be done once the notification of that was taken in, which is not settled before the candidate stands again:
     /// until then no watch of its is armed.
     pub(super) async fn vanished(&mut self) -> Flow<()> {
+        // Whoever does not stand waits for nobody: what the watch on the one before it would tell now is of another queue.
+        self.rearm(None);
         self.own = Own::None;
         self.breadcrumb = None;
         self.check_election().await?;

@@ -106,8 +106,24 @@ fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> Scenari
                 known,
             }))
         }
-        _ => ScenarioError::Syntax { origin: origin.to_owned(), line, message: message.trim_end().to_owned() },
+        _ => ScenarioError::Syntax { origin: origin.to_owned(), line, message: in_words(message.trim_end()) },
     }
+}
+
+/// What a type of the parser's is called where people read.
+const NUMBERS: [(&str, &str); 5] = [
+    ("u8", "a whole number from 0 to 255"),
+    ("u16", "a whole number from 0 to 65,535"),
+    ("u32", "a whole number from 0 to 4,294,967,295"),
+    ("u64", "a whole number, 0 or more"),
+    ("f64", "a number"),
+];
+
+fn in_words(message: &str) -> String {
+    let named = |(name, words): &(&str, &str)| {
+        Some(format!("{}expected {words}", message.strip_suffix(name)?.strip_suffix("expected ")?))
+    };
+    NUMBERS.iter().find_map(named).unwrap_or_else(|| message.to_owned())
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {

@@ -127,9 +127,9 @@ fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     match rng.random_range(0..4) {
         0 => Action::LoseReply,
         1 => Action::LoseRequest,
-        // What is later than that, together with what it has to ask again, is later than any checker lets pass.
-        2 => Action::DelayRequest(rng.random_range(1..t_ms / 4 * 3)),
-        _ => Action::DelayReply(rng.random_range(1..t_ms / 4 * 3)),
+        // What is later than that is a slow link, of which the record would have to tell.
+        2 => Action::DelayRequest(rng.random_range(1..t_ms / 4)),
+        _ => Action::DelayReply(rng.random_range(1..t_ms / 4)),
     }
 }
 

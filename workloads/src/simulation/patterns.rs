@@ -10,9 +10,9 @@ use crate::schedule::{Action, Harm, LEADER, Request, SERVER_LEADER, Step, When};
 
 /// So many of a hundred schedules have each of the patterns.
 const PERCENT: u32 = 10;
-/// Links are slowed by less than this part of T, so that a client still gets a session before it gives up, and what takes three
+/// Links are slowed by less than this part of T, so that a client still gets a session before it gives up, and what takes five
 /// questions is still no matter of the link.
-pub(super) const SLOWEST_PER_T: u64 = 30;
+pub(super) const SLOWEST_PER_T: u64 = 45;
 /// Writes of each candidate to which a lossy network loses the answers.
 const LOST_WRITES: u32 = 16;
 const ROUNDS: u64 = 14;

@@ -1,6 +1,8 @@
 //! Fixed schedules: what is done to whom, and when, in a simulated cell of one group. Unlike a plan of faults, a schedule can
 //! strike at one request of one candidate, which is where most bugs of elections live.
 
+mod words;
+
 use hustings_record::Direction;
 
 /// Number of a candidate in its cell, from 0. Candidates join in this order, so that candidate 0 leads first; each has a host

@@ -1,0 +1,233 @@
+//! `hustings simulate --seeds`: random schedules, one seed after the other, until one shows what must not be.
+
+use std::io::IsTerminal as _;
+use std::ops::Range;
+
+use anyhow::anyhow;
+use hustings_record::Expectation;
+use hustings_record::words::duration;
+use hustings_reports::summary::Excused;
+use hustings_workloads::model::Bugs;
+use hustings_workloads::scenario::{Cell, Scenario};
+use serde::Serialize;
+
+use crate::clock;
+use crate::exit::{Exit, Failure};
+use crate::output::say;
+use crate::progress::Progress;
+use crate::simulate::{Found, Search, Searched, search, shrink};
+
+/// Seeds that are named besides the first that shows the same, where people read.
+const OTHERS_MAX: usize = 20;
+
+/// How to search.
+pub(super) struct Asked<'a> {
+    /// The scenario and its changes, as they were given.
+    pub(super) scenario: &'a str,
+    pub(super) sets: &'a [String],
+    /// Go on after the first seed that shows something.
+    pub(super) all: bool,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+}
+
+/// What a search of one cell came to.
+#[derive(Debug, Serialize)]
+struct Told {
+    cell: String,
+    recipe: String,
+    step_down: String,
+    /// The first seed, and the one behind the last that was asked for.
+    seeds: (u64, u64),
+    /// Those that were tried, and in how many of them not even the candidates came to stand.
+    tried: u64,
+    not_enrolled: u64,
+    handovers: u64,
+    took_ns: u64,
+    excused_overlaps: Excused,
+    excused_writes: u64,
+    excused_handovers: u64,
+    found: Vec<Shown>,
+}
+
+/// What failed, the first seed that shows it, and how.
+#[derive(Debug, Serialize)]
+struct Shown {
+    /// The checkers that fail.
+    fails: Vec<String>,
+    seed: u64,
+    /// More seeds in which the same fail.
+    others: Vec<u64>,
+    /// The least of the schedule that still does it: numbers of its steps, and the steps in words.
+    steps: Vec<(usize, String)>,
+    /// What to type to see it.
+    again: String,
+}
+
+/// Searches every cell that differs by more than its faults; 1 if any of them shows something.
+pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
+    let mut tried: Vec<Cell> = Vec::new();
+    let mut told = Vec::new();
+    for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
+        let own = own_cell(cell.clone());
+        let same = |other: &Cell| {
+            (other.recipe, other.step_down, other.session_timeout_ms)
+                == (own.recipe, own.step_down, own.session_timeout_ms)
+        };
+        // Cells that differ by their faults only are one here.
+        if tried.iter().any(same) {
+            continue;
+        }
+        tried.push(own.clone());
+        let one = search_one(args, &cell.name, &own, seeds.clone())?;
+        if !args.json {
+            tell(&one)?;
+        }
+        told.push(one);
+    }
+    if told.is_empty() {
+        let why = "a search is for candidates, and no cell of this scenario has any; use one with groups";
+        return Err(Failure::usage(anyhow!("{}: {why}", scenario.name)));
+    }
+    if args.json {
+        say(serde_json::to_string_pretty(&told).map_err(Failure::infrastructure)?)?;
+    }
+    Ok(if told.iter().all(|cell| cell.found.is_empty()) { Exit::Pass } else { Exit::Fail })
+}
+
+/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
+/// candidates and servers there are is each seed's own.
+pub(super) fn own_cell(mut cell: Cell) -> Cell {
+    cell.groups = 1;
+    cell.group_names.truncate(1);
+    cell.phases.warm_up_ms = 0;
+    // Long enough for the sessions of processes that died and came back to expire.
+    cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
+    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
+    cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
+    let expect = &mut cell.expect;
+    expect.overlap = at_random(expect.overlap);
+    expect.stale_writes = at_random(expect.stale_writes);
+    expect.unplanned = at_random(expect.unplanned);
+    expect.overlap_of_t_max = None;
+    cell
+}
+
+/// What random faults on top of each other may show of something of which a scenario's fault shows this.
+fn at_random(expected: Expectation) -> Expectation {
+    match expected {
+        Expectation::None | Expectation::Excused => Expectation::Excused,
+        // A policy that is known to be unsafe need not show it each time.
+        Expectation::Some | Expectation::Any => Expectation::Any,
+    }
+}
+
+/// The first seed that shows each kind of trouble, and the others that do.
+fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
+    let mut kinds: Vec<(Found, Vec<u64>)> = Vec::new();
+    for found in found {
+        match kinds.iter_mut().find(|(first, _)| first.failed == found.failed) {
+            Some((_, others)) => others.push(found.seed),
+            None => kinds.push((found, Vec::new())),
+        }
+    }
+    kinds
+}
+
+fn search_one(args: &Asked<'_>, name: &str, cell: &Cell, seeds: Range<u64>) -> Result<Told, Failure> {
+    let total = seeds.end - seeds.start;
+    let progress = Progress::new(total, std::io::stderr().is_terminal(), args.quiet);
+    let began = clock::now();
+    let wanted = Search {
+        cell: cell.clone(),
+        seeds: seeds.clone(),
+        bugs: Bugs::default(),
+        against: None,
+        kinds: Vec::new(),
+        first_only: !args.all,
+    };
+    let searched = search(&wanted, |done| {
+        if done % 100 == 0 {
+            progress.now(&format!("{} {}: {done} of {total} seeds", cell.recipe, cell.step_down));
+        }
+    })
+    .map_err(Failure::infrastructure)?;
+    let took_ns = clock::now() - began;
+    progress.finish();
+    summed_up(cell, &searched, took_ns);
+    let Searched { seeds: tried, not_enrolled, handovers, excused_overlaps, excused_writes, excused_handovers, .. } =
+        searched;
+    let found = by_kind(searched.found).into_iter().map(|(first, others)| shown(args, name, cell, &first, others));
+    Ok(Told {
+        cell: name.to_owned(),
+        recipe: cell.recipe.to_string(),
+        step_down: cell.step_down.to_string(),
+        seeds: (seeds.start, seeds.end),
+        tried,
+        not_enrolled,
+        handovers,
+        took_ns,
+        excused_overlaps,
+        excused_writes,
+        excused_handovers,
+        found: found.collect::<Result<_, _>>()?,
+    })
+}
+
+/// The least schedule that shows it, and how to see it again.
+fn shown(args: &Asked<'_>, name: &str, cell: &Cell, found: &Found, others: Vec<u64>) -> Result<Shown, Failure> {
+    let (numbers, steps) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
+    let sets: String = args.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+    let again = format!(
+        "hustings simulate {}{sets} --cell {name} --schedule {} --steps {}",
+        args.scenario,
+        found.seed,
+        list(&numbers)
+    );
+    let steps = numbers.into_iter().zip(&steps).map(|(number, step)| (number, step.to_string())).collect();
+    Ok(Shown { fails: found.failed.iter().cloned().collect(), seed: found.seed, others, steps, again })
+}
+
+/// Tells people of what was found.
+fn tell(told: &Told) -> Result<(), Failure> {
+    for Shown { fails, seed, others, steps, again } in &told.found {
+        let like_it = if others.is_empty() {
+            String::new()
+        } else {
+            let some = list(&others[..others.len().min(OTHERS_MAX)]);
+            let more = if others.len() > OTHERS_MAX { ",…" } else { "" };
+            format!(", the first of {}; the others: {some}{more}", others.len() + 1)
+        };
+        say(format_args!("{}: seed {seed} fails {}{like_it}", told.cell, fails.join(", ")))?;
+        steps.iter().try_for_each(|(number, step)| say(format_args!("  step {number}: {step}")))?;
+        say(format_args!("  again: {again}"))?;
+    }
+    Ok(())
+}
+
+/// One line on how the search went.
+fn summed_up(cell: &Cell, searched: &Searched, took_ns: u64) {
+    eprintln!(
+        "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
+         overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
+         did not enrol",
+        cell.recipe,
+        cell.step_down,
+        searched.seeds,
+        duration(took_ns),
+        searched.seeds as f64 * 1e9 / took_ns as f64,
+        searched.handovers,
+        searched.handovers as f64 / searched.seeds.max(1) as f64,
+        searched.found.len(),
+        searched.excused_overlaps.waking,
+        searched.excused_overlaps.forced,
+        searched.excused_writes,
+        searched.excused_handovers,
+        searched.not_enrolled,
+    );
+}
+
+/// Numbers as the command line takes them.
+pub(super) fn list<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
