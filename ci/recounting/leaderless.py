@@ -57,7 +57,9 @@ def effect(cell):
             without += max(0, b - a - interval)
             longest = max(longest, (b - a, cell.groups[group]), key=lambda gap: gap[0])
     enough = INTERVALS * interval + MARGIN_NS
-    stalls = [(e["from"], e["to"]) for e in cell.events("stall") if e["to"] - e["from"] > MARGIN_NS // 10]
+    # What of a stall the harness ordered is none.
+    own = [parts for _, parts, _ in cell.own_stalls if spans.total(parts) > MARGIN_NS // 10]
+    stalls = spans.union([part for parts in own for part in parts])
     long = [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
     refused = refused_owners(cell)
     return {
