@@ -171,12 +171,12 @@ def stood_untouched(cell, cand, loss):
 
 
 def was_cut_off(cell, lost, following):
-    """Whether the loser's client had no connection, since a fault on servers that still explains it, for 3/5 T."""
+    """Whether the loser's client had no connection, since a fault on servers that still explains it, for 7/20 T less half a tick."""
     states = sorted((e["t"], e["state"] == "connected") for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
     gone = None
     for t, connected in states:
         gone = None if connected else gone or t
-    if gone is None or gone + 3 * cell.t_ns // 5 > following.asked:
+    if gone is None or gone + 7 * cell.t_ns // 20 - cell.tick_ns // 2 > following.asked:
         return False
     at, hits = min(lost.leaving, following.begun), (f for f in cell.faults if is_on_servers(f.kind) and f.verified)
     return any(fault.event["t"] <= gone and at <= fault.explains_until for fault in hits)
