@@ -55,8 +55,10 @@ class Watch:
         here = {server: [s for s in spells if s.touches(begin, end)] for server, spells in self.spells.items()}
         sure = [spell for spells in here.values() for spell in spells if spell.covers(begin, end) and spell.state in SERVING]
         heads = [spell for spells in here.values() for spell in spells if spell.state in LEADING]
-        may_serve = sum(any(spell.state in SERVING for spell in spells) for spells in here.values())
-        if not heads or 2 * may_serve <= self.size:
+        # Who leads is followed by nobody who leads himself.
+        may_follow = {server for server, spells in here.items() if any(spell.state == "following" for spell in spells)}
+        most = max((1 + len(may_follow - {head.server}) for head in heads), default=0)
+        if 2 * most <= self.size:
             return None, True
         newest = max(heads, key=lambda spell: (epoch(spell) or -1, spell.sure[0]))
         rivals = [spell for spell in heads if spell.server != newest.server]
