@@ -258,6 +258,19 @@ class Cell:
             self.own_stalls.append((segment.host, own, max(0, length - event.get("ran_ns", 0))))
             if segment.host is not None and length > self.long_stall_ns:
                 self.long_stalls[segment.host].append((event["from"], event["to"]))
+        told = {(segment.writer, e["from"], e["to"]) for segment, e in self.by_kind["stall"]}
+        for who, parts in self._outages().items():
+            for begin, end in parts:
+                if not any(w == who and a <= end and begin <= b for w, a, b in told):
+                    self.own_stalls.append((None, [(begin, end)], end - begin))
+
+    def _outages(self):
+        """When processes that are no hosts were seen not to run, by name."""
+        seen = defaultdict(list)
+        for _, event in self.by_kind["outage"]:
+            end = self.last if event["to"] is None else event["to"]
+            seen[event["who"]].append((event["from"], max(event["from"], end)))
+        return {who: spans.union(parts) for who, parts in seen.items()}
 
     def terms_of(self, group):
         return self.by_group[group]

@@ -1,5 +1,7 @@
 //! The exit codes, and what leads to each.
 
+use hustings_record::RunState;
+use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
 use crate::coordinator::RunError;
@@ -18,6 +20,47 @@ pub enum Exit {
     /// Something that the harness stands on is missing or broke.
     Infrastructure = 4,
     Interrupted = 130,
+}
+
+/// The codes in words, for whoever asks a command for help.
+const CODES: &str = "Exit codes:
+  0    pass; what was asked for is done
+  1    a verdict failed; a search found something, or missed a known bug
+  2    the command line, a scenario or another file given to it is wrong
+  3    inconclusive: the evidence does not reach for a verdict
+  4    infrastructure: what a run stands on is missing or broke, or a record or standard output cannot be read or written
+  130  interrupted: Ctrl-C, or SIGTERM";
+
+/// A command's examples, followed by the exit codes.
+#[must_use]
+pub fn with_codes(examples: &str) -> String {
+    format!("{examples}\n\n{CODES}")
+}
+
+impl Exit {
+    /// What a record's summary comes to. A failure that was proven before the run broke off stays one.
+    #[must_use]
+    pub fn of(summary: &Summary) -> Self {
+        match (summary.verdict, summary.manifest.state) {
+            (Verdict::Fail, _) => Self::Fail,
+            (_, RunState::Aborted) => Self::Infrastructure,
+            (verdict, _) => verdict.into(),
+        }
+    }
+
+    /// The graver of two.
+    #[must_use]
+    pub fn or_worse(self, other: Self) -> Self {
+        let rank = |exit| match exit {
+            Self::Pass => 0,
+            Self::Inconclusive => 1,
+            Self::Infrastructure => 2,
+            Self::Interrupted => 3,
+            Self::Usage => 4,
+            Self::Fail => 5,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
 }
 
 impl From<Exit> for std::process::ExitCode {

@@ -12,7 +12,7 @@ use hustings_workloads::simulation::Timing;
 
 use crate::archive::{replace, resolved_scenario};
 use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{put, say};
 use crate::progress::Progress;
 
@@ -22,13 +22,11 @@ use crate::progress::Progress;
 /// out and shows what the fit is worth. Beside them stands how often beliefs overlapped, and how many writes were stale. The
 /// result is a file for `simulate --timing`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings run herd --out herd && hustings calibrate herd --out times.toml
   hustings simulate thousand --timing times.toml   what that machine would show of another scenario
   hustings calibrate split-brain --as-is           how far off simulations of that run are, without a fit
-  hustings calibrate herd --json | jq '.compared[] | select(.held_out) | .ratio'
-
-Exit codes: 0 fitted, 2 usage, 4 the record cannot be read")]
+  hustings calibrate herd --json | jq '.compared[] | select(.held_out) | .ratio'"))]
 pub(super) struct CalibrateArgs {
     /// Folder of the record of a real run
     #[arg(value_name = "RECORD")]

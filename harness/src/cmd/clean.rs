@@ -4,16 +4,16 @@ use anyhow::Context;
 
 use crate::cmd::borrowed;
 use crate::ensemble::docker::residue;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::leftovers::{self, Leftover};
 use crate::workdir::temp_root;
 
 /// Remove what killed runs left behind, and nothing else
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings clean --dry-run
   hustings clean
-  HUSTINGS_TMP=/scratch hustings clean            where the killed run had its temporary files")]
+  HUSTINGS_TMP=/scratch hustings clean            where the killed run had its temporary files"))]
 pub(crate) struct Args {
     /// Only say what would be done.
     #[arg(long)]

@@ -4,17 +4,15 @@ use std::path::PathBuf;
 
 use crate::doctor::{self, Context, Finding, Status};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
 /// Check whether runs can work on this machine
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings doctor
   hustings doctor --zookeeper-home ~/apache-zookeeper-3.9.3-bin
-  hustings doctor --json | jq '.findings[] | select(.status != \"ok\")'
-
-Exit codes: 0 runs can work here, 4 they cannot")]
+  hustings doctor --json | jq '.findings[] | select(.status != \"ok\")'"))]
 pub(crate) struct Args {
     /// Write the findings to standard output, as JSON.
     #[arg(long)]

@@ -4,14 +4,14 @@ use hustings_record::FaultKind;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
 /// List the scenarios that come with the program, and the recipes and faults they can use.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings list
-  hustings list --json | jq -r '.scenarios[].name'")]
+  hustings list --json | jq -r '.scenarios[].name'"))]
 pub(super) struct ListArgs {
     /// Print JSON on standard output
     #[arg(long)]

@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tracing_subscriber::EnvFilter;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::host;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
@@ -29,7 +29,7 @@ use crate::host;
 ///
 /// Without a subcommand: `hustings run quick`.
 #[derive(Debug, Parser)]
-#[command(name = "hustings", version)]
+#[command(name = "hustings", version, after_help = with_codes("`hustings COMMAND --help` has examples of each."))]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -10,7 +10,7 @@ use hustings_reports::summary::Summary;
 
 use crate::archive::replace;
 use crate::cmd::in_full;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
 const REPORT_FILE: &str = "report.html";
@@ -18,13 +18,10 @@ const SUMMARY_FILE: &str = "summary.json";
 
 /// Make the report of one or more records anew, from what was written down.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings report runs/20260102-030405-quick
   hustings report runs/*-herd --json | jq .verdict
-  hustings report runs/20260102-030405-quick --salvage
-
-Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 a record cannot be read: it is named, and the others are
-made all the same")]
+  hustings report runs/20260102-030405-quick --salvage"))]
 pub(super) struct ReportArgs {
     /// Folder of a record
     #[arg(required = true, value_name = "RECORD")]
@@ -39,10 +36,8 @@ pub(super) struct ReportArgs {
 
 /// Recompute the verdicts of a record, and write nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  hustings check runs/20260102-030405-quick && echo fine
-
-Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 the record cannot be read")]
+#[command(after_help = with_codes("Examples:
+  hustings check runs/20260102-030405-quick && echo fine"))]
 pub(super) struct CheckArgs {
     /// Folder of a record
     #[arg(value_name = "RECORD")]
@@ -61,13 +56,13 @@ pub(super) struct Told {
     pub(super) quiet: bool,
 }
 
-/// Makes the reports of all records given; the worst verdict is the exit code, unless one of them cannot be read.
+/// Makes the reports of all records given. Ends as the worst of them does, unless one cannot be read: that is named.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let mut verdict = hustings_reports::verdict::Verdict::Pass;
+    let mut exit = Exit::Pass;
     let mut unread = Vec::new();
     for folder in &args.records {
         match make_but(folder, damage(args.salvage), &Told { json: args.json, quiet: false }) {
-            Ok(summary) => verdict = verdict.merge(summary.verdict),
+            Ok(summary) => exit = exit.or_worse(Exit::of(&summary)),
             Err(failure) if args.records.len() == 1 => return Err(failure),
             Err(failure) => {
                 eprintln!("{}: {}", folder.display(), in_full(&failure.error));
@@ -76,7 +71,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         }
     }
     if unread.is_empty() {
-        return Ok(verdict.into());
+        return Ok(exit);
     }
     let (count, all) = (unread.len(), args.records.len());
     Err(Failure::infrastructure(anyhow::anyhow!("{count} of {all} reports were not made: {}", unread.join(", "))))
@@ -86,7 +81,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let summary = summarise(&read(&args.record, damage(args.salvage))?);
     tell(&summary, &Told { json: args.json, quiet: false })?;
-    Ok(summary.verdict.into())
+    Ok(Exit::of(&summary))
 }
 
 fn damage(salvage: bool) -> Damage {

@@ -14,7 +14,7 @@ use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
 use crate::coordinator::{RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
 /// Seed of runs that name none.
@@ -22,7 +22,7 @@ const DEFAULT_SEED: u64 = 1;
 
 /// Run a scenario: start an ensemble, enrol candidates, break things, and report.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings run                                    the quick scenario, on servers started for it
   hustings run split-brain --seed 7               another one, with another choice of victims
   hustings run quick --set election.groups=50     with a parameter changed
@@ -30,9 +30,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
-                                                  on servers that run already, of which only its own znodes are touched
-
-Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure, 130 interrupted")]
+                                                  on servers that run already, of which only its own znodes are touched"))]
 pub(super) struct RunArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
     #[arg(default_value = "quick")]
@@ -143,10 +141,11 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let told = Told { json: args.json, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
     if let Some(why) = outcome.trouble {
+        let exit = made.as_ref().map_or(Exit::Infrastructure, Exit::of);
         let unreported = made.err().map(|failure| format!("; no report was made: {}", in_full(&failure.error)));
         let record = outcome.folder.display();
         let why = format!("{why}; what was recorded until then is in {record}{}", unreported.unwrap_or_default());
-        return Err(Failure::infrastructure(anyhow::anyhow!(why)));
+        return Err(Failure { exit, error: anyhow::anyhow!(why) });
     }
     let verdict = made?.verdict;
     Ok(if outcome.state == RunState::Interrupted { Exit::Interrupted } else { verdict.into() })

@@ -16,7 +16,7 @@ use crate::cmd::report::{self, Told};
 use crate::cmd::run::text;
 use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 use crate::progress::Progress;
 use crate::simulate::{SimulateOptions, hunt, run as simulate};
@@ -29,7 +29,7 @@ const DEFAULT_SEED: u64 = 1;
 /// The recipes, the checkers and the report are those of `run`; servers, network and clock are a model. The same scenario and
 /// seed give the same record, byte for byte.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = with_codes("Examples:
   hustings simulate quick                          the quick scenario in virtual time
   hustings simulate herd --timing times.toml       with service times of your own
   hustings simulate quick --seeds 0..10000         random faults, delays and losses instead of the scenario's, seed by seed
@@ -37,9 +37,7 @@ const DEFAULT_SEED: u64 = 1;
                                                    until one shows what must not be; prints the least schedule that does
   hustings simulate quick --schedule 4711 --steps 0,3
                                                    one of those schedules again, to a record and a report
-  hustings simulate --known --seeds 0..10000       every known bug, on its own schedule and on random ones until one shows it
-
-Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 inconclusive, 4 infrastructure")]
+  hustings simulate --known --seeds 0..10000       every known bug, on its own schedule and on random ones until one shows it"))]
 pub(super) struct SimulateArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
     #[arg(default_value = "quick")]

@@ -12,6 +12,7 @@ use crate::coordinator::cut_short::{CutShort, first_trouble};
 use crate::coordinator::environment::Environment;
 use crate::coordinator::inbox;
 use crate::coordinator::live_cell::LiveCell;
+use crate::coordinator::sentinel;
 use crate::journal::{Journal, Owner};
 use crate::links::Links;
 use crate::{clock, stall};
@@ -31,6 +32,7 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     journal.push(&Event::Cell { t: clock::now(), info: Box::new(info) });
     let helpers = [spawn_local(journal.clone().flush_forever()), spawn_local(stall::watch(journal.clone()))];
     let (live, inbound) = LiveCell::new(cell, environment, journal.clone());
+    let sentinel = spawn_local(sentinel::watch(live.clone()));
     let serving = spawn_local(inbox::serve(live.clone(), inbound));
     let deaf = serving.abort_handle();
     let told = live.clone();
@@ -42,6 +44,7 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     // A host may fail at its very last write.
     let ran = ran.and(live.trouble.borrow().clone().map_or(Ok(()), |what| Err(CutShort::Aborted(what))));
     deaf.abort();
+    sentinel.abort();
     helpers.iter().for_each(JoinHandle::abort);
     let ran = first_trouble(ran, journal.end().map_err(CutShort::Aborted));
     let sealed = archive.borrow_mut().end_cell(ran.is_ok());

@@ -1,6 +1,7 @@
 //! The coordinator: runs the cells of a scenario one after the other, breaks things on time, and writes down what it saw.
 
 pub(crate) mod admin;
+mod again;
 mod backend;
 mod batch;
 mod cell;
@@ -17,6 +18,7 @@ pub mod observer;
 mod observer_weight;
 mod run;
 mod run_links;
+mod sentinel;
 mod set_up;
 mod snare;
 mod tear_down;

@@ -15,11 +15,12 @@ use rand::rngs::SysRng;
 
 use crate::archive::Archive;
 use crate::capacity::{Demand, check_capacity};
+use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::hosts::HostFactory;
-use crate::coordinator::{correction, run_links, warm};
+use crate::coordinator::{correction, run_links, sentinel, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
@@ -149,7 +150,8 @@ async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, Ru
     let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));
     let long = Duration::from_millis(options.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
-        warmed = warm::up(&servers, &root, long) => Some(warmed),
+        warmed = until_it_works(async |number| warm::up(&servers, &format!("{root}-{number}"), long).await) => Some(warmed),
+        died = sentinel::death(&*ensemble) => Some(Err(died.into())),
         () = interrupt.first() => None,
     };
     let result = match warmed {

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use hustings_workloads::driver;
 use hustings_workloads::scenario::ROOT;
 
+use crate::coordinator::again::until_it_works;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
@@ -17,11 +18,10 @@ use crate::session::ZkSession;
 /// Sets up all that a cell needs before its hosts are started.
 pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     let (cell, environment) = (&live.state.cell, &live.environment);
-    let interrupt = &environment.interrupt;
     // What is cut off here leaves nothing but znodes of a chroot that nobody else uses.
     tokio::select! {
-        laid_out = lay_out(environment, &cell.group_names) => laid_out?,
-        () = interrupt.first() => return Err(CutShort::Interrupted),
+        laid_out = until_it_works(async |_| lay_out(environment, &cell.group_names).await) => laid_out?,
+        why = live.cut_short() => return Err(why),
     }
     let mut add_segment = |writer: &str| environment.archive.borrow_mut().add_segment(writer);
     environment.ensemble.begin_cell(cell.index, &mut add_segment).await?;
@@ -32,7 +32,7 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     }
     tokio::select! {
         observing = observe(live) => observing?,
-        () = interrupt.first() => return Err(CutShort::Interrupted),
+        why = live.cut_short() => return Err(why),
     }
     let set_ups = host_set_ups(live)?;
     live.hosts.replace(set_ups.into_iter().map(|(host, set_up)| (host, Host::new(set_up))).collect());

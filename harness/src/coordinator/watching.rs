@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::coordinator::admin;
+use crate::coordinator::again::until_it_works;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::observer::{Observed, Observer};
 use crate::journal::{Journal, Owner};
@@ -29,8 +30,8 @@ impl Watching {
     pub(super) async fn begin(cell: &Cell, environment: &Environment, segment: &Path) -> anyhow::Result<Self> {
         let owner = Owner { cell: cell.index, writer: "observer", host: None, generation: 0 };
         let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
-        let client =
-            admin::connect(&environment.servers, &environment.chroot).await.context("the observer got no session")?;
+        let connect = async |_| admin::connect(&environment.servers, &environment.chroot).await;
+        let client = until_it_works(connect).await.context("the observer got no session")?;
         let observed = Observed {
             servers: environment.servers.clone(),
             chroot: environment.chroot.clone(),

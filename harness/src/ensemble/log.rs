@@ -12,6 +12,20 @@ pub struct LogLine {
     pub line: ServerLine,
 }
 
+/// How much of a log's end goes into an error.
+const TAIL_LINES: usize = 15;
+
+/// The last lines of a log, indented. Frames of stacks are for whoever reads the log itself.
+pub(super) fn tail(text: &str) -> String {
+    let frame = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("at ") && line.ends_with(')') || line.starts_with("... ") && line.ends_with(" more")
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !frame(line)).collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
 /// The lines of a log that matter, in the order of the log.
 #[must_use]
 pub fn lines_that_matter(text: &str) -> Vec<LogLine> {

@@ -113,11 +113,12 @@ pub trait Ensemble {
         })
     }
 
-    /// Fails if a server has died that nobody meant to kill, with its exit status and last log lines.
+    /// Fails if a server has died that nobody meant to kill, with its exit status and last log lines. Gives the names of
+    /// those processes that are there and do not run, though nobody meant to stop them.
     ///
     /// # Errors
     /// [`EnsembleError::Died`].
-    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>>;
 
     /// Has the processes of ours that stand in for servers, or carry the links between them, write down their own stalls, each
     /// in a segment of its own, which `segment` gives.
@@ -224,6 +225,25 @@ pub enum EnsembleError {
     Cut { servers: Vec<u32>, what: &'static str, why: String },
     #[error("the links between the servers cannot be made: {0}")]
     Links(#[from] LinkError),
+}
+
+impl EnsembleError {
+    /// The name of the process of which it says that it is gone.
+    #[must_use]
+    pub fn gone(&self) -> Option<String> {
+        match self {
+            Self::Died { server, .. } | Self::Ask { server, .. } => Some(server_name(*server)),
+            Self::ToxiproxyDied { .. } => Some("toxiproxy".to_owned()),
+            Self::Embedded(embedded::EmbeddedError::Died { .. }) => Some(embedded::WRITER.to_owned()),
+            Self::Links(error) => error.gone(),
+            _ => None,
+        }
+    }
+}
+
+/// How a server is called where processes are told apart.
+pub(crate) fn server_name(server: u32) -> String {
+    format!("server {server}")
 }
 
 fn log_note(log: &str) -> String {

@@ -38,7 +38,7 @@ impl Control {
             .map_err(|e| unreachable(e.to_string()))?;
         let mut control = Self { api, embedded: false, client: Client::new(api), http };
         // toxiproxy_rust panics when a connection breaks; this finds the usual reasons first.
-        control.send(&Method::GET, "version", None)?;
+        control.answers()?;
         let text = control.client.version().map_err(unreachable)?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
         let version = value.as_ref().and_then(|v| v["version"].as_str()).unwrap_or(text.trim());
@@ -49,6 +49,11 @@ impl Control {
         }
         control.embedded = value.as_ref().is_some_and(|v| v["hustings"].is_string());
         Ok(control)
+    }
+
+    /// Whether it is there.
+    pub(super) fn answers(&self) -> Result<(), LinkError> {
+        self.send(&Method::GET, "version", None).map(drop)
     }
 
     /// Starts afresh after a panic.
@@ -183,7 +188,9 @@ impl Control {
     }
 
     pub(super) fn unreachable(&self, why: String) -> LinkError {
-        LinkError::Unreachable { api: self.api, why }
+        // The client library tells its causes in a row, and the last one says it all.
+        let innermost = why.rsplit_once("error: ").map_or(&*why, |(_, innermost)| innermost);
+        LinkError::Unreachable { api: self.api, why: innermost.to_owned() }
     }
 
     fn nonsense(&self, request: &str, why: impl fmt::Display) -> LinkError {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::archive::AddSegment;
 use crate::clock;
@@ -22,6 +22,10 @@ use super::{actions, layout};
 pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
 /// How long a link may take to answer before a fault; one that works answers at once.
 pub(super) const BEFORE_LIMIT: Duration = Duration::from_millis(500);
+/// A Toxiproxy that needs so long for the simplest answer does not run.
+const SLUGGISH: Duration = Duration::from_millis(500);
+/// What the segments of the embedded proxies are called.
+const WRITER: &str = "proxy";
 /// How long a healed link may take to answer.
 pub(super) const HEALED_LIMIT: Duration = Duration::from_secs(2);
 /// A session whose connection was closed so long ago is over: ten minutes, in nanoseconds.
@@ -147,12 +151,35 @@ impl Links {
         self.fleet().pids()
     }
 
+    /// The names of those proxies that do not run.
+    ///
+    /// # Errors
+    /// One of them has ended, or the Toxiproxy that was named cannot be reached.
+    pub(crate) async fn check_alive(&self) -> Result<Vec<String>, LinkError> {
+        let mut idle = self.fleet().check_alive(WRITER)?;
+        // Started here or not: what is not in the fleet can only be asked.
+        if self.fleet().pids().is_empty() {
+            let ask = |controls: &mut Vec<Control>| {
+                let asked = Instant::now();
+                controls.iter().try_for_each(Control::answers)?;
+                Ok(asked.elapsed())
+            };
+            match self.caller.call("ask whether it is there", CALL_LIMIT, ask).await {
+                Ok(took) if took > SLUGGISH => idle.push("toxiproxy".to_owned()),
+                // Many links are worked on at this moment, one after the other.
+                Ok(_) | Err(LinkError::TimedOut { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(idle)
+    }
+
     /// Has every embedded proxy write down its own stalls in a segment of its own; `segment` gives each writer's.
     ///
     /// # Errors
     /// A segment cannot be made.
     pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
-        self.fleet().begin_cell("proxy", cell, segment)
+        self.fleet().begin_cell(WRITER, cell, segment)
     }
 
     /// Ends these segments.

@@ -22,6 +22,9 @@ pub enum LinkError {
     /// The embedded proxy did not start.
     #[error("cannot start the link proxy '{exe}': {why}")]
     Start { exe: String, why: String },
+    /// The embedded proxy is gone.
+    #[error("{who} died ({status}); its standard error says why")]
+    Died { who: String, status: String },
     /// The API refused a request.
     #[error("the link proxy at {api} refused {request}: {status} {answer}; {remedy}")]
     Refused { api: SocketAddr, request: String, status: u16, answer: String, remedy: &'static str },
@@ -74,4 +77,16 @@ pub enum LinkError {
     /// The operating system refused a thread.
     #[error("cannot start the thread that speaks to link proxies: {0}")]
     Thread(std::io::Error),
+}
+
+impl LinkError {
+    /// The name of the process of which it says that it is gone.
+    #[must_use]
+    pub fn gone(&self) -> Option<String> {
+        match self {
+            Self::Died { who, .. } => Some(who.clone()),
+            Self::Unreachable { .. } => Some("toxiproxy".to_owned()),
+            _ => None,
+        }
+    }
 }

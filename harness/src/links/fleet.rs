@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::error::LinkError;
 use crate::archive::AddSegment;
 use crate::aside::{Order, Outcome};
+use crate::procfs::process_state;
 
 const START_LIMIT: Duration = Duration::from_secs(10);
 /// An order is carried out at once, unless the machine stands still.
@@ -59,7 +60,7 @@ impl Fleet {
 
     /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's.
     pub(super) fn begin_cell(&mut self, name: &str, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
-        let writers: Vec<String> = (0..self.count()).map(|place| format!("{name}-{place}")).collect();
+        let writers: Vec<String> = (0..self.count()).map(|place| writer(name, place)).collect();
         let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
         let begin =
             |place: usize| Order::Begin { cell, writer: writers[place].clone(), segment: segments[place].clone() };
@@ -85,6 +86,24 @@ impl Fleet {
         Ok(())
     }
 
+    /// The names, as in [`Self::begin_cell`], of those processes that are stopped.
+    ///
+    /// # Errors
+    /// One of them has ended.
+    pub(super) fn check_alive(&mut self, name: &str) -> Result<Vec<String>, LinkError> {
+        let mut idle = Vec::new();
+        for (place, child) in self.children.iter_mut().enumerate() {
+            let who = writer(name, place);
+            match child.try_wait() {
+                Ok(None) if process_state(child.id()) == Some('T') => idle.push(who),
+                Ok(None) => {}
+                Ok(Some(status)) => return Err(LinkError::Died { who, status: status.to_string() }),
+                Err(error) => return Err(LinkError::Died { who, status: format!("its state is unknown: {error}") }),
+            }
+        }
+        Ok(idle)
+    }
+
     /// How many there are.
     fn count(&self) -> usize {
         self.children.len()
@@ -103,6 +122,11 @@ impl Drop for Fleet {
             let _ = child.wait();
         }
     }
+}
+
+/// Name of a process's segment.
+fn writer(name: &str, place: usize) -> String {
+    format!("{name}-{place}")
 }
 
 fn command(exe: &Path, lie: bool) -> Command {

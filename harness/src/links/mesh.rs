@@ -26,6 +26,9 @@ const PATIENCE_MS: u32 = 400;
 /// How long the counters of held links are watched.
 const WATCHED: Duration = Duration::from_millis(150);
 
+/// What the segments of its proxies are called.
+const WRITER: &str = "quorum-proxy";
+
 /// From one server to a port of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
@@ -140,12 +143,20 @@ impl Mesh {
         self.caller.call("let the quorum's links go", CALL_LIMIT, release).await.map(|_| count)
     }
 
+    /// The names of its proxies that are stopped.
+    ///
+    /// # Errors
+    /// One of them has ended.
+    pub(crate) fn check_alive(&self) -> Result<Vec<String>, LinkError> {
+        self.fleet.borrow_mut().check_alive(WRITER)
+    }
+
     /// Has its proxy write down its own stalls in a segment of its own.
     ///
     /// # Errors
     /// The segment cannot be made.
     pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
-        self.fleet.borrow_mut().begin_cell("quorum-proxy", cell, segment)
+        self.fleet.borrow_mut().begin_cell(WRITER, cell, segment)
     }
 
     /// Ends that segment.

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use hustings::ensemble::ServerControl as _;
+use hustings::ensemble::{Ensemble as _, ServerControl as _};
+use hustings::session::ZkSession;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::recipes::{RecipeKind, names};
 
 use super::group::{Group, TIMEOUT, make_path};
-use super::real_support::Stage;
+use super::real_support::{CLOSE_AT_MOST, Stage};
 
 const JARS: &str = "/usr/share/java";
 const ZOOKEEPER: [&str; 6] =
@@ -45,6 +46,7 @@ pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &S
 
 /// Stops all servers, has each one's data say that these znodes have counted so many creates, and starts them again.
 async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
+    each_server_has(stage, paths).await;
     for server in 1..=3 {
         stage.ensemble.kill(server).await.expect("killed");
         let data = data_of(stage.ensemble.folder(), server);
@@ -58,6 +60,17 @@ async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
     }
     for server in 1..=3 {
         stage.ensemble.start(server, false).await.expect("started");
+    }
+}
+
+/// Waits until each server has these znodes: in the data of one that was behind there is nothing to count on from.
+async fn each_server_has(stage: &Stage, paths: &[&str]) {
+    for server in stage.ensemble.servers() {
+        let session = ZkSession::connect(&server.to_string(), TIMEOUT).await.expect("a session");
+        for path in paths {
+            session.sync(path).await.expect("the server has caught up");
+        }
+        assert!(session.close(CLOSE_AT_MOST).await, "closed");
     }
 }
 

@@ -39,6 +39,17 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "nothing")]
         ran_ns: Nanos,
     },
+    /// A process that the run stands on (a server, a link proxy) was seen not to run, though no fault had it so.
+    Outage {
+        /// When it was last seen to run.
+        from: Nanos,
+        /// None: for good.
+        to: Option<Nanos>,
+        /// The name of its segment where it has one, else "server 2".
+        who: String,
+        /// Completes the sentence "it …".
+        why: String,
+    },
     /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
     End {
         t: Nanos,
@@ -384,6 +395,7 @@ impl Event {
             | Self::Cell { .. }
             | Self::Phase { .. }
             | Self::HostEnded { .. }
+            | Self::Outage { .. }
             | Self::Receipt { .. }
             | Self::ServerState { .. } => true,
             Self::Stall { .. }

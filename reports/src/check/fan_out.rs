@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::asked::asks_at_most;
+use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::reach::EDGE_NS;
 use super::section::Section;
@@ -176,20 +177,22 @@ fn judge<'l, 'a>(
     };
     most += before.filter(|(before, _)| late(before)).map_or(0, |(_, untold)| untold);
     if judged && (woken < least || woken > most) {
-        counted.tally(first).broken += 1;
+        let stall = index.felt_stall_of_group(first.group, (first.gone.0, last.gone.1 + EDGE_NS));
+        counted.tally(first).broken += u64::from(stall.is_none());
         let who = if first.lead.is_some() { "leader" } else { "follower" };
         let several = match burst {
             [_] => format!("the loss of the {who}"),
             all => format!("{} losses at once of the {who}", all.len()),
         };
         let besides: Vec<Notice<'_>> = burst.iter().flat_map(|lost| &lost.besides).copied().collect();
-        finding.fail(format!(
+        let text = format!(
             "{}: {woken} wake-ups by {several} {} at {}, and {least} to {most} were promised{}",
             index.group_name(first.group),
             first.node,
             moment(index, first.gone.0),
             kinds(&besides),
-        ));
+        );
+        fail_unless_stalled(finding, index, stall, text);
     }
     Some((last, most.saturating_sub(woken)))
 }

@@ -4,17 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::doubt::did_not_run;
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
 use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
-use hustings_record::words::{duration, plural};
-use hustings_record::{Expectation, Nanos, RevokeReason};
-
-/// A session that is not served for long enough is given up, whoever is to blame: a stall of our own within this many T before
-/// a handover may be what it came of.
-const BLAMED_T: Nanos = 2;
+use hustings_record::words::plural;
+use hustings_record::{Expectation, RevokeReason};
 
 /// Lost leads that are told one by one.
 const LOST_TOLD_MAX: usize = 5;
@@ -220,14 +217,5 @@ fn is_echo(index: &Index<'_>, change: &Change) -> bool {
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as
 /// that of its links.
 fn stalled_before<'i>(index: &'i Index<'_>, change: &Change) -> Option<&'i Stall> {
-    let timeout = index.timeout_or_asked();
-    let host = index.terms.all[change.term].host;
-    let before = (change.at.saturating_sub(BLAMED_T * timeout), change.at);
-    let stalls = index.lives.stalls_in([host, host], before);
-    stalls.filter(|stall| stall.own > timeout / 10).max_by_key(|stall| stall.own)
-}
-
-fn did_not_run(index: &Index<'_>, stall: &Stall) -> String {
-    let who = &index.lives.all[stall.life].writer;
-    format!("; {who} did not run for {} from {}", duration(stall.own), moment(index, stall.from))
+    index.felt_stall(&[index.terms.all[change.term].host], (change.at, change.at))
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Departed, Index};
@@ -69,17 +70,17 @@ impl Section for Leaks {
             "when the drain ended a server had {} ephemeral znodes, of {} at most, and all of them {} watches, of {} at most",
             ephemerals.count, ephemerals.most, watches.count, watches.most,
         ));
+        let hosts: Vec<u16> = (0..index.info.hosts.len() as u16).collect();
+        let stall = index.felt_stall(&hosts, (counted.at, counted.at));
         if ephemerals.leaks() {
-            finding.fail(format!(
-                "a server has {} ephemeral znodes, and the candidates stand behind {} at most",
-                ephemerals.count, ephemerals.most
-            ));
+            let Held { count, most } = ephemerals;
+            let text = format!("a server has {count} ephemeral znodes, and the candidates stand behind {most} at most");
+            fail_unless_stalled(&mut finding, index, stall, text);
         }
         if watches.leaks() {
-            finding.fail(format!(
-                "the servers hold {} watches, and {} at most are waited for",
-                watches.count, watches.most
-            ));
+            let Held { count, most } = watches;
+            let text = format!("the servers hold {count} watches, and {most} at most are waited for");
+            fail_unless_stalled(&mut finding, index, stall, text);
         }
         finding.section = Self { ephemerals, watches };
         finding

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::leaks::{interrupted, since};
 use crate::index::{Index, Listed, Stand};
@@ -90,11 +91,14 @@ impl<'i, 'a> Match<'i, 'a> {
     fn candidates<S>(&mut self, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys() {
             let Some(stand) = self.calm(cand) else { continue };
-            self.found.judged += 1;
-            match self.lacks(cand, stand) {
-                None => self.found.matching += 1,
-                Some(what) => finding.fail(format!("{} {what}, say the servers' lists", self.name(cand))),
-            }
+            let Some(what) = self.lacks(cand, stand) else {
+                (self.found.judged, self.found.matching) = (self.found.judged + 1, self.found.matching + 1);
+                continue;
+            };
+            let stall = self.index.felt_stall(&[self.index.candidates.all[&cand].host], self.listed.asked);
+            self.found.judged += u64::from(stall.is_none());
+            let text = format!("{} {what}, say the servers' lists", self.name(cand));
+            fail_unless_stalled(finding, self.index, stall, text);
         }
     }
 
@@ -157,7 +161,10 @@ impl<'i, 'a> Match<'i, 'a> {
         for (&session, of) in &users.over {
             if self.listed.holds.sessions.contains(&session) {
                 self.found.sessions_left += 1;
-                finding.fail(format!("session {session:#x}, which {} left behind, is still there", self.name(*of)));
+                self.nobodys_is(
+                    finding,
+                    format!("session {session:#x}, which {} left behind, is still there", self.name(*of)),
+                );
             }
         }
         for (&group, queue) in &self.queues {
@@ -168,10 +175,16 @@ impl<'i, 'a> Match<'i, 'a> {
             for (name, session) in all.into_iter().filter(|(name, session)| !users.owns(group, name, *session)) {
                 self.found.znodes_left += 1;
                 let group = self.index.group_name(group);
-                finding.fail(format!("{group}: nobody stands by {name} of session {session:#x}"));
+                self.nobodys_is(finding, format!("{group}: nobody stands by {name} of session {session:#x}"));
             }
         }
         self.watches(&users, finding);
+    }
+
+    /// Whoever stalled may have left it behind.
+    fn nobodys_is<S>(&self, finding: &mut Finding<S>, text: String) {
+        let hosts: Vec<u16> = (0..self.index.info.hosts.len() as u16).collect();
+        fail_unless_stalled(finding, self.index, self.index.felt_stall(&hosts, self.listed.asked), text);
     }
 
     fn watches<S>(&mut self, users: &Users<'_>, finding: &mut Finding<S>) {
@@ -196,7 +209,7 @@ impl<'i, 'a> Match<'i, 'a> {
         }
         self.found.watches_left = left;
         if let Some(first) = first {
-            finding.fail(format!("{left} watches are nobody's, the first one on {first}"));
+            self.nobodys_is(finding, format!("{left} watches are nobody's, the first one on {first}"));
         }
     }
 

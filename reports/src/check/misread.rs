@@ -1,5 +1,6 @@
-//! Writes that nothing but the coordinator put where they are: what waits in several sockets while it does not run is read in any
-//! order, and a write that was sent before another's may come after it in the resource's order.
+//! Stale writes that stalls of the harness's own may have made so. What waits in several sockets while the coordinator does not
+//! run is read in any order, and a write that was sent before another's may come after it in the resource's order. A leader
+//! whose process did not run believes for a moment on waking, like one that a fault has stopped.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +9,19 @@ use crate::stats::spans::{Span, total, union, within};
 use hustings_record::Nanos;
 
 /// Numbers of the stale writes that were sent by the only leader before all of those that make them stale, and on whose way the
-/// coordinator stood still for half of the time or more.
+/// coordinator stood still for half of the time or more; and of those that are of a leader on waking from a stall.
 pub(super) fn misread(index: &Index<'_>) -> BTreeSet<u64> {
     let stalls = index.lives.stalls.iter().filter(|stall| stall.host.is_none());
     let stalls = union(stalls.map(|stall| (stall.from, stall.to)).collect());
     let stale = index.writing.all.iter().filter(|work| work.found.stale);
-    stale.filter(|work| is_misread(index, work, &stalls)).map(|work| work.seq).collect()
+    stale.filter(|work| is_misread(index, work, &stalls) || is_on_waking(index, work)).map(|work| work.seq).collect()
+}
+
+/// Whether its writer's process stalled for longer than T/10, and went on less than T/5 before it came to the resource.
+fn is_on_waking(index: &Index<'_>, work: &Work) -> bool {
+    let timeout = index.timeout_or_asked();
+    let mut stalls = index.lives.long_stalls(timeout / 10).filter(|stall| stall.host == Some(work.host));
+    stalls.any(|stall| stall.from <= work.t && work.t <= stall.to + timeout / 5)
 }
 
 fn is_misread(index: &Index<'_>, work: &Work, stalls: &[Span]) -> bool {

@@ -4,6 +4,7 @@
 
 mod allowance;
 mod asked;
+mod doubt;
 pub mod effect;
 pub mod enrolment;
 mod evidence;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Index, Term};
+use crate::index::{Index, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
 use hustings_record::{Nanos, Phase};
@@ -125,14 +126,15 @@ fn zombies(index: &Index<'_>, finding: &mut Finding<Ownership>) {
             finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
             finding.section.zombies += u64::from(long > index.tick);
             if long > limit && !cut_off(index, term, worst) {
-                finding.fail(format!(
+                let text = format!(
                     "{}: candidate {} on {} believed for {} from {} without owning the lead",
                     index.group_name(group),
                     term.cand,
                     index.host_name(term.host),
                     duration(long),
                     moment(index, worst.0),
-                ));
+                );
+                fail_unless_stalled(finding, index, stalled(index, Some(term.host), worst, limit), text);
             }
         }
     }
@@ -170,16 +172,26 @@ fn dead_owners(index: &Index<'_>, finding: &mut Finding<Ownership>) {
             let counted = within(&demanded, (excused_until(index, session, reign.group, gap), gap.1));
             if let Some(worst) = counted.into_iter().find(|s| s.1 - s.0 > limit) {
                 let whose = index.candidates.sessions.get(&session);
-                finding.fail(format!(
+                let text = format!(
                     "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
                     index.group_name(reign.group),
                     whose.map_or_else(|| "of no candidate of this run".into(), |&host| index.host_name(host)),
                     duration(worst.1 - worst.0),
                     moment(index, worst.0),
-                ));
+                );
+                fail_unless_stalled(finding, index, stalled(index, whose.copied(), worst, limit), text);
             }
         }
     }
+}
+
+/// The longest of the stalls that made `span` longer than it may be.
+fn stalled<'i>(index: &'i Index<'_>, host: Option<u16>, span: Span, limit: Nanos) -> Option<&'i Stall> {
+    let hosts: Vec<u16> = host.into_iter().collect();
+    let stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, span).filter(|stall| stall.own > 0).collect();
+    let all = union(stalls.iter().map(|stall| (stall.from, stall.to)).collect());
+    let fits = total(&without(span, &all)) <= limit;
+    stalls.into_iter().filter(|_| fits).max_by_key(|stall| stall.own)
 }
 
 /// Times in which an orphan is held against the cell.

@@ -1,7 +1,7 @@
 //! Sessions of followers that end while nothing was done to anybody: a candidate that loses its place in the queue for
 //! nothing. Those of leaders are unplanned handovers.
 
-use super::allowance::Allowance;
+use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::sessions::{candidates_of_sessions, explained};
 use super::words::{moment, under_way};
@@ -9,17 +9,11 @@ use crate::index::Index;
 use crate::stats::spans::Span;
 use hustings_record::{Expectation, Nanos, SessionState};
 
-/// A session that is not served for long enough is given up, whoever is to blame: what happened in so many T before its end
-/// may have cost it.
+/// What happened in so many T before the end of a session may have cost it.
 const BLAMED_T: Nanos = 2;
 
 /// How many there were.
-pub(super) fn judge<S>(
-    index: &Index<'_>,
-    window: Span,
-    allowance: &Allowance<'_, '_>,
-    finding: &mut Finding<S>,
-) -> u64 {
+pub(super) fn judge<S>(index: &Index<'_>, window: Span, finding: &mut Finding<S>) -> u64 {
     let mut lost = 0;
     let stood = candidates_of_sessions(index);
     let timeout = index.timeout_or_asked();
@@ -40,10 +34,9 @@ pub(super) fn judge<S>(
             under_way(index.faults.on_servers_at(at)),
         );
         lost += 1;
-        if allowance.stalled(before) > timeout / 10 {
-            finding.inconclusive(format!("{text}; the harness stalled before"));
-        } else if index.info.expect.unplanned == Expectation::None {
-            finding.fail(text);
+        let stall = index.candidates.sessions.get(&session).and_then(|&host| index.felt_stall(&[host], (at, at)));
+        if index.info.expect.unplanned == Expectation::None {
+            fail_unless_stalled(finding, index, stall, text);
         } else {
             finding.note(text);
         }

@@ -77,8 +77,9 @@ impl Section for DeletionWatches {
             finding.section.put(kind, WatchesFired { clients_saw: (least, most), servers_say: fired });
             if fired < least || fired > most {
                 // Whoever is wrong here, it is not the recipe: the harness, or somebody else's traffic.
+                let who = if index.info.own_servers { "harness" } else { "harness, or others on these servers" };
                 finding.inconclusive(format!(
-                    "harness: the servers fired {fired} {} watches, and the clients account for {least} to {most}",
+                    "{who}: the servers fired {fired} {} watches, and the clients account for {least} to {most}",
                     name(kind)
                 ));
             }

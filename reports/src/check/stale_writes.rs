@@ -31,7 +31,7 @@ pub struct Writes {
     pub fenced_off: u64,
     /// Stale writes that got past the fence, against the same.
     pub past_fence: Rate,
-    /// Left out of all of this: writes that nothing but the coordinator put behind those that make them stale.
+    /// Left out of all of this: stale writes that may be so by a stall of the harness alone.
     #[serde(default)]
     pub misread: u64,
     /// Writes tried by a candidate between the waking of its process and its stepping down.
@@ -83,8 +83,7 @@ impl Section for Writes {
         finding.unsafe_as_expected = finding.judge(expected, seen, &what, evidence);
         harness(index, &mut finding, &counts);
         if counts.left_out > 0 {
-            let text =
-                format!("{} writes left out: the coordinator stalled while they were on their way", counts.left_out);
+            let text = format!("{} writes left out: a stall of the harness may have made them stale", counts.left_out);
             finding.inconclusive(text);
         }
         for work in &counts.shown {

@@ -51,7 +51,7 @@ impl Section for Stalls {
         }
         let matters = matters(index);
         for stall in index.lives.long_stalls(limit) {
-            let who = &index.lives.all[stall.life].writer;
+            let who = &stall.who;
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if touches(&matters, (stall.from, stall.to)) {
                 finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));

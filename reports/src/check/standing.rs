@@ -84,7 +84,7 @@ impl Section for Standing {
         for (is_certain, text) in told {
             if is_certain { finding.fail(text) } else { finding.inconclusive(text) }
         }
-        finding.section.sessions_lost += quiet::judge(index, window, &allowance, &mut finding);
+        finding.section.sessions_lost += quiet::judge(index, window, &mut finding);
         finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &mut finding);
         finding.section.end = lists::judge(index, index.lists.end.as_ref(), &mut finding);
         if index.lists.end.is_none() {

@@ -62,7 +62,7 @@ impl Index<'_> {
     pub fn stalled_in(&self, handover: &Handover) -> bool {
         let hosts = [handover.lost, handover.successor].map(|term| self.terms.all[term].host);
         let limit = self.timeout_or_asked() / 10;
-        self.lives.stalls_in(hosts, handover.span).any(|stall| stall.own > limit && stall.host.is_some())
+        self.lives.stalls_in(&hosts, handover.span).any(|stall| stall.own > limit && stall.host.is_some())
     }
 
     /// Whether whoever lost this lead could still write in the next term: its process lived on, and ran.

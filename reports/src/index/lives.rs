@@ -1,12 +1,19 @@
 //! The processes of a cell: how far their segments reach, when and how they ended, and their own stalls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::cell::Index;
 use super::faults::Faults;
 use super::proof::Proof;
 use super::time::last_time;
-use crate::stats::spans::{Span, total, without};
+use crate::stats::spans::{Span, total, union, without};
 use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
+
+/// The writer of the cell's own segment.
+const COORDINATOR: &str = "coordinator";
+
+/// What a stall may have cost is over so many T after it.
+const FELT_T: Nanos = 2;
 
 /// One process that wrote a segment.
 #[derive(Clone, Debug)]
@@ -27,10 +34,10 @@ pub struct Life {
 }
 
 /// A time in which a process of the harness did not run, though nobody had stopped it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stall {
-    /// Place of its process among the lives.
-    pub life: usize,
+    /// Its process: the name of its segment, or of a server.
+    pub who: String,
     pub host: Option<u16>,
     pub from: Nanos,
     pub to: Nanos,
@@ -86,14 +93,25 @@ impl Lives {
                     let stops = segment.host.map_or(&[][..], |host| faults.stops_of(host));
                     let own = total(&without((*from, *to), stops));
                     let waited = own.saturating_sub(*ran_ns);
-                    let (life, host) = (lives.all.len(), segment.host);
-                    lives.stalls.push(Stall { life, host, from: *from, to: *to, own, waited });
+                    let (who, host) = (segment.writer.clone(), segment.host);
+                    lives.stalls.push(Stall { who, host, from: *from, to: *to, own, waited });
                 }
             }
             lives.all.push(life);
         }
+        // One that was killed while it was stopped left no word of that.
+        let coordinator = lives.all.iter().find(|life| life.writer == COORDINATOR && life.end.is_none());
+        let silent = coordinator.map(|life| (life.last, end)).filter(|silent| silent.0 < silent.1);
+        lives.stalls.extend(silent.map(|span| stall_of(COORDINATOR, span)));
+        let seen = outages(cell, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
+        lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));
         lives
+    }
+
+    /// Whether its own process has told of this stall: that is more exact than what was seen from outside.
+    fn is_told(&self, seen: &Stall) -> bool {
+        self.stalls.iter().any(|own| own.who == seen.who && own.from <= seen.to && seen.from <= own.to)
     }
 
     /// When this life of a host died, if it did not end in order.
@@ -103,9 +121,9 @@ impl Lives {
     }
 
     /// Stalls of these hosts, or of a process that is no host, that share a moment with `span`.
-    pub fn stalls_in(&self, hosts: [u16; 2], span: Span) -> impl Iterator<Item = &Stall> {
+    pub fn stalls_in<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
         let begun = self.stalls.partition_point(|s| s.from <= span.1);
-        let theirs = move |stall: &&Stall| stall.host.is_none_or(|host| hosts.contains(&host));
+        let theirs = move |stall: &&'s Stall| stall.host.is_none_or(|host| hosts.contains(&host));
         self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
     }
 
@@ -116,13 +134,48 @@ impl Lives {
             let stops = stall.host.map_or(&[][..], |host| faults.stops_of(host));
             total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops)).min(stall.waited)
         };
-        self.stalls_in(hosts, span).map(own).max().unwrap_or(0)
+        self.stalls_in(&hosts, span).map(own).max().unwrap_or(0)
     }
 
     /// Stalls longer than `limit`.
     pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
         self.stalls.iter().filter(move |s| s.own > limit)
     }
+}
+
+impl Index<'_> {
+    /// The longest stall of these hosts, or of a process that is no host, that is longer than T/10 and of which something in
+    /// `span` may have come: a session that is not served for long enough is given up, whoever is to blame.
+    #[must_use]
+    pub fn felt_stall<'s>(&'s self, hosts: &[u16], span: Span) -> Option<&'s Stall> {
+        let timeout = self.timeout_or_asked();
+        let before = (span.0.saturating_sub(FELT_T * timeout), span.1);
+        self.lives.stalls_in(hosts, before).filter(|stall| stall.own > timeout / 10).max_by_key(|stall| stall.own)
+    }
+
+    /// The same of all hosts of a group.
+    #[must_use]
+    pub fn felt_stall_of_group(&self, group: u32, span: Span) -> Option<&Stall> {
+        let cands = self.candidates.of_group(group).iter();
+        let hosts: BTreeSet<u16> = cands.filter_map(|cand| Some(self.candidates.all.get(cand)?.host)).collect();
+        self.felt_stall(&hosts.into_iter().collect::<Vec<_>>(), span)
+    }
+}
+
+/// Times in which processes were seen not to run, as stalls of processes that are no host.
+fn outages(cell: &CellRecord, end: Nanos) -> Vec<Stall> {
+    let mut seen: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
+    for (_, event) in cell.events() {
+        if let Event::Outage { from, to, who, .. } = event {
+            seen.entry(who).or_default().push((*from, to.unwrap_or(end.max(*from))));
+        }
+    }
+    seen.into_iter().flat_map(|(who, spans)| union(spans).into_iter().map(move |span| stall_of(who, span))).collect()
+}
+
+/// Of a process that is no host.
+fn stall_of(who: &str, (from, to): Span) -> Stall {
+    Stall { who: who.to_owned(), host: None, from, to, own: to - from, waited: to - from }
 }
 
 /// When each life of a host was seen to be gone, and whether that was meant.

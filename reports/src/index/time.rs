@@ -33,6 +33,7 @@ fn is_plausible(event: &Event) -> bool {
             | Event::ServerState { from, to, .. }
             | Event::Holdings { from, to, .. }
             | Event::WriteGap { from, to, .. } => span(*from, *to),
+            Event::Outage { from, to, .. } => span(*from, to.unwrap_or(*from)),
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
             Event::Left { how: Departure::Resigned { delete: Some((from, to)) }, .. } => span(*from, *to),
@@ -108,6 +109,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::FloorFailed { t, .. }
         | Event::ServerWatched { t, .. }
         | Event::ServerLog { t, .. } => Some(*t),
+        Event::Outage { from, to, .. } => Some(to.unwrap_or(*from)),
         Event::Stall { to, .. }
         | Event::Revoke { to, .. }
         | Event::Receipt { to, .. }

@@ -16,6 +16,7 @@ mod leaks;
 mod meetings;
 mod observed;
 mod oracle;
+mod outages;
 mod promptness;
 mod proofs;
 mod registry;

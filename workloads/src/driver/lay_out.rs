@@ -8,14 +8,14 @@ use crate::scenario::ROOT;
 /// Creations under way at once.
 const AT_ONCE: usize = 64;
 
-/// Creates the election root below `chroot`, and in it a znode for every group.
+/// Creates the election root below `chroot`, and in it a znode for every group, as far as they are not there.
 ///
 /// # Errors
 /// The first that the servers refused.
 pub async fn lay_out(session: &impl Session, chroot: &str, groups: &[String]) -> Result<(), OpError> {
     let root = format!("{chroot}{ROOT}");
     create_path(session, &root).await?;
-    let create = async |group| session.create(&format!("{root}/{group}"), b"", CreateMode::Persistent).await.map(drop);
+    let create = async |group| create_one(session, &format!("{root}/{group}")).await;
     let creates = groups.iter().map(create);
     let mut creates = stream::iter(creates).buffer_unordered(AT_ONCE);
     while let Some(created) = creates.next().await {
@@ -28,10 +28,14 @@ pub async fn lay_out(session: &impl Session, chroot: &str, groups: &[String]) ->
 pub(super) async fn create_path<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
     let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
     for end in ends {
-        match session.create(&path[..end], b"", CreateMode::Persistent).await {
-            Ok(_) | Err(OpError::Refused(Refusal::NodeExists)) => {}
-            Err(error) => return Err(error),
-        }
+        create_one(session, &path[..end]).await?;
     }
     Ok(())
+}
+
+async fn create_one<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
+    match session.create(path, b"", CreateMode::Persistent).await {
+        Ok(_) | Err(OpError::Refused(Refusal::NodeExists)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }

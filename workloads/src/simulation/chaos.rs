@@ -128,8 +128,8 @@ fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
         0 => Action::LoseReply,
         1 => Action::LoseRequest,
         // What is later than that is a slow link, of which the record would have to tell.
-        2 => Action::DelayRequest(rng.random_range(1..t_ms / 4)),
-        _ => Action::DelayReply(rng.random_range(1..t_ms / 4)),
+        2 => Action::DelayRequest(rng.random_range(1..t_ms / 6)),
+        _ => Action::DelayReply(rng.random_range(1..t_ms / 6)),
     }
 }
 

@@ -63,9 +63,11 @@ impl ServerControl for DockerEnsemble {
             if self.faults.borrow().paused.contains(&server) {
                 return Err(refused(server, "paused", "it is paused already"));
             }
-            let asked = self.engine.docker.pause_container(&container);
-            self.engine.call(format!("pause {container}"), asked).await?;
+            // Noted before: nobody shall take it for an accident.
             self.faults.borrow_mut().paused.insert(server);
+            let asked = self.engine.docker.pause_container(&container);
+            let paused = self.engine.call(format!("pause {container}"), asked).await;
+            paused.inspect_err(|_| _ = self.faults.borrow_mut().paused.remove(&server))?;
             self.see_paused(server, &container, true).await
         })
     }

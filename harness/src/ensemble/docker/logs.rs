@@ -4,13 +4,13 @@ use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptionsBuilder;
 use futures::{StreamExt as _, TryStreamExt as _};
 
-use super::super::EnsembleError;
+use super::super::{EnsembleError, log};
 use super::engine::Engine;
 
 /// The longest log that is read.
 const LOG_BYTES_MAX: usize = 256 << 20;
-/// How much of a log's end goes into an error.
-const TAIL_LINES: u32 = 15;
+/// As much of a log's end as an error may need.
+const TAIL_LINES: u32 = 200;
 
 /// All that a container has logged, on both streams, in the order of time.
 pub(super) async fn all(engine: &Engine, container: &str) -> Result<String, EnsembleError> {
@@ -21,8 +21,7 @@ pub(super) async fn all(engine: &Engine, container: &str) -> Result<String, Ense
 pub(super) async fn tail(engine: &Engine, container: &str) -> String {
     let text = read(engine, container, &TAIL_LINES.to_string()).await.unwrap_or_default();
     let bare = text.lines().map(|line| line.split_once(' ').map_or("", |(_, said)| said));
-    let lines: Vec<_> = bare.filter(|line| !line.trim().is_empty()).map(|line| format!("  {line}")).collect();
-    lines.join("\n")
+    log::tail(&bare.collect::<Vec<_>>().join("\n"))
 }
 
 async fn read(engine: &Engine, container: &str, lines: &str) -> Result<String, EnsembleError> {

@@ -36,7 +36,7 @@ pub use options::{
 };
 
 use super::serving::{self, Starting};
-use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::links::External;
 use crate::workdir::{DOCKER_FILE, WorkDir};
 use engine::Engine;
@@ -248,23 +248,30 @@ impl DockerEnsemble {
         }
     }
 
-    /// Fails if server `id` has ended and nobody killed it.
-    async fn check_server(&self, id: u32) -> Result<(), EnsembleError> {
+    /// Fails if server `id` has ended and nobody killed it; gives its name if it is paused and nobody paused it.
+    async fn check_server(&self, id: u32) -> Result<Option<String>, EnsembleError> {
+        let meant = self.faults.borrow().clone();
         let state = self.engine.state(&self.container(id)?).await?;
-        if state.running == Some(true) || self.faults.borrow().killed.contains(&id) {
-            return Ok(());
+        // What is done to it at this moment is no accident either.
+        let meant = [meant, self.faults.borrow().clone()];
+        if state.running == Some(true) {
+            let idle = state.paused == Some(true) && meant.iter().all(|faults| !faults.paused.contains(&id));
+            return Ok(idle.then(|| server_name(id)));
+        }
+        if meant.iter().any(|faults| faults.killed.contains(&id)) {
+            return Ok(None);
         }
         Err(self.died(id, &state).await)
     }
 
-    async fn check_toxiproxy(&self) -> Result<(), EnsembleError> {
+    async fn check_toxiproxy(&self) -> Result<Option<String>, EnsembleError> {
         if self.options.link_ports == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let name = self.toxiproxy_container();
         let state = self.engine.state(&name).await?;
         if state.running == Some(true) {
-            return Ok(());
+            return Ok((state.paused == Some(true)).then(|| "toxiproxy".to_owned()));
         }
         Err(EnsembleError::ToxiproxyDied { status: ended(&state), log: logs::tail(&self.engine, &name).await })
     }
@@ -369,12 +376,12 @@ impl Ensemble for DockerEnsemble {
         })
     }
 
-    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
         Box::pin(async move {
             let servers = (1..=self.options.servers.count).map(|id| self.check_server(id));
             let (servers, toxiproxy) =
                 futures::future::join(futures::future::join_all(servers), self.check_toxiproxy()).await;
-            servers.into_iter().chain([toxiproxy]).collect()
+            servers.into_iter().chain([toxiproxy]).filter_map(Result::transpose).collect()
         })
     }
 
@@ -405,7 +412,7 @@ impl Starting for Started<'_> {
     }
 
     async fn check_alive(&mut self) -> Result<(), EnsembleError> {
-        Ensemble::check_alive(self.0).await
+        Ensemble::check_alive(self.0).await.map(drop)
     }
 
     async fn log_tail(&self, server: u32) -> String {

@@ -24,6 +24,7 @@ use super::{Ensemble, EnsembleError, ServerControl, four_letter};
 use crate::archive::AddSegment;
 use crate::aside;
 use crate::limits::descriptor_limit_hard;
+use crate::procfs::process_state;
 use crate::wire::serve::VERSION;
 use crate::workdir::WorkDir;
 use options::OVERHEAD;
@@ -32,6 +33,9 @@ use process::Process;
 /// How often a start is tried again when another process took a port between the choice and the bind.
 const PORT_ATTEMPTS_MAX: u32 = 5;
 const ASK_WITHIN: Duration = Duration::from_secs(10);
+
+/// Name of the process's segment.
+pub(super) const WRITER: &str = "servers";
 
 /// A child process, ended by [`Ensemble::stop`]; dropped, it is killed without being waited for.
 #[derive(Debug)]
@@ -85,10 +89,14 @@ impl EmbeddedEnsemble {
         self.pid.filter(|_| !self.stopped.get())
     }
 
-    async fn look_at_process(&self) -> Result<(), EnsembleError> {
+    /// Its name, if it does not run.
+    async fn look_at_process(&self) -> Result<Option<String>, EnsembleError> {
         let mut process = self.process.lock().await;
         let status = match process.as_mut().map(Process::ended) {
-            None | Some(Ok(None)) => return Ok(()),
+            None | Some(Ok(None)) => {
+                let stopped = self.pid().is_some_and(|pid| process_state(pid) == Some('T'));
+                return Ok(stopped.then(|| WRITER.to_owned()));
+            }
             Some(Ok(Some(status))) => status.to_string(),
             Some(Err(error)) => format!("its state is unknown: {error}"),
         };
@@ -124,7 +132,7 @@ impl Starting for EmbeddedEnsemble {
     }
 
     async fn check_alive(&mut self) -> Result<(), EnsembleError> {
-        self.look_at_process().await
+        self.look_at_process().await.map(drop)
     }
 
     async fn log_tail(&self, _server: u32) -> String {
@@ -173,13 +181,13 @@ impl Ensemble for EmbeddedEnsemble {
         Box::pin(async move { self.one(server, "asked for its log", Order::Log { server }).await.map(Some) })
     }
 
-    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
-        Box::pin(self.look_at_process())
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
+        Box::pin(async { Ok(self.look_at_process().await?.into_iter().collect()) })
     }
 
     fn begin_cell<'a>(&'a self, cell: u32, segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
         Box::pin(async move {
-            let writer = "servers".to_owned();
+            let writer = WRITER.to_owned();
             let segment = segment(&writer)?;
             self.record(aside::Order::Begin { cell, writer, segment }).await
         })

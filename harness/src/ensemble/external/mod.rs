@@ -9,7 +9,7 @@ mod znodes;
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
@@ -19,7 +19,7 @@ pub use note::{Debt, debt};
 pub use options::ExternalOptions;
 pub use znodes::prefix;
 
-use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::links::External;
 use crate::workdir::WorkDir;
 use note::Note;
@@ -27,6 +27,8 @@ use options::cluster;
 use survey::Server;
 
 const ASK_WITHIN: Duration = Duration::from_secs(10);
+/// A server that needs so long for the simplest answer does not run, or cannot be reached.
+const SLUGGISH: Duration = Duration::from_millis(500);
 
 /// Servers of somebody else. [`Ensemble::stop`] removes the run's znodes and leaves the servers alone.
 #[derive(Debug)]
@@ -62,6 +64,13 @@ impl ExternalEnsemble {
     fn server(&self, server: u32) -> Result<&Server, EnsembleError> {
         let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
         at.and_then(|at| self.servers.get(at)).ok_or(EnsembleError::NoSuchServer(server))
+    }
+
+    /// Asks a server whether it is there; gives its name if it takes too long over that to be well.
+    async fn answers(&self, server: u32) -> Result<Option<String>, EnsembleError> {
+        let asked = Instant::now();
+        self.ask(server, "srvr").await?;
+        Ok((asked.elapsed() > SLUGGISH).then(|| server_name(server)))
     }
 
     /// Says which id each server has, where that is not its number.
@@ -135,10 +144,11 @@ impl Ensemble for ExternalEnsemble {
         })
     }
 
-    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
         Box::pin(async {
-            let asked = (1..).zip(&self.servers).map(|(number, _)| self.ask(number, "srvr"));
-            futures::future::try_join_all(asked).await.map(|_| ())
+            let asked = (1..).zip(&self.servers).map(|(number, _)| self.answers(number));
+            let names = futures::future::try_join_all(asked).await?;
+            Ok(names.into_iter().flatten().collect())
         })
     }
 

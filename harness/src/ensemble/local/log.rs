@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::ensemble::log;
+
 pub(super) const LOG_FILE: &str = "server.log";
 /// As much of a log is read; of a longer one its end.
 const LOG_BYTES_MAX: u64 = 64 << 20;
-/// How much of a log's end goes into an error.
-const TAIL_LINES: usize = 15;
+/// As much of a log's end as an error may need.
 const TAIL_BYTES: u64 = 16 << 10;
 
 /// All whole lines of it, or of its last 64 MiB.
@@ -22,10 +23,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
 
 /// Its last lines, indented.
 pub(super) fn read_tail(path: &Path) -> io::Result<String> {
-    let (text, _) = read_end(path, TAIL_BYTES)?;
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    Ok(last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"))
+    Ok(log::tail(&read_end(path, TAIL_BYTES)?.0))
 }
 
 /// The last bytes, and whether there were others before.
@@ -42,7 +40,7 @@ fn read_end(path: &Path, bytes_max: u64) -> io::Result<(String, bool)> {
 mod tests {
     use std::io::Write;
 
-    use super::{LOG_BYTES_MAX, TAIL_LINES, read, read_tail};
+    use super::{LOG_BYTES_MAX, read, read_tail};
 
     #[test]
     fn a_log_is_read_whole_and_its_tail_in_lines() {
@@ -51,7 +49,7 @@ mod tests {
         file.write_all(text.as_bytes()).expect("written");
         assert_eq!(read(file.path()).expect("read"), text);
         let tail = read_tail(file.path()).expect("read");
-        assert_eq!(tail.lines().count(), TAIL_LINES);
+        assert_eq!(tail.lines().count(), 15);
         assert!(tail.ends_with("  line 99"), "{tail}");
     }
 

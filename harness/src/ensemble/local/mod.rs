@@ -27,7 +27,7 @@ pub use ports::count_free;
 pub(super) use ports::{check_free, reserve_row};
 
 use super::serving::{self, Starting};
-use super::{Ensemble, EnsembleError, ServerControl, four_letter};
+use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::archive::AddSegment;
 use crate::links::{LinkError, Mesh};
 use crate::workdir::WorkDir;
@@ -139,6 +139,18 @@ impl LocalEnsemble {
         self.servers.borrow().iter().filter_map(ServerProcess::pid).collect()
     }
 
+    /// The names of those that do not run, though nobody meant it.
+    fn look_at_processes(&self) -> Result<Vec<String>, EnsembleError> {
+        let mut idle = self.mesh.as_ref().map_or(Ok(Vec::new()), Mesh::check_alive)?;
+        for server in self.servers.borrow_mut().iter_mut() {
+            server.check_alive()?;
+            if server.is_idle() {
+                idle.push(server_name(server.id));
+            }
+        }
+        Ok(idle)
+    }
+
     /// Pids of the proxies that carry the links between the servers.
     #[must_use]
     pub fn link_pids(&self) -> Vec<u32> {
@@ -207,9 +219,8 @@ impl Ensemble for LocalEnsemble {
         })
     }
 
-    fn check_alive(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
-        let alive = self.servers.borrow_mut().iter_mut().try_for_each(ServerProcess::check_alive);
-        Box::pin(std::future::ready(alive))
+    fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
+        Box::pin(std::future::ready(self.look_at_processes()))
     }
 
     fn begin_cell<'a>(&'a self, cell: u32, segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {

@@ -38,6 +38,8 @@ pub(super) struct ServerProcess {
     child: Child,
     /// A fault has killed it: that it is dead is as it should be.
     killed: bool,
+    /// A fault has stopped it.
+    paused: bool,
 }
 
 impl ServerProcess {
@@ -49,7 +51,7 @@ impl ServerProcess {
         launcher: &Launcher,
     ) -> Result<Self, EnsembleError> {
         let child = launcher.launch(&folder)?;
-        Ok(Self { id, addr: (Ipv4Addr::LOCALHOST, client_port).into(), folder, child, killed: false })
+        Ok(Self { id, addr: (Ipv4Addr::LOCALHOST, client_port).into(), folder, child, killed: false, paused: false })
     }
 
     /// None: it has ended, and that was seen.
@@ -73,6 +75,11 @@ impl ServerProcess {
         Err(EnsembleError::Died { server: self.id, status, log: self.log_tail() })
     }
 
+    /// Whether somebody else has stopped it.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.killed && !self.paused && self.pid().and_then(process_state) == Some('T')
+    }
+
     /// How it has ended, if it has.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>, EnsembleError> {
         self.child.try_wait().map_err(|e| self.cannot("watched", e))
@@ -82,7 +89,7 @@ impl ServerProcess {
     pub(super) fn kill(&mut self) -> Result<u32, EnsembleError> {
         let pid = self.living("killed")?;
         self.child.start_kill().map_err(|e| self.cannot("killed", e))?;
-        self.killed = true;
+        (self.killed, self.paused) = (true, false);
         Ok(pid)
     }
 
@@ -111,6 +118,7 @@ impl ServerProcess {
         let raw = raw.ok_or_else(|| self.cannot(what, format!("{pid} is no pid")))?;
         // Its end was not seen yet, so the pid is still its own.
         kill_process(raw, signal).map_err(|e| self.cannot(what, e))?;
+        self.paused = stop;
         Ok(pid)
     }
 

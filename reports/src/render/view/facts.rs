@@ -236,7 +236,7 @@ fn writes(cell: &CellSummary) -> Vec<Fact> {
         facts.push(Fact::new("Sending not recorded", format::count_of(strays.not_recorded, w.total)));
     }
     if w.misread > 0 {
-        facts.push(Fact::new("Left out: the coordinator stalled on their way", format::count(w.misread)));
+        facts.push(Fact::new("Left out: the harness stalled then", format::count(w.misread)));
     }
     facts
 }

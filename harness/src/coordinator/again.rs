@@ -1,0 +1,47 @@
+//! What may fail once on a busy machine and works a moment later: tried again, within a bound.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+/// From the first failure on.
+const TRIED_FOR: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Does it, and again as long as it fails, until half a minute after the first failure. `attempt` gets the number of the try,
+/// from 1.
+///
+/// # Errors
+/// The last failure, with what can be done about it.
+pub(super) async fn until_it_works<T>(mut attempt: impl AsyncFnMut(u32) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let (mut tries, mut first_failure) = (0, None);
+    loop {
+        tries += 1;
+        let error = match attempt(tries).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        if first_failure.get_or_insert_with(Instant::now).elapsed() > TRIED_FOR {
+            return Err(error).with_context(|| {
+                format!(
+                    "it failed {tries} times in {} s, the last time as follows; if the machine or the servers have too much \
+                     to do, run fewer things at once, or fewer candidates",
+                    TRIED_FOR.as_secs()
+                )
+            });
+        }
+        tracing::info!(%error, tries, "tried again");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::until_it_works;
+
+    #[tokio::test]
+    async fn what_fails_at_first_is_tried_again() {
+        let done = until_it_works(async |number| if number < 3 { Err(anyhow::anyhow!("no")) } else { Ok(number) });
+        assert_eq!(done.await.expect("done"), 3);
+    }
+}

@@ -1,0 +1,92 @@
+//! Processes that were seen not to run, and stalls that may have brought about what would fail.
+
+use hustings_record::*;
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
+
+use crate::builder::{Cell, END, TEAR_DOWN, check, ms};
+use crate::horizons::with_stalled;
+use crate::leads::{false_failover, orphan, partition};
+use crate::leaks::leaking;
+use crate::wake_ups::resigned;
+
+type Make<'a> = &'a dyn Fn() -> Cell;
+
+fn outage(who: &str, from: u64, to: Option<u64>) -> Event {
+    Event::Outage { from: ms(from), to: to.map(ms), who: who.to_owned(), why: "stood still".to_owned() }
+}
+
+/// What a checker says where somebody has seen that this process did not run.
+fn seen(mut cell: Cell, checker: &str, outage: Option<Event>) -> (Verdict, Vec<String>) {
+    cell.coordinator.extend(outage);
+    let summary = cell.summary();
+    let found = check(&summary, checker);
+    (found.verdict, found.details.clone())
+}
+
+#[test]
+fn a_server_that_was_seen_not_to_run_is_named_and_nobody_is_blamed() {
+    assert_eq!(seen(false_failover(), "handovers", None).0, Fail);
+    let (verdict, details) = seen(false_failover(), "handovers", Some(outage("server 2", 28_000, Some(29_500))));
+    assert_eq!(verdict, Inconclusive);
+    assert!(details.iter().any(|line| line.contains("server 2 did not run for 1.50 s")), "{details:?}");
+    let long_before = outage("server 2", 12_000, Some(13_000));
+    assert_eq!(seen(false_failover(), "handovers", Some(long_before)).0, Fail);
+}
+
+#[test]
+fn who_never_comes_back_is_away_until_the_end() {
+    let (verdict, details) = seen(false_failover(), "stalls", Some(outage("server 2", 20_000, None)));
+    let told = format!("server 2 did not run for {}.0 s", (END - 20_000) / 1_000);
+    assert!(verdict == Inconclusive && details.iter().any(|line| line.contains(&told)), "{details:?}");
+}
+
+#[test]
+fn looks_that_follow_on_each_other_are_one_outage() {
+    let mut cell = false_failover();
+    for from in [28_000, 28_300, 28_600] {
+        cell.coordinator.push(outage("server 1", 28_000, Some(from + 300)));
+    }
+    let stalls = cell.summary().stalls;
+    assert_eq!((stalls.count, stalls.longest_ns), (1, ms(900)));
+}
+
+#[test]
+fn what_a_process_tells_of_its_own_stall_is_told_once() {
+    let mut cell = false_failover();
+    cell.coordinator.push(outage("proxy-0", 27_800, Some(29_600)));
+    let summary = with_stalled(cell, "proxy-0", 1_500);
+    assert_eq!((summary.stalls.count, summary.stalls.longest_ns), (1, ms(1_500)));
+}
+
+#[test]
+fn what_a_stall_may_have_brought_about_is_no_failure() {
+    let woken = || resigned("predecessor-watch", |cell| cell.tell(0, 3, "n_x", 20_010, WatchEvent::Deleted, 1));
+    let written = || {
+        let mut cell = partition(25_600);
+        cell.info.fencing = Fencing::Unfenced;
+        cell.write(0, 0, 25_560);
+        cell
+    };
+    let cases: [(&str, Make<'_>, Option<u16>, u64, u64); 4] = [
+        ("fan-out", &woken, Some(3), 19_000, 20_004),
+        ("ownership", &orphan, None, 20_500, 99_000),
+        ("leaks", &leaking, None, TEAR_DOWN - 3_000, TEAR_DOWN - 1_000),
+        ("stale-writes", &written, Some(0), 24_000, 25_550),
+    ];
+    for (checker, cell, host, from, to) in cases {
+        let stalled = |(from, to): (u64, u64)| {
+            let (mut cell, stall) = (cell(), Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+            match host {
+                Some(host) => cell.host(host).push(stall),
+                None => cell.coordinator.push(outage("server 2", from, Some(to))),
+            }
+            let summary = cell.summary();
+            let found = check(&summary, checker);
+            (found.verdict, found.details.clone())
+        };
+        let (verdict, details) = stalled((from, to));
+        assert_eq!(verdict, Inconclusive, "{checker}: {details:?}");
+        assert_eq!(stalled((11_000, 11_050)).0, Fail, "{checker}: a short one, long before");
+        assert_eq!(cell().verdict(checker), Fail, "{checker}");
+    }
+}
