@@ -1,29 +1,62 @@
-//! Ctrl-C: the first asks for an orderly end, the second for an end at once.
+//! Ctrl-C, and whatever else asks a program to end: the first asks for an orderly end, the second for an end at once.
 
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+
+use crate::exit::Exit;
+use crate::procfs::is_ignored;
+
+/// Set once somebody asks to stop; who asks twice ends the program at once. For work on threads, without a runtime.
+///
+/// # Errors
+/// Signals cannot be listened to.
+pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let (told, (ready, listening)) = (asked.clone(), std::sync::mpsc::channel());
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let listen = async {
+            match Interrupt::listen() {
+                Err(error) => _ = ready.send(Err(error)),
+                Ok(interrupt) => {
+                    let _ = ready.send(Ok(()));
+                    interrupt.first().await;
+                    told.store(true, Ordering::Relaxed);
+                    interrupt.second().await;
+                    std::process::exit(Exit::Interrupted as i32);
+                }
+            }
+        };
+        // Where there is no runtime the other end learns of it by the end of this one.
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            tokio::task::LocalSet::new().block_on(&runtime, listen);
+        }
+    })?;
+    listening.recv().map_err(std::io::Error::other).flatten().map(|()| asked)
+}
 
 /// How often the user has asked to stop.
 #[derive(Clone)]
 pub struct Interrupt(Rc<watch::Receiver<u32>>);
 
 impl Interrupt {
-    /// Listens for SIGINT and SIGTERM from now on. Must be called within a local task set.
+    /// Listens for SIGINT, SIGTERM and SIGQUIT from now on, and for SIGHUP (a terminal that was closed) unless it is ignored,
+    /// as under `nohup`. Must be called within a local task set.
     pub fn listen() -> std::io::Result<Self> {
         let (sender, receiver) = watch::channel(0);
-        let mut interrupts = signal(SignalKind::interrupt())?;
-        let mut terminations = signal(SignalKind::terminate())?;
-        tokio::task::spawn_local(async move {
-            loop {
-                tokio::select! {
-                    _ = interrupts.recv() => {}
-                    _ = terminations.recv() => {}
+        let mut kinds = vec![SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit()];
+        kinds.extend(Some(SignalKind::hangup()).filter(|kind| !is_ignored(kind.as_raw_value())));
+        for kind in kinds {
+            let (mut asked, sender) = (signal(kind)?, sender.clone());
+            tokio::task::spawn_local(async move {
+                while asked.recv().await.is_some() {
+                    sender.send_modify(|times| *times += 1);
                 }
-                sender.send_modify(|times| *times += 1);
-            }
-        });
+            });
+        }
         Ok(Self(Rc::new(receiver)))
     }
 

@@ -1,7 +1,9 @@
-//! Standard output: what was asked for, for whoever reads it. Everything else is told on standard error.
+//! Standard output: what was asked for, for whoever reads it. Everything else is told on standard error, as long as there is
+//! one: a terminal that was closed must not end what has to be put in order.
 
+use std::env::var_os;
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 
@@ -27,4 +29,28 @@ pub fn put(text: impl Display) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Tells people something, on a line of its own.
+macro_rules! inform {
+    ($($what:tt)*) => { $crate::output::write_error(format_args!($($what)*)) };
+}
+pub(crate) use inform;
+
+/// What [`inform!`] does.
+pub(crate) fn write_error(text: impl Display) {
+    // There is nobody left to complain to.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Whether standard error is a terminal on which a line can be drawn over.
+#[must_use]
+pub fn is_screen() -> bool {
+    io::stderr().is_terminal() && var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether people want colours there: <https://no-color.org>.
+#[must_use]
+pub fn is_coloured() -> bool {
+    is_screen() && var_os("NO_COLOR").is_none_or(|no| no.is_empty())
 }

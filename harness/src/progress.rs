@@ -1,32 +1,48 @@
-//! Progress for people: a bar on a terminal, plain lines elsewhere. Nothing is ever read back from here.
+//! Progress for people: a bar on a terminal, a line a phase elsewhere. Nothing is ever read back from here.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows how far a run is. Clones show the same.
+/// Where nothing can be drawn over, a phase that takes long is told of again after this.
+const TOLD_AGAIN: Duration = Duration::from_secs(15);
+
+/// Shows how far something is. Clones show the same.
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
-    plain: bool,
+    /// Lines instead of a bar: what was told last, and when.
+    plain: Option<Arc<Mutex<(String, Instant)>>>,
 }
 
 impl Progress {
-    /// For `cells` cells. Without a terminal on standard error, or when `quiet`, no bar is drawn.
+    /// For so many `units` ("cells", "seeds"). Where nothing can be drawn over there are lines, when `quiet` there is nothing.
     #[must_use]
-    pub fn new(cells: u64, terminal: bool, quiet: bool) -> Self {
-        let target = if terminal && !quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(cells), target);
-        let style = ProgressStyle::with_template("{elapsed_precise} [{bar:24}] {pos}/{len} cells  {wide_msg}");
+    pub fn new(total: u64, units: &str, screen: bool, quiet: bool) -> Self {
+        Self::with(Some(total), &format!("[{{bar:24}}] {{pos}}/{{len}} {units}"), screen, quiet)
+    }
+
+    /// For nobody knows how much.
+    #[must_use]
+    pub fn endless(screen: bool, quiet: bool) -> Self {
+        Self::with(None, "{spinner}", screen, quiet)
+    }
+
+    fn with(total: Option<u64>, shown: &str, screen: bool, quiet: bool) -> Self {
+        let target = if screen && !quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(total, target);
+        let style = ProgressStyle::with_template(&format!("{{elapsed_precise}} {shown}  {{wide_msg}}"));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, plain: !terminal && !quiet }
+        let plain = (!screen && !quiet).then(|| Arc::new(Mutex::new((String::new(), Instant::now()))));
+        Self { bar, plain }
     }
 
     /// Something that is worth a line of its own.
     pub fn line(&self, text: &str) {
-        if self.plain {
+        if self.plain.is_some() {
             // A run must not end because nobody reads along any more.
             let _ = writeln!(std::io::stderr(), "{text}");
         } else {
@@ -34,9 +50,22 @@ impl Progress {
         }
     }
 
-    /// What is going on now; overwritten by the next.
+    /// What is going on now; overwritten by the next. Elsewhere than on a terminal only what begins is told, and told again
+    /// when it takes long.
     pub fn now(&self, text: &str) {
         self.bar.set_message(text.to_owned());
+        let Some(Ok(mut last)) = self.plain.as_ref().map(|plain| plain.lock()) else { return };
+        let phase: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let (told, at) = &mut *last;
+        if *told != phase || at.elapsed() > TOLD_AGAIN {
+            (*told, *at) = (phase, Instant::now());
+            let _ = writeln!(std::io::stderr(), "  {text}");
+        }
+    }
+
+    /// So many are done.
+    pub fn done(&self, count: u64) {
+        self.bar.set_position(count);
     }
 
     /// A cell is done.

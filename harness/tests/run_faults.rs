@@ -3,13 +3,12 @@
 mod run_support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 
 use hustings_record::{Event, FaultKind, FencingMethod, LinkUse};
 use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict;
 use run_support::scenario::{LENIENT, patient, scenario};
+use run_support::toxiproxy::{proxies, toxiproxy};
 use run_support::{Bench, cell, check, events};
 
 const EVERY_FAULT: &str = r#"
@@ -66,10 +65,10 @@ fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
     let file = bench.file("scenario.toml", &(scenario("", partition) + LENIENT));
     let file = file.display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record", "--json", "--toxiproxy", &api]);
-    let proxies = reqwest::blocking::get(format!("http://{api}/proxies")).expect("it answers").text().expect("text");
+    let left = proxies(&api);
     drop(toxiproxy);
     assert!([0, 3].contains(&ran.code), "{}", ran.err);
-    assert_eq!(proxies, "{}", "the links were taken away");
+    assert!(left.is_empty(), "the links were taken away: {left:?}");
     let summary = ran.summary();
     assert_eq!(summary.cells[0].info.links, LinkUse::External);
     assert_proven(&summary.cells[0]);
@@ -86,26 +85,6 @@ fn a_lost_reply_is_refused_where_the_links_cannot_read_what_passes() {
     ran.error(&[&api, "cannot read what passes", "leave --toxiproxy out"]);
     drop(toxiproxy);
     bench.assert_nothing_left();
-}
-
-/// Killed and waited for when dropped.
-struct Guarded(Child);
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Something that serves Toxiproxy's API and nothing beyond it, and where.
-fn toxiproxy(bench: &Bench) -> (Guarded, String) {
-    let mut command = bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]);
-    let mut child = Guarded(command.stdout(Stdio::piped()).spawn().expect("it starts"));
-    let mut line = String::new();
-    BufReader::new(child.0.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-    let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-    (child, said["api"].as_str().expect("an address").to_owned())
 }
 
 #[test]

@@ -58,6 +58,13 @@ fn the_terminal_summary_of_a_realistic_run_on_a_wide_terminal() {
 }
 
 #[test]
+fn the_terminal_summary_of_a_realistic_run_on_a_telephone() {
+    let text = terminal(&sample(), 40, false);
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn the_terminal_summary_of_a_realistic_run_on_a_narrow_terminal() {
     insta::assert_snapshot!(terminal(&sample(), 80, false));
 }

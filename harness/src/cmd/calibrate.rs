@@ -1,6 +1,5 @@
 //! `hustings calibrate`: service times for simulations, from a real run.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -13,7 +12,7 @@ use hustings_workloads::simulation::Timing;
 use crate::archive::{replace, resolved_scenario};
 use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{put, say};
+use crate::output::{inform, is_screen, put, say};
 use crate::progress::Progress;
 
 /// Find the service times with which a simulation shows what a real run measured.
@@ -65,7 +64,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     }
     let targets = targets(&record, &scenario).map_err(Failure::usage)?;
     drop(record);
-    let progress = Progress::new(0, std::io::stderr().is_terminal(), args.quiet);
+    let progress = Progress::endless(is_screen(), args.quiet);
     let fitted = if args.as_is {
         compared(&targets, &start)
     } else {
@@ -91,12 +90,12 @@ fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
             serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried }),
         );
     }
-    eprintln!("{}\n", table(&fitted.compared));
-    eprintln!("{}\n", counts(&fitted.counted));
+    inform!("{}\n", table(&fitted.compared));
+    inform!("{}\n", counts(&fitted.counted));
     if args.as_is {
         return Ok(());
     }
-    eprintln!("{}", worst(&fitted.compared));
+    inform!("{}", worst(&fitted.compared));
     let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
     match &args.out {
         None => put(&text)?,

@@ -6,6 +6,7 @@ use crate::cmd::borrowed;
 use crate::ensemble::docker::residue;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::leftovers::{self, Leftover};
+use crate::output::inform;
 use crate::workdir::temp_root;
 
 /// Remove what killed runs left behind, and nothing else
@@ -27,13 +28,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     });
     let survey = survey.map_err(Failure::infrastructure)?;
     for (path, owner) in &survey.alive {
-        eprintln!("left alone {}: run {} is under way (process {})", path.display(), owner.run, owner.pid);
+        inform!("left alone {}: run {} is under way (process {})", path.display(), owner.run, owner.pid);
     }
     for (path, why) in &survey.unrecognised {
-        eprintln!("left alone {}: {why}", path.display());
+        inform!("left alone {}: {why}", path.display());
     }
     if survey.dead.is_empty() {
-        eprintln!("nothing to clean in {}", root.display());
+        inform!("nothing to clean in {}", root.display());
     }
     let mut failed = false;
     for leftover in survey.dead {
@@ -62,8 +63,8 @@ fn clean(leftover: Leftover, dry_run: bool) -> bool {
         leftover.remove().map(did)
     };
     match &done {
-        Ok(said) => eprintln!("{said}"),
-        Err(e) => eprintln!("cannot remove {path} of run {run} ({processes}): {e}"),
+        Ok(said) => inform!("{said}"),
+        Err(e) => inform!("cannot remove {path} of run {run} ({processes}): {e}"),
     }
     done.is_ok()
 }
@@ -78,7 +79,7 @@ fn tell_orphans() {
         if !residue.networks.is_empty() {
             remedy.push(format!("docker network rm {}", residue.networks.join(" ")));
         }
-        eprintln!(
+        inform!(
             "left alone at Docker: {residue}, because the folder of run {run} is gone; if that run is over: {}",
             remedy.join("; ")
         );

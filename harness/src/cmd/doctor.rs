@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::doctor::{self, Context, Finding, Status};
 
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::output::{inform, say};
 
 /// Check whether runs can work on this machine
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     for finding in &findings {
         tell(finding);
     }
-    eprintln!("{}", if can_run { "runs can work here" } else { "runs cannot work here" });
+    inform!("{}", if can_run { "runs can work here" } else { "runs cannot work here" });
     if args.json {
         say(serde_json::json!({ "can_run": can_run, "findings": findings }))?;
     }
@@ -46,8 +46,8 @@ fn tell(finding: &Finding) {
         Status::Warning => "warning",
         Status::Failed => "FAILED",
     };
-    eprintln!("{mark:>8}  {:<12} {}", finding.check, finding.found);
+    inform!("{mark:>8}  {:<12} {}", finding.check, finding.found);
     if let Some(remedy) = &finding.remedy {
-        eprintln!("{:>8}  {:<12} -> {remedy}", "", "");
+        inform!("{:>8}  {:<12} -> {remedy}", "", "");
     }
 }

@@ -21,6 +21,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::exit::{Exit, Failure, with_codes};
 use crate::host;
+use crate::output::inform;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
 ///
@@ -64,7 +65,7 @@ pub fn main() -> Exit {
     match dispatch(command) {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
-            eprintln!("error: {}", in_full(&error));
+            inform!("error: {}", in_full(&error));
             exit
         }
     }

@@ -11,7 +11,7 @@ use hustings_reports::summary::Summary;
 use crate::archive::replace;
 use crate::cmd::in_full;
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::output::{inform, is_coloured, say};
 
 const REPORT_FILE: &str = "report.html";
 const SUMMARY_FILE: &str = "summary.json";
@@ -65,7 +65,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             Ok(summary) => exit = exit.or_worse(Exit::of(&summary)),
             Err(failure) if args.records.len() == 1 => return Err(failure),
             Err(failure) => {
-                eprintln!("{}: {}", folder.display(), in_full(&failure.error));
+                inform!("{}: {}", folder.display(), in_full(&failure.error));
                 unread.push(folder.display().to_string());
             }
         }
@@ -102,7 +102,7 @@ fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failu
     let path = write(folder, REPORT_FILE, &html)?;
     tell(&summary, told)?;
     if !told.quiet {
-        eprintln!("report: {}", path.display());
+        inform!("report: {}", path.display());
     }
     Ok(summary)
 }
@@ -116,7 +116,7 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
     let gone: Vec<String> =
         made.iter().filter(|path| std::fs::remove_file(path).is_ok()).map(|path| path.display().to_string()).collect();
     if !gone.is_empty() {
-        eprintln!("removed, for they told of what was there before: {}", gone.join(", "));
+        inform!("removed, for they told of what was there before: {}", gone.join(", "));
     }
 }
 
@@ -141,9 +141,8 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
 }
 
 fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
-    let terminal = std::io::stderr().is_terminal();
-    let width = if terminal { terminal_width() } else { 140 };
-    eprintln!("{}", render::terminal(summary, width, terminal && std::env::var_os("NO_COLOR").is_none()));
+    let width = if std::io::stderr().is_terminal() { terminal_width() } else { 140 };
+    inform!("{}", render::terminal(summary, width, is_coloured()));
     if told.json {
         say(render::json(summary))?;
     }
@@ -151,5 +150,5 @@ fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
 }
 
 fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stderr()).map_or(120, |size| usize::from(size.ws_col).max(60))
+    rustix::termios::tcgetwinsize(std::io::stderr()).map_or(120, |size| usize::from(size.ws_col).max(40))
 }

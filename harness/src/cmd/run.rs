@@ -1,6 +1,5 @@
 //! `hustings run`: a scenario, on a real ensemble, to a record and a report.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -15,7 +14,7 @@ use crate::cmd::report::{self, Told};
 use crate::coordinator::{RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::output::{is_screen, say};
 
 /// Seed of runs that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -133,7 +132,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         lying_proxy: args.lying_proxy,
         exe,
         command,
-        terminal: std::io::stderr().is_terminal(),
+        screen: is_screen(),
         quiet: args.quiet,
     };
     // A folder of ours that nothing was put into is of no use.

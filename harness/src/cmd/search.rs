@@ -1,9 +1,10 @@
 //! `hustings simulate --seeds`: random schedules, one seed after the other, until one shows what must not be.
 
-use std::io::IsTerminal as _;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use hustings_record::Expectation;
 use hustings_record::words::duration;
 use hustings_reports::summary::Excused;
@@ -13,7 +14,8 @@ use serde::Serialize;
 
 use crate::clock;
 use crate::exit::{Exit, Failure};
-use crate::output::say;
+use crate::interrupt;
+use crate::output::{inform, is_screen, say};
 use crate::progress::Progress;
 use crate::simulate::{Found, Search, Searched, search, shrink};
 
@@ -41,6 +43,8 @@ struct Told {
     seeds: (u64, u64),
     /// Those that were tried, and in how many of them not even the candidates came to stand.
     tried: u64,
+    /// The first that was not tried.
+    next: u64,
     not_enrolled: u64,
     handovers: u64,
     took_ns: u64,
@@ -68,6 +72,7 @@ struct Shown {
 pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
     let mut tried: Vec<Cell> = Vec::new();
     let mut told = Vec::new();
+    let asked_to_end = interrupt::flag().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
     for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
         let own = own_cell(cell.clone());
         let same = |other: &Cell| {
@@ -79,11 +84,14 @@ pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> R
             continue;
         }
         tried.push(own.clone());
-        let one = search_one(args, &cell.name, &own, seeds.clone())?;
+        let one = search_one(args, &cell.name, &own, seeds.clone(), &asked_to_end)?;
         if !args.json {
             tell(&one)?;
         }
         told.push(one);
+        if asked_to_end.load(Ordering::Relaxed) {
+            break;
+        }
     }
     if told.is_empty() {
         let why = "a search is for candidates, and no cell of this scenario has any; use one with groups";
@@ -92,7 +100,14 @@ pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> R
     if args.json {
         say(serde_json::to_string_pretty(&told).map_err(Failure::infrastructure)?)?;
     }
-    Ok(if told.iter().all(|cell| cell.found.is_empty()) { Exit::Pass } else { Exit::Fail })
+    Ok(match told.last() {
+        Some(last) if asked_to_end.load(Ordering::Relaxed) => {
+            inform!("interrupted in {}: --seeds {}..{} goes on there", last.cell, last.next, last.seeds.1);
+            Exit::Interrupted
+        }
+        _ if told.iter().all(|cell| cell.found.is_empty()) => Exit::Pass,
+        _ => Exit::Fail,
+    })
 }
 
 /// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
@@ -134,9 +149,15 @@ fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
     kinds
 }
 
-fn search_one(args: &Asked<'_>, name: &str, cell: &Cell, seeds: Range<u64>) -> Result<Told, Failure> {
+fn search_one(
+    args: &Asked<'_>,
+    name: &str,
+    cell: &Cell,
+    seeds: Range<u64>,
+    ask_to_end: &Arc<AtomicBool>,
+) -> Result<Told, Failure> {
     let total = seeds.end - seeds.start;
-    let progress = Progress::new(total, std::io::stderr().is_terminal(), args.quiet);
+    let progress = Progress::new(total, "seeds", is_screen(), args.quiet);
     let began = clock::now();
     let wanted = Search {
         cell: cell.clone(),
@@ -145,9 +166,11 @@ fn search_one(args: &Asked<'_>, name: &str, cell: &Cell, seeds: Range<u64>) -> R
         against: None,
         kinds: Vec::new(),
         first_only: !args.all,
+        ask_to_end: ask_to_end.clone(),
     };
     let searched = search(&wanted, |done| {
         if done % 100 == 0 {
+            progress.done(done);
             progress.now(&format!("{} {}: {done} of {total} seeds", cell.recipe, cell.step_down));
         }
     })
@@ -155,8 +178,16 @@ fn search_one(args: &Asked<'_>, name: &str, cell: &Cell, seeds: Range<u64>) -> R
     let took_ns = clock::now() - began;
     progress.finish();
     summed_up(cell, &searched, took_ns);
-    let Searched { seeds: tried, not_enrolled, handovers, excused_overlaps, excused_writes, excused_handovers, .. } =
-        searched;
+    let Searched {
+        seeds: tried,
+        next,
+        not_enrolled,
+        handovers,
+        excused_overlaps,
+        excused_writes,
+        excused_handovers,
+        ..
+    } = searched;
     let found = by_kind(searched.found).into_iter().map(|(first, others)| shown(args, name, cell, &first, others));
     Ok(Told {
         cell: name.to_owned(),
@@ -164,6 +195,7 @@ fn search_one(args: &Asked<'_>, name: &str, cell: &Cell, seeds: Range<u64>) -> R
         step_down: cell.step_down.to_string(),
         seeds: (seeds.start, seeds.end),
         tried,
+        next,
         not_enrolled,
         handovers,
         took_ns,
@@ -207,7 +239,7 @@ fn tell(told: &Told) -> Result<(), Failure> {
 
 /// One line on how the search went.
 fn summed_up(cell: &Cell, searched: &Searched, took_ns: u64) {
-    eprintln!(
+    inform!(
         "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
          overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
          did not enrol",

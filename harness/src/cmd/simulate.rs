@@ -1,6 +1,5 @@
 //! `hustings simulate`: a scenario in virtual time, or a search for a schedule that breaks it.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -17,7 +16,7 @@ use crate::cmd::run::text;
 use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::output::{is_screen, say};
 use crate::progress::Progress;
 use crate::simulate::{SimulateOptions, hunt, run as simulate};
 
@@ -139,7 +138,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         Some((cell, schedule)) => (vec![cell], schedule),
         None => (scenario.cells(), None),
     };
-    let progress = Progress::new(cells.len() as u64, std::io::stderr().is_terminal(), args.quiet);
+    let progress = Progress::new(cells.len() as u64, "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let options =
         SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out.clone(), command };

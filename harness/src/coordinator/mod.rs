@@ -7,6 +7,7 @@ mod batch;
 mod cell;
 mod correction;
 mod cut_short;
+mod debts;
 mod environment;
 mod errands;
 mod floor;

@@ -20,12 +20,13 @@ use crate::coordinator::cell;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::hosts::HostFactory;
-use crate::coordinator::{correction, run_links, sentinel, warm};
+use crate::coordinator::run_links::Named;
+use crate::coordinator::{correction, debts, run_links, sentinel, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
 use crate::interrupt::Interrupt;
-use crate::links::Links;
+use crate::links::LinkError;
 use crate::progress::Progress;
 use crate::workdir::WorkDir;
 use crate::{clock, limits, machine, utc};
@@ -50,7 +51,8 @@ pub struct RunOptions {
     pub exe: PathBuf,
     /// What was typed.
     pub command: String,
-    pub terminal: bool,
+    /// Standard error is a terminal on which lines can be drawn over.
+    pub screen: bool,
     pub quiet: bool,
 }
 
@@ -70,7 +72,7 @@ pub enum RunError {
     #[error(transparent)]
     Ensemble(#[from] crate::ensemble::EnsembleError),
     #[error(transparent)]
-    Links(#[from] crate::links::LinkError),
+    Links(#[from] LinkError),
     #[error("interrupted before the first cell")]
     Interrupted,
     #[error(
@@ -111,17 +113,16 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
-    let progress = Progress::new(cells.len() as u64, options.terminal, options.quiet);
+    let progress = Progress::new(cells.len() as u64, "cells", options.screen, options.quiet);
     let run = RunContext { options, request, why, run_id, started, work: &work, interrupt, progress: &progress };
     let result = tokio::select! {
         result = on_ensemble(&run, &cells) => result,
         () = run.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let debt = external::debt(work.path(), &run.run_id);
+    let owed = debts::settle(work.path(), &run.run_id).await;
     progress.finish();
-    if let Some(debt) = debt.ok().flatten() {
-        let (prefix, servers) = (debt.prefix, debt.servers);
-        progress.line(&format!("warning: znodes {prefix}* may be left on {servers}; `hustings clean` removes them"));
+    if !owed.is_empty() {
+        owed.iter().for_each(|owed| progress.line(&format!("warning: {owed}; `hustings clean` removes them")));
         work.leave();
     } else if let Err(error) = work.remove() {
         // What the run came to matters more.
@@ -134,7 +135,7 @@ async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, Ru
     let RunContext { options, request, run_id, work, interrupt, progress, .. } = run;
     progress.now("starting the ensemble");
     let started = async {
-        let named = run_links::named(request, cells).await?;
+        let named = run_links::named(request, cells, (work, run_id)).await?;
         Ok::<_, RunError>((named, start(request, needs(run, cells), work, run_id).await?))
     };
     let (named, ensemble) = tokio::select! {
@@ -177,11 +178,11 @@ async fn on_links(
     run: &RunContext<'_>,
     cells: Vec<Cell>,
     warnings: Vec<Warning>,
-    named: Option<Rc<Links>>,
+    named: Option<Named>,
     ensemble: &Rc<dyn Ensemble>,
 ) -> Result<Outcome, RunError> {
     let RunContext { options, run_id, interrupt, progress, .. } = run;
-    let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
+    let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named.as_ref(), &**ensemble).await?;
     let manifest = manifest(run, &cells, warnings, &**ensemble);
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
     let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
@@ -214,10 +215,12 @@ async fn on_links(
         }
     }
     // A cell takes its links down; this is for one that did not come so far.
-    if let Some(links) = links
-        && let Err(error) = links.depopulate().await
-    {
-        progress.line(&format!("warning: the links could not be taken down: {error}"));
+    match links {
+        Some(links) => match links.depopulate().await {
+            Ok(()) => named.into_iter().for_each(Named::settle),
+            Err(error) => progress.line(&format!("warning: the links could not be taken down: {error}")),
+        },
+        None => named.into_iter().for_each(Named::settle),
     }
     Ok(conclude(&archive, end))
 }

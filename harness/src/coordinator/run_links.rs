@@ -4,23 +4,46 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use hustings_workloads::scenario::Cell;
 
 use crate::capacity::Limits;
 use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
-use crate::links::{External, LinkError, Links, processes_needed};
+use crate::links::{External, LinkError, Links, Note, prefix, processes_needed};
+use crate::workdir::WorkDir;
 
 /// How long the first answer over a link may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
+/// The Toxiproxy that was named, with the note in the run's folder that it is used.
+pub(super) struct Named {
+    links: Rc<Links>,
+    note: Note,
+}
+
+impl Named {
+    /// The run has taken all its links away.
+    pub(super) fn settle(self) {
+        // A note that stays is read again, and finds nothing to remove.
+        let _ = self.note.settle();
+    }
+}
+
 /// The Toxiproxy that was named, if any cell needs one. What it lacks is found out before an ensemble is started.
-pub(super) async fn named(request: &EnsembleRequest, cells: &[Cell]) -> Result<Option<Rc<Links>>, LinkError> {
+pub(super) async fn named(
+    request: &EnsembleRequest,
+    cells: &[Cell],
+    (work, run_id): (&WorkDir, &str),
+) -> anyhow::Result<Option<Named>> {
     let Some(place) = request.toxiproxy().filter(|_| cells.iter().any(|cell| cell.over_links)) else { return Ok(None) };
     check_room(place, cells, request.servers())?;
-    let links = Links::external(place.clone()).await?;
+    let place = External { names: prefix(run_id), ..place.clone() };
+    let url = place.url.clone();
+    let links = Links::external(place).await?;
     check_reading(&links, cells)?;
-    Ok(Some(Rc::new(links)))
+    let note = Note::write(work.path(), &url).context("the use of Toxiproxy cannot be noted")?;
+    Ok(Some(Named { links: Rc::new(links), note }))
 }
 
 /// The links of the run: over the Toxiproxy that was named, or the ensemble's own, or embedded proxies; None if no cell has
@@ -29,14 +52,14 @@ pub(super) async fn of_run(
     exe: &Path,
     lying_proxy: bool,
     cells: &[Cell],
-    named: Option<Rc<Links>>,
+    named: Option<&Named>,
     ensemble: &dyn Ensemble,
 ) -> Result<Option<Rc<Links>>, LinkError> {
     if !cells.iter().any(|cell| cell.over_links) {
         return Ok(None);
     }
     let links = match (named, ensemble.toxiproxy()) {
-        (Some(links), _) => links,
+        (Some(named), _) => named.links.clone(),
         (None, Some(place)) => {
             check_room(&place, cells, None)?;
             let links = Links::external(place).await?;

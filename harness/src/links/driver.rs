@@ -1,6 +1,6 @@
 //! The links of a run: made, asked, taken away. What faults do to them is in files of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,6 +46,8 @@ pub struct External {
     pub first_port: Option<u16>,
     /// The last port that they may listen on; None: there is no end but the last port of all.
     pub last_port: Option<u16>,
+    /// What the names of its proxies begin with: others may use it too.
+    pub names: String,
 }
 
 impl External {
@@ -53,7 +55,7 @@ impl External {
     #[must_use]
     pub fn local(url: &str) -> Self {
         let bind = Ipv4Addr::LOCALHOST.into();
-        Self { url: url.to_owned(), bind, reach: None, first_port: None, last_port: None }
+        Self { url: url.to_owned(), bind, reach: None, first_port: None, last_port: None, names: String::new() }
     }
 
     /// The Toxiproxy whose API is at `url`. Where its ports are told it may be in a container that publishes them: then, and
@@ -68,7 +70,7 @@ impl External {
             return Ok(Self { bind: reach, ..Self::local(url) });
         }
         let bind = Ipv4Addr::UNSPECIFIED.into();
-        Ok(Self { url: url.to_owned(), bind, reach: Some(reach), first_port, last_port })
+        Ok(Self { bind, reach: Some(reach), first_port, last_port, ..Self::local(url) })
     }
 
     /// Fails if it has fewer ports than the links of so many hosts and servers need.
@@ -220,12 +222,12 @@ impl Links {
     ) -> Result<(), LinkError> {
         self.place.check_room(hosts.len(), servers.len())?;
         let mut wanted = vec![Vec::new(); self.processes];
-        let mut ports = self.place.first_port.map(|first| first..=u16::MAX);
+        let mut ports = self.free_ports(hosts.len() * servers.len()).await?.map(Vec::into_iter);
         for host in 0..hosts.len() {
             for (server, upstream) in servers.iter().enumerate() {
                 let port = ports.as_mut().and_then(Iterator::next).unwrap_or(0);
                 let listen = SocketAddr::new(self.place.bind, port).to_string();
-                let proxy = (layout::name(host, server), listen, upstream.to_string());
+                let proxy = (layout::name(&self.place.names, host, server), listen, upstream.to_string());
                 if let Some(here) = wanted.get_mut(layout::process_of(host, self.processes)) {
                     here.push(proxy);
                 }
@@ -244,7 +246,7 @@ impl Links {
             }
         };
         let link = |host: usize, server: usize| {
-            let (api, name) = (layout::process_of(host, self.processes), layout::name(host, server));
+            let (api, name) = (layout::process_of(host, self.processes), layout::name(&self.place.names, host, server));
             let mut endpoint = *listening.get(api)?.get(&name)?;
             endpoint.set_ip(self.place.reach.unwrap_or(self.place.bind));
             Some(Link { api, name, endpoint, ends: (host as u16, server as u32 + 1) })
@@ -253,6 +255,23 @@ impl Links {
         let hosts = (0..hosts.len()).map(of).collect();
         *self.layout() = Layout { hosts, direct: direct.to_vec() };
         Ok(())
+    }
+
+    /// So many of the ports that its proxies may listen on, without those on which others of its proxies do; None: any will do.
+    async fn free_ports(&self, needed: usize) -> Result<Option<Vec<u16>>, LinkError> {
+        let Some(first) = self.place.first_port else { return Ok(None) };
+        let look = |controls: &mut Vec<Control>| {
+            let all = controls.iter().map(Control::all).collect::<Result<Vec<_>, _>>()?;
+            let listens = all.into_iter().flatten().map(|(_, proxy)| proxy.proxy_pack.listen);
+            Ok(listens.filter_map(|listen| Some(listen.parse::<SocketAddr>().ok()?.port())).collect::<BTreeSet<_>>())
+        };
+        let taken = self.caller.call("ask which ports are taken", CALL_LIMIT, look).await?;
+        let last = self.place.last_port.unwrap_or(u16::MAX);
+        let free: Vec<u16> = (first..=last).filter(|port| !taken.contains(port)).take(needed).collect();
+        if free.len() < needed {
+            return Err(LinkError::PortsTaken { url: self.place.url.clone(), first, last, free: free.len(), needed });
+        }
+        Ok(Some(free))
     }
 
     /// Where the host connects, in the order of the servers; empty for a host that has no links.
@@ -328,7 +347,7 @@ pub(super) fn endpoints(links: &[Link]) -> Vec<SocketAddr> {
     links.iter().map(|link| link.endpoint).collect()
 }
 
-fn resolve(url: &str) -> Result<SocketAddr, LinkError> {
+pub(super) fn resolve(url: &str) -> Result<SocketAddr, LinkError> {
     let wrong = |why: String| LinkError::Url { url: url.to_owned(), why };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let parsed = reqwest::Url::parse(&full).map_err(|e| wrong(e.to_string()))?;

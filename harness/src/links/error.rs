@@ -55,6 +55,12 @@ pub enum LinkError {
          give it more (--toxiproxy-ports, published if it is in a container), or use fewer hosts"
     )]
     Ports { first: u16, last: u16, have: usize, hosts: usize, servers: usize, needed: usize },
+    /// Others use the same Toxiproxy.
+    #[error(
+        "links need {needed} ports, and of Toxiproxy's ports {first} to {last} others at {url} leave {free}; wait for them, or \
+         give this run ports of its own (--toxiproxy-ports)"
+    )]
+    PortsTaken { url: String, first: u16, last: u16, free: usize, needed: usize },
     /// A link leads nowhere, or elsewhere.
     #[error(
         "server {server} cannot be reached over the Toxiproxy at {url}: its link from {endpoint} to {upstream} gave no answer \

@@ -50,8 +50,8 @@ pub(super) struct Layout {
 }
 
 /// Never made of user strings: it goes into URLs. Servers count from 1, as ZooKeeper's ids do.
-pub(super) fn name(host: usize, server: usize) -> String {
-    format!("h{host:03}-s{}", server + 1)
+pub(super) fn name(prefix: &str, host: usize, server: usize) -> String {
+    format!("{prefix}h{host:03}-s{}", server + 1)
 }
 
 /// All links of a host are in one process.

@@ -6,6 +6,7 @@
 mod actions;
 mod caller;
 mod control;
+mod debt;
 mod driver;
 mod error;
 mod faults;
@@ -19,6 +20,7 @@ mod slow;
 mod touches;
 mod toxics;
 
+pub(crate) use debt::{Note, ProxyDebt, prefix, proxy_debt};
 pub use driver::{External, Links};
 pub use error::LinkError;
 pub use layout::{descriptors_needed, processes_needed};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Case, Caught};
@@ -75,7 +76,8 @@ pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
         Some(seeds) => {
             // What fails for another reason is not this bug.
             let (against, kinds) = (Some(against), case.caught.to_vec());
-            let wanted = Search { cell, seeds, bugs: case.bugs, against, kinds, first_only: true };
+            let wanted =
+                Search { cell, seeds, bugs: case.bugs, against, kinds, first_only: true, ask_to_end: Arc::default() };
             let searched = search(&wanted, |_| ())?;
             Some((searched.seeds, searched.found.into_iter().next()))
         }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hustings_reports::summary::Excused;
 use hustings_workloads::model::Bugs;
@@ -27,12 +27,16 @@ pub struct Search {
     pub kinds: Vec<Caught>,
     /// End at the first seed that shows something.
     pub first_only: bool,
+    /// End before the next seed once this is set.
+    pub ask_to_end: Arc<AtomicBool>,
 }
 
 /// What a search came to.
 #[derive(Clone, Debug, Default)]
 pub struct Searched {
     pub seeds: u64,
+    /// The first seed that was not tried.
+    pub next: u64,
     pub handovers: u64,
     pub events: u64,
     /// Overlaps that nobody can promise not to be.
@@ -67,7 +71,7 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
             scope.spawn(|| {
                 let mut own = Searched::default();
                 let mut failure = None;
-                while !stop.load(Ordering::Relaxed) {
+                while !stop.load(Ordering::Relaxed) && !search.ask_to_end.load(Ordering::Relaxed) {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= search.seeds.end {
                         break;
@@ -96,6 +100,8 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
         return Err(error);
     }
     searched.found.sort_by_key(|found| found.seed);
+    // Whatever seed was taken was tried to its end.
+    searched.next = next.into_inner().min(search.seeds.end);
     Ok(searched)
 }
 

@@ -4,6 +4,7 @@
 
 mod keep;
 pub(crate) mod scenario;
+pub(crate) mod toxiproxy;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;

@@ -11,6 +11,8 @@ use crate::summary::Summary;
 
 /// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
 const WIDE: usize = 142;
+/// Narrower than this a table would break its words: there each cell has lines of its own.
+const NARROW: usize = 64;
 const WIDTH_MIN: usize = 40;
 
 /// A summary at most `width` columns wide (40 at least). Without `colour` it holds no escape codes.
@@ -21,8 +23,12 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let banner = banner(summary);
     let mut text = String::new();
     if !rows.is_empty() {
-        text.push_str(&paint_table(&table(&rows, tail, width), &rows, colour));
-        text.push('\n');
+        if width < NARROW {
+            text.push_str(&list(&rows, tail, width, colour));
+        } else {
+            text.push_str(&paint_table(&table(&rows, tail, width), &rows, colour));
+            text.push('\n');
+        }
         text.push_str(&legend(&rows, width));
         text.push('\n');
     }
@@ -62,6 +68,21 @@ fn legend(rows: &[Row], width: usize) -> String {
 fn elections(rows: &[Row], width: usize) -> String {
     let watched = rows.iter().filter(|row| !row.elections.is_empty());
     watched.map(|row| marked("~", &format!("{}: {}", row.name, row.elections), width)).collect()
+}
+
+/// A few lines for each cell.
+fn list(rows: &[Row], tail_name: &str, width: usize, colour: bool) -> String {
+    let by_recipe = told_apart(rows);
+    let cell = |row: &Row| {
+        let first = if by_recipe { &row.recipe } else { &row.name };
+        let head = wrapped(&format!("{} {first}, {}", verdict_words(&row.state), row.step_down), width);
+        let figures = format!("{}, T {}: p50 {}, {tail_name} {}", row.fault, row.t, row.p50, row.tail);
+        let found = format!("woken {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
+        let body = [figures, found].into_iter().flat_map(|text| wrapped(&text, width - 2));
+        let painted = head.into_iter().enumerate().map(|(i, line)| paint(&line, &row.state, colour && i == 0));
+        painted.chain(body.map(|line| format!("  {line}"))).map(|line| line + "\n").collect::<String>()
+    };
+    rows.iter().map(cell).collect()
 }
 
 fn table(rows: &[Row], tail_name: &str, width: usize) -> String {

@@ -328,6 +328,7 @@ impl Ensemble for DockerEnsemble {
             reach: Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
             first_port: Some(self.ports.links().start),
             last_port: self.ports.links().end.checked_sub(1),
+            names: String::new(),
         })
     }
 

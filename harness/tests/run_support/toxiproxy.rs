@@ -1,0 +1,35 @@
+//! A Toxiproxy of somebody else's.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use super::Bench;
+
+/// Killed and waited for when dropped.
+pub(crate) struct Guarded(Child);
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Something that serves Toxiproxy's API and nothing beyond it, and where.
+pub(crate) fn toxiproxy(bench: &Bench) -> (Guarded, String) {
+    let mut command = bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]);
+    // It is no process of the run's.
+    command.env_remove("HUSTINGS_TMP");
+    let mut child = Guarded(command.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let mut line = String::new();
+    BufReader::new(child.0.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+    let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    (child, said["api"].as_str().expect("an address").to_owned())
+}
+
+/// The names of the proxies that it has.
+pub(crate) fn proxies(api: &str) -> Vec<String> {
+    let text = reqwest::blocking::get(format!("http://{api}/proxies")).expect("it answers").text().expect("text");
+    let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    all.into_iter().map(|(name, _)| name).collect()
+}
