@@ -52,6 +52,16 @@ impl Archive {
             .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
     }
 
+    /// Makes the folder, before anything is started that would have been started in vain.
+    ///
+    /// # Errors
+    /// As for [`Self::check`], and where it cannot be made.
+    pub fn reserve(folder: &Path) -> anyhow::Result<()> {
+        Self::check(folder)?;
+        let failed = || format!("no folder for the record can be made at {}; choose another --out", folder.display());
+        std::fs::create_dir_all(folder).with_context(failed)
+    }
+
     /// Makes the folder and writes the first manifest and the scenario. The folder must not hold a record already.
     pub fn create(
         folder: &Path,

@@ -26,7 +26,7 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
                     interrupt.first().await;
                     told.store(true, Ordering::Relaxed);
                     interrupt.second().await;
-                    std::process::exit(Exit::Interrupted as i32);
+                    end_at_once();
                 }
             }
         };
@@ -36,6 +36,11 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
         }
     })?;
     listening.recv().map_err(std::io::Error::other).flatten().map(|()| asked)
+}
+
+#[expect(clippy::exit, reason = "whoever asks twice wants no thread waited for, and there is nothing to put in order")]
+fn end_at_once() -> ! {
+    std::process::exit(Exit::Interrupted as i32)
 }
 
 /// How often the user has asked to stop.

@@ -14,6 +14,9 @@ pub(super) struct EnsembleArgs {
     /// What runs the servers [default: auto; external with --connect]
     #[arg(long, value_enum, help_heading = "Ensemble")]
     ensemble: Option<EnsembleChoice>,
+    /// Fail rather than fall back to embedded servers, as gates in CI should
+    #[arg(long, help_heading = "Ensemble")]
+    require_real: bool,
     /// Unpacked ZooKeeper release to use instead of the installed packages
     #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME", help_heading = "Local ensemble")]
     zookeeper_home: Option<PathBuf>,
@@ -39,10 +42,10 @@ pub(super) struct EnsembleArgs {
     )]
     toxiproxy_image: String,
     /// Client addresses of all servers of an ensemble that runs already. Nothing of it is touched but the run's own znodes
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', help_heading = "External ensemble")]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = address, help_heading = "External ensemble")]
     connect: Vec<String>,
     /// The same servers as Toxiproxy reaches them, in the same order, as `zoo1:2181` [default: as in --connect]
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', help_heading = "External ensemble")]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = address, help_heading = "External ensemble")]
     toxiproxy_upstreams: Vec<String>,
     /// Toxiproxy to use for the links instead of the embedded proxy, as `127.0.0.1:8474`; its API has no authentication, so
     /// keep it local
@@ -66,6 +69,14 @@ pub(super) enum EnsembleChoice {
     Embedded,
     /// Servers that run already: --connect names them
     External,
+}
+
+fn address(text: &str) -> Result<String, String> {
+    let parts = text.trim().rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match parts.and_then(|(_, port)| port.parse::<u16>().ok()) {
+        Some(port) if port > 0 => Ok(text.trim().to_owned()),
+        _ => Err("give each server as HOST:PORT, like 127.0.0.1:2181".to_owned()),
+    }
 }
 
 fn range(text: &str) -> Result<(u16, u16), String> {
@@ -104,15 +115,20 @@ impl EnsembleArgs {
             }
             EnsembleChoice::Local => EnsembleRequest::Local(LocalRequest { zookeeper_home, base_port, toxiproxy }),
             EnsembleChoice::Embedded => EnsembleRequest::Embedded(EmbeddedRequest { base_port, toxiproxy }),
-            EnsembleChoice::Auto => EnsembleRequest::Auto(
-                LocalRequest { zookeeper_home, base_port, toxiproxy },
-                DockerRequest { zookeeper_image, toxiproxy_image, base_port },
-            ),
+            EnsembleChoice::Auto => {
+                let local = LocalRequest { zookeeper_home, base_port, toxiproxy };
+                let docker = DockerRequest { zookeeper_image, toxiproxy_image, base_port };
+                EnsembleRequest::Auto { local, docker, real: self.require_real }
+            }
         })
     }
 
     fn check(&self, choice: EnsembleChoice) -> anyhow::Result<()> {
         let name = choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        ensure!(
+            !(self.require_real && choice == EnsembleChoice::Embedded),
+            "--ensemble embedded is not real: leave it out, or --require-real"
+        );
         if choice == EnsembleChoice::External {
             ensure!(
                 !self.connect.is_empty(),
@@ -195,7 +211,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_auto_with_the_official_images_behind_it() {
-        let Ok(EnsembleRequest::Auto(_, docker)) = request("--zookeeper-image=") else { panic!("not auto") };
+        let Ok(EnsembleRequest::Auto { docker, .. }) = request("--zookeeper-image=") else { panic!("not auto") };
         assert_eq!(docker.zookeeper_image, ZOOKEEPER_IMAGE);
     }
 

@@ -1,13 +1,14 @@
-//! `hustings list`: the scenarios, recipes and faults there are.
+//! `hustings list`: the scenarios, recipes, faults and checks there are.
 
 use hustings_record::FaultKind;
+use hustings_reports::check::CHECKERS;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
-/// List the scenarios that come with the program, and the recipes and faults they can use.
+/// List the scenarios that come with the program, the recipes and faults they can use, and what is checked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings list
@@ -20,24 +21,33 @@ pub(super) struct ListArgs {
 
 /// Prints the list.
 pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
-    let recipes: Vec<String> = RecipeKind::all().filter(|r| !r.is_broken()).map(|r| r.to_string()).collect();
-    let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
     let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
     let scenarios: Vec<(String, String)> = parsed.map(|s| (s.name, s.summary)).collect();
     if args.json {
         let scenarios: Vec<_> =
             scenarios.iter().map(|(name, summary)| serde_json::json!({ "name": name, "summary": summary })).collect();
-        say(serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults }))?;
+        let recipes: Vec<&str> = RecipeKind::sound().map(RecipeKind::name).collect();
+        let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
+        let checks: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
+        say(serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults, "checks": checks }))?;
     } else {
         say("scenarios:")?;
         for (name, summary) in scenarios {
-            say(format_args!("  {name:<16} {summary}"))?;
+            say(format_args!("  {name:<18} {summary}"))?;
         }
-        say(format_args!("recipes:\n  {}", recipes.join(", ")))?;
-        say("faults, and what is seen of each before it counts:")?;
+        say("recipes:")?;
+        for recipe in RecipeKind::sound() {
+            say(format_args!("  {:<18} {}", recipe.name(), recipe.describe().trim()))?;
+        }
+        say("faults:")?;
         for kind in FaultKind::ALL {
-            say(format_args!("  {:<18} {}", kind.name(), kind.facts().proof))?;
+            say(format_args!("  {:<18} {}", kind.name(), kind.about()))?;
         }
+        say("checks:")?;
+        for checker in CHECKERS {
+            say(format_args!("  {:<18} {}", checker.name, checker.about))?;
+        }
+        say("`hustings explain NAME` tells more of each")?;
     }
     Ok(Exit::Pass)
 }

@@ -6,8 +6,10 @@ mod clean;
 mod doctor;
 mod embedded;
 mod ensemble;
+mod explain;
 mod guard;
 mod list;
+mod pages;
 mod proxy;
 mod report;
 mod run;
@@ -42,11 +44,14 @@ enum Command {
     Simulate(Box<simulate::SimulateArgs>),
     Calibrate(calibrate::CalibrateArgs),
     List(list::ListArgs),
+    Explain(explain::ExplainArgs),
     Check(report::CheckArgs),
     Report(report::ReportArgs),
     Proxy(proxy::Args),
     Doctor(doctor::Args),
     Clean(clean::Args),
+    Completions(pages::CompletionsArgs),
+    Man(pages::ManArgs),
     #[command(hide = true)]
     Guard(guard::Args),
     #[command(hide = true)]
@@ -59,6 +64,7 @@ enum Command {
 /// Parses the command line, does what it says, and tells what went wrong.
 #[must_use]
 pub fn main() -> Exit {
+    tell_of_bugs();
     let cli = Cli::parse();
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
@@ -69,6 +75,19 @@ pub fn main() -> Exit {
             exit
         }
     }
+}
+
+/// Says of a panic what it is, and what can be done.
+fn tell_of_bugs() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        told(panic);
+        inform!(
+            "this is a bug of hustings {}: please report it with the lines above, and with what HUSTINGS_LOG=debug says; what was \
+             recorded until now can be read (`hustings check`), and `hustings clean` removes what may be left behind",
+            env!("CARGO_PKG_VERSION")
+        );
+    }));
 }
 
 /// An error with its causes, but for those that it has told already.
@@ -94,6 +113,9 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Man(args) => pages::man(&args),
         Command::Check(args) => report::check(&args),
         Command::Report(args) => report::report(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
+use crate::exit::with_codes;
 use crate::proxy::{Options, Server};
 use crate::{aside, child, limits};
 use anyhow::Context as _;
@@ -18,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// connections instead; and `plain_greeting`, which takes the address out of the greeting of a ZooKeeper election connection,
 /// so that the peer connects back as its configuration says.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:
+#[command(after_help = with_codes("Examples:
   Serve the API where Toxiproxy's clients look for it:
     hustings proxy
   Put a link in front of a server, hold up what the server says, and let it go again:
@@ -27,7 +28,7 @@ use tokio::signal::unix::{SignalKind, signal};
     curl -X DELETE localhost:8474/proxies/zk/toxics/hold_downstream
   See what went through, reset all connections:
     curl localhost:8474/proxies/zk/stats
-    curl -X POST localhost:8474/proxies/zk/disconnect")]
+    curl -X POST localhost:8474/proxies/zk/disconnect"))]
 pub(crate) struct Args {
     /// Where the API listens; it has no authentication, so keep it local. Port 0 takes any free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8474")]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
-use hustings_workloads::scenario::{SHIPPED, Scenario, Shipped, explain};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, explain};
+use wildmatch::WildMatch;
 
 use crate::archive::Archive;
 use crate::cmd::ensemble::EnsembleArgs;
@@ -25,6 +26,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings run                                    the quick scenario, on servers started for it
   hustings run split-brain --seed 7               another one, with another choice of victims
   hustings run quick --set election.groups=50     with a parameter changed
+  hustings run quick --only '*-crash'             some of its cells
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
@@ -37,6 +39,9 @@ pub(super) struct RunArgs {
     /// Change a parameter, as `election.groups=50`; may be given many times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
+    /// Run only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
+    #[arg(long, value_name = "CELL")]
+    pub(super) only: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
@@ -104,6 +109,18 @@ fn refuse_server_faults(request: &EnsembleRequest, scenario: &Scenario) -> anyho
     Ok(())
 }
 
+/// The cells whose names are like one of these patterns; all, if there is none.
+pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
+    let cells = scenario.cells();
+    let known = cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>().join(", ");
+    let patterns: Vec<WildMatch> = only.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    if let Some(idle) = patterns.iter().position(|pattern| !cells.iter().any(|cell| pattern.matches(&cell.name))) {
+        bail!("--only {}: there is no such cell; there are {known}", only[idle]);
+    }
+    let wanted = |cell: &Cell| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(&cell.name));
+    Ok(cells.into_iter().filter(wanted).collect())
+}
+
 /// Runs it. The result is the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let verbatim = text(&args.scenario)?;
@@ -113,17 +130,19 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     refuse_server_faults(&request, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
+    let cells = chosen(&scenario, &args.only).map_err(Failure::usage)?;
     if args.dry_run {
-        say(explain(&scenario, seed))?;
+        say(explain(&scenario, &cells, seed))?;
         return Ok(Exit::Pass);
     }
     let out = match &args.out {
-        Some(out) => out.clone(),
+        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
         None => default_folder(&scenario.name).map_err(Failure::usage)?,
     };
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let options = RunOptions {
         scenario,
+        only: cells.into_iter().map(|cell| cell.name).collect(),
         verbatim,
         resolved,
         seed,

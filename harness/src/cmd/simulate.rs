@@ -12,7 +12,7 @@ use hustings_workloads::simulation::{Simulation, Timing, chaos};
 use crate::archive::Archive;
 use crate::clock;
 use crate::cmd::report::{self, Told};
-use crate::cmd::run::text;
+use crate::cmd::run::{chosen as chosen_cells, text};
 use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
@@ -44,6 +44,9 @@ pub(super) struct SimulateArgs {
     /// Change a parameter, as `election.groups=50`; may be given many times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Simulate only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["seeds", "schedule", "known"])]
+    only: Vec<String>,
     /// Seed of every random choice [default: the scenario's]
     #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
@@ -130,13 +133,13 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     let out = match &args.out {
-        Some(out) => Archive::check(out).map(|()| out.clone()).map_err(Failure::usage)?,
+        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
         None => default_folder(&scenario.name).map_err(Failure::usage)?,
     };
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
-        None => (scenario.cells(), None),
+        None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
     };
     let progress = Progress::new(cells.len() as u64, "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
@@ -174,6 +177,7 @@ fn replayed_schedule(cell: &Cell, seed: u64, steps: Option<&[usize]>) -> Result<
 fn replay(args: &SimulateArgs, seed: u64) -> String {
     let mut words = vec!["hustings simulate".to_owned(), args.scenario.clone()];
     words.extend(args.set.iter().map(|set| format!("--set '{set}'")));
+    words.extend(args.only.iter().map(|only| format!("--only '{only}'")));
     match (args.schedule, &args.steps) {
         (None, _) => words.push(format!("--seed {seed}")),
         (Some(schedule), None) => words.push(format!("--schedule {schedule}")),

@@ -37,6 +37,8 @@ const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 /// What a run is told.
 pub struct RunOptions {
     pub scenario: Scenario,
+    /// Names of the cells that are run.
+    pub only: Vec<String>,
     /// The scenario's text as it was given, and resolved.
     pub verbatim: String,
     pub resolved: String,
@@ -54,6 +56,12 @@ pub struct RunOptions {
     /// Standard error is a terminal on which lines can be drawn over.
     pub screen: bool,
     pub quiet: bool,
+}
+
+impl RunOptions {
+    fn cells_of(&self, scenario: &Scenario) -> Vec<Cell> {
+        scenario.cells().into_iter().filter(|cell| self.only.contains(&cell.name)).collect()
+    }
 }
 
 /// How a run ended.
@@ -103,7 +111,7 @@ struct RunContext<'a> {
 /// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
 pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let interrupt = Interrupt::listen().context("signals cannot be listened to")?;
-    let cells = options.scenario.cells();
+    let cells = options.cells_of(&options.scenario);
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
     let (request, why) = options.request.clone().choose().await?;
     // A cell without candidates asks nothing of the machine.
@@ -160,7 +168,7 @@ async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, Ru
         Some(Err(error)) => Err(error.context("the servers could not be warmed up").into()),
         Some(Ok(rounds)) => {
             tracing::debug!(rounds, "the servers are warm");
-            on_links(run, scenario.cells(), warnings, named, &ensemble).await
+            on_links(run, options.cells_of(&scenario), warnings, named, &ensemble).await
         }
     };
     if let Err(error) = ensemble.stop().await {

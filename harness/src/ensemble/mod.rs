@@ -159,6 +159,8 @@ pub enum EnsembleError {
         .home.display(), .missing.join(", ")
     )]
     BadHome { home: PathBuf, missing: Vec<String> },
+    #[error("no real servers can be started here: {local}; and {docker}")]
+    NothingReal { local: String, docker: String },
     #[error("an ensemble of {0} servers cannot be started here: ask for 1, 3 or 5")]
     BadSize(u32),
     #[error("a tick of {0} ms cannot be used: ask for 10 to 60,000 ms")]

@@ -19,8 +19,12 @@ const STARTING: Duration = Duration::from_secs(10);
 /// What the user wants to run on.
 #[derive(Clone, Debug)]
 pub enum EnsembleRequest {
-    /// Local if the machine has Java and ZooKeeper, else Docker, else embedded.
-    Auto(LocalRequest, DockerRequest),
+    /// Local if the machine has Java and ZooKeeper, else Docker, else embedded, unless it must be `real`.
+    Auto {
+        local: LocalRequest,
+        docker: DockerRequest,
+        real: bool,
+    },
     Local(LocalRequest),
     Docker(DockerRequest),
     Embedded(EmbeddedRequest),
@@ -84,7 +88,7 @@ impl EnsembleRequest {
     #[must_use]
     pub fn toxiproxy(&self) -> Option<&External> {
         match self {
-            Self::Auto(local, _) | Self::Local(local) => local.toxiproxy.as_ref(),
+            Self::Auto { local, .. } | Self::Local(local) => local.toxiproxy.as_ref(),
             Self::Embedded(embedded) => embedded.toxiproxy.as_ref(),
             Self::External(external) => external.toxiproxy.as_ref(),
             Self::Docker(_) => None,
@@ -96,7 +100,7 @@ impl EnsembleRequest {
     pub fn servers(&self) -> Option<u32> {
         match self {
             Self::External(external) => u32::try_from(external.connect.len()).ok(),
-            Self::Auto(..) | Self::Local(_) | Self::Embedded(_) | Self::Docker(_) => None,
+            Self::Auto { .. } | Self::Local(_) | Self::Embedded(_) | Self::Docker(_) => None,
         }
     }
 
@@ -105,7 +109,7 @@ impl EnsembleRequest {
     pub fn is_local(&self) -> bool {
         match self {
             Self::Local(_) => true,
-            Self::Auto(..) | Self::Embedded(_) | Self::Docker(_) | Self::External(_) => false,
+            Self::Auto { .. } | Self::Embedded(_) | Self::Docker(_) | Self::External(_) => false,
         }
     }
 
@@ -121,13 +125,17 @@ impl EnsembleRequest {
     /// A release or a Toxiproxy that was named cannot be used.
     pub async fn choose(self) -> Result<(Self, String), EnsembleError> {
         match self {
-            Self::Auto(local, docker) => auto(local, docker).await,
+            Self::Auto { local, docker, real } => auto(local, docker, real).await,
             asked => Ok((asked, "it was asked for".to_owned())),
         }
     }
 }
 
-async fn auto(local: LocalRequest, docker: DockerRequest) -> Result<(EnsembleRequest, String), EnsembleError> {
+async fn auto(
+    local: LocalRequest,
+    docker: DockerRequest,
+    real: bool,
+) -> Result<(EnsembleRequest, String), EnsembleError> {
     let missing = match Install::find(&places(&local)) {
         Ok(_) => {
             let why = "this machine has Java and ZooKeeper, and servers without containers come first";
@@ -142,6 +150,7 @@ async fn auto(local: LocalRequest, docker: DockerRequest) -> Result<(EnsembleReq
             let why = format!("{engine} can run it, and local servers cannot be started ({missing})");
             Ok((EnsembleRequest::Docker(docker), why))
         }
+        Err(error) if real => Err(EnsembleError::NothingReal { local: missing.to_string(), docker: error.to_string() }),
         Err(error) => {
             let why = format!("nothing else can be started here: {missing}; and {error}");
             Ok((EnsembleRequest::Embedded(EmbeddedRequest { base_port: local.base_port, toxiproxy: None }), why))
@@ -160,7 +169,7 @@ pub async fn start(
     run_id: &str,
 ) -> Result<Rc<dyn Ensemble>, EnsembleError> {
     Ok(match request {
-        EnsembleRequest::Auto(local, _) | EnsembleRequest::Local(local) => {
+        EnsembleRequest::Auto { local, .. } | EnsembleRequest::Local(local) => {
             Rc::new(LocalEnsemble::start(local_options(local, needs), work).await?)
         }
         EnsembleRequest::Docker(docker) => {

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn all_links_of_a_host_are_named_by_number() {
-        assert_eq!(name(3, 0), "h003-s1");
+        assert_eq!(name("mine-", 3, 0), "mine-h003-s1");
         assert_eq!(process_of(5, 2), 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use super::front::bounded;
 use super::registry::{Change, ProxyRequest, Registry};
 use super::shared::Extent;
 
@@ -38,6 +39,9 @@ pub(super) fn router(registry: Registry, plain: bool) -> Router {
         )
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::bad_method())
+        // Bodies are bounded before they come to the handlers.
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn(bounded))
         .layer(from_fn(no_browsers))
         .with_state(registry)
 }

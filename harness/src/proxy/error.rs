@@ -22,6 +22,14 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, format!("bad request body: {why}"))
     }
 
+    pub(super) fn too_large(bytes_max: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, format!("request body too large: {bytes_max} bytes are the most"))
+    }
+
+    pub(super) fn too_slow(within: std::time::Duration) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, format!("the request was not there within {} s", within.as_secs()))
+    }
+
     pub(super) fn bad_query(part: &str) -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,

@@ -19,6 +19,7 @@ mod connection;
 mod counters;
 mod door;
 mod error;
+mod front;
 mod greeting;
 mod pipeline;
 mod pump;
@@ -33,9 +34,7 @@ mod toxic;
 use std::io;
 use std::net::SocketAddr;
 
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
-use tracing::debug;
 
 use registry::Registry;
 
@@ -84,11 +83,6 @@ impl Server {
     /// The API's listener failed for good.
     pub async fn serve(self) -> io::Result<()> {
         let router = api::router(Registry::new(self.options.lie.clone(), self.options.seed), self.options.plain);
-        let listener = self.listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                debug!(%error, "an API connection keeps its Nagle delay");
-            }
-        });
-        axum::serve(listener, router).await
+        axum::serve(front::Front::new(self.listener), router).await
     }
 }

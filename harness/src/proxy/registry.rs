@@ -1,6 +1,6 @@
 //! All proxies of the process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -80,6 +80,11 @@ impl Proxies {
         let mut checked = Vec::with_capacity(requests.len());
         for (at, request) in requests.into_iter().enumerate() {
             checked.push(request.checked(&format!(" at proxy {}", at + 1))?);
+        }
+        let wanted = checked.iter().map(|request| &request.name);
+        let fresh = wanted.filter(|name| !self.by_name.contains_key(*name)).collect::<BTreeSet<_>>().len();
+        if self.by_name.len() + fresh > PROXIES_MAX {
+            return Err(ApiError::too_many("proxies", PROXIES_MAX));
         }
         let mut names = Vec::with_capacity(checked.len());
         for request in checked {

@@ -1,7 +1,9 @@
 //! The API keeps to Toxiproxy's, and stands whatever it is sent.
 
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -205,4 +207,64 @@ fn the_help_shows_examples() {
     let help = Command::new(EXE).args(["proxy", "--help"]).output().unwrap();
     let text = String::from_utf8(help.stdout).unwrap();
     assert!(text.contains("Examples:") && text.contains("hold") && !text.contains("--lie"), "{text}");
+}
+
+#[test]
+fn a_populate_beyond_the_limit_changes_nothing() {
+    let proxy = Proxy::start(&[]);
+    proxy.link("127.0.0.1:1".parse().unwrap());
+    let before = proxy.call("GET", "/proxies", "");
+    let many: Vec<Value> = (0..10_000)
+        .map(|n| json!({"name": format!("p{n}"), "listen": "127.0.0.1:0", "upstream": "127.0.0.1:1", "enabled": false}))
+        .collect();
+    let answer = proxy.call("POST", "/populate", &Value::from(many.clone()).to_string());
+    assert!(error(&answer).0 >= 400 && error(&answer).2.contains("10000"), "{answer:?}");
+    assert_eq!(proxy.call("GET", "/proxies", ""), before);
+    assert_eq!(proxy.call("POST", "/populate", &Value::from(many[1..].to_vec()).to_string()).0, 201, "as many as fit");
+}
+
+#[test]
+fn a_body_that_is_too_large_is_told_so_and_the_proxy_lives_on() {
+    let proxy = Proxy::start(&[]);
+    let large = format!("[{}]", " ".repeat(20 << 20));
+    let answer = proxy.call("POST", "/populate", &large);
+    assert_eq!((error(&answer).0, error(&answer).1), (413, 413), "{answer:?}");
+    assert_eq!(proxy.call("GET", "/version", "").0, 200);
+}
+
+#[test]
+fn requests_that_are_sent_by_halves_end_and_who_speaks_meanwhile_is_heard() {
+    let proxy = Proxy::start(&[]);
+    let halves = ["", "POST /prox", "POST /populate HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n[{"];
+    let mut open: Vec<TcpStream> = halves.map(|half| half_sent(proxy.api, half)).into();
+    assert_eq!(proxy.call("GET", "/version", "").0, 200);
+    // Each is told, or hung up on.
+    for stream in &mut open {
+        stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+        let mut said = String::new();
+        let ended = stream.read_to_string(&mut said);
+        assert!(ended.is_ok() || ended.is_err_and(|e| e.kind() != ErrorKind::WouldBlock), "it is still open: {said}");
+    }
+    assert_eq!(proxy.call("GET", "/version", "").0, 200);
+}
+
+#[test]
+fn many_connections_to_the_api_leave_links_their_descriptors() {
+    let proxy = Proxy::start(&[]);
+    let link = proxy.link(echo().0);
+    let idle: Vec<TcpStream> = (0..2_000).filter_map(|_| TcpStream::connect(proxy.api).ok()).collect();
+    assert!(idle.len() > 1_000, "{}", idle.len());
+    let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.pid())).unwrap().count();
+    assert!(open < 600, "{open} descriptors are open");
+    let mut client = connect(link);
+    client.write_all(b"still there?").unwrap();
+    assert_eq!(read_exactly(&mut client, 12), b"still there?");
+    drop(idle);
+    until("the API answers again", || proxy.call("GET", "/version", "").0 == 200);
+}
+
+fn half_sent(api: SocketAddr, half: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(api).unwrap();
+    stream.write_all(half.as_bytes()).unwrap();
+    stream
 }

@@ -164,11 +164,11 @@ const ON_SERVERS: FaultFacts = FaultFacts { hits: Hits::Servers, takes_out: true
 
 /// The kinds with their names and rows.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $($field:ident: $value:expr),*; ..$rest:expr)+) => {
+    ($(#[doc = $about:literal] $variant:ident = $name:literal, $($field:ident: $value:expr),*; ..$rest:expr)+) => {
         /// Fault kinds, as scenarios and reports spell them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum FaultKind { $($(#[$doc])* $variant,)+ }
+        pub enum FaultKind { $(#[doc = $about] $variant,)+ }
 
         names! { FaultKind { $($variant = $name),+ } }
 
@@ -177,6 +177,12 @@ macro_rules! kinds {
             #[must_use]
             pub const fn facts(self) -> FaultFacts {
                 match self { $(Self::$variant => FaultFacts { $($field: $value,)* ..$rest }),+ }
+            }
+
+            /// What it does, in a sentence.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$variant => $about),+ }.trim()
             }
         }
     };

@@ -87,6 +87,15 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// A name of somebody's choice in quotes, with what is not printable escaped, and no longer than a line.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    let shown: String = name.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect();
+    let more = if name.chars().nth(CHARS_MAX).is_some() { "…" } else { "" };
+    format!("\"{shown}{more}\"")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -119,6 +128,13 @@ mod tests {
         ] {
             assert_eq!(duration(ns), text);
         }
+    }
+
+    #[test]
+    fn names_are_quoted_on_one_line() {
+        assert_eq!(quoted("a b"), "\"a b\"");
+        assert_eq!(quoted("\u{1b}[31m\n"), "\"\\u{1b}[31m\\n\"");
+        assert_eq!(quoted(&"n".repeat(10_000)), format!("\"{}…\"", "n".repeat(60)));
     }
 
     #[test]

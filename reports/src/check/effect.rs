@@ -48,6 +48,7 @@ pub struct Effect {
 
 impl Section for Effect {
     const NAME: &'static str = "effect";
+    const ABOUT: &'static str = "Did leaders do their work: were their writes sent, and accepted?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

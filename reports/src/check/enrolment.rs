@@ -28,6 +28,7 @@ pub struct Enrolment {
 
 impl Section for Enrolment {
     const NAME: &'static str = "enrolment";
+    const ABOUT: &'static str = "Did everybody come to stand before the measuring began, and how fast?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

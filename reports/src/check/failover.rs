@@ -80,6 +80,7 @@ pub struct Excess {
 
 impl Section for Failover {
     const NAME: &'static str = "failover";
+    const ABOUT: &'static str = "How long from the loss of a lead to the next grant, by phase, and above the floor.";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

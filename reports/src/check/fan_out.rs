@@ -52,6 +52,8 @@ pub struct FollowersLost {
 
 impl Section for FanOutSeen {
     const NAME: &'static str = "fan-out";
+    const ABOUT: &'static str =
+        "Does a loss wake as many candidates, and cause as many requests, as the recipe declares?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

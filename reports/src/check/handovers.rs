@@ -51,6 +51,7 @@ pub struct Handovers {
 
 impl Section for Handovers {
     const NAME: &'static str = "handovers";
+    const ABOUT: &'static str = "Which leads changed hands, and does a fault explain it?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

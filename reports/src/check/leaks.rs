@@ -48,6 +48,8 @@ impl Held {
 
 impl Section for Leaks {
     const NAME: &'static str = "leaks";
+    const ABOUT: &'static str =
+        "Do the servers hold more znodes and watches at the end than the candidates account for?";
 
     /// Not in a cell so short that what an earlier one left behind may still be there. That the servers were asked at all is
     /// demanded elsewhere.

@@ -46,6 +46,7 @@ pub struct Leaderless {
 
 impl Section for Leaderless {
     const NAME: &'static str = "liveness";
+    const ABOUT: &'static str = "Was every group led again within its bound?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -38,6 +38,7 @@ fn none(count: &u64) -> bool {
 
 impl Section for Ownership {
     const NAME: &'static str = "ownership";
+    const ABOUT: &'static str = "Does who believes to lead own the lead by ZooKeeper's word, and the other way round?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -47,6 +47,7 @@ pub struct Kept {
 
 impl Section for Promptness {
     const NAME: &'static str = "promptness";
+    const ABOUT: &'static str = "Were watchers told in time, and did they act on it at once?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && index.losses.all.iter().any(|loss| loss.outcome != Outcome::Survived)

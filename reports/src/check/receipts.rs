@@ -39,6 +39,7 @@ pub struct Receipt {
 
 impl Section for Faults {
     const NAME: &'static str = "receipts";
+    const ABOUT: &'static str = "Did every fault take effect, and was it healed, by proof?";
 
     fn applies(_: &Index<'_>) -> bool {
         true

@@ -20,6 +20,7 @@ pub struct Wholeness {
 
 impl Section for Wholeness {
     const NAME: &'static str = "record";
+    const ABOUT: &'static str = "Is the record itself whole?";
 
     fn applies(_: &Index<'_>) -> bool {
         true

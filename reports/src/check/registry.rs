@@ -40,6 +40,7 @@ macro_rules! checkers {
         /// Every checker, in the order in which a report shows them.
         pub const CHECKERS: &[Checker] = &[$(Checker {
             name: <super::$module::$section as Section>::NAME,
+            about: <super::$module::$section as Section>::ABOUT,
             applies: <super::$module::$section as Section>::applies,
             fill: |index, summary| {
                 let finding = <super::$module::$section as Section>::check(index);
@@ -76,6 +77,8 @@ checkers! {
 /// A checker of the registry, whatever its section is.
 pub struct Checker {
     pub name: &'static str,
+    /// What it looks for, in a sentence.
+    pub about: &'static str,
     /// Whether the cell has anything of what it speaks of.
     pub applies: fn(&Index<'_>) -> bool,
     /// Judges the cell, and puts the section where it belongs.

@@ -8,6 +8,9 @@ pub trait Section: Default {
     /// The checker's name in reports.
     const NAME: &'static str;
 
+    /// What it looks for, in a sentence.
+    const ABOUT: &'static str;
+
     /// Whether the cell has anything of what it speaks of. Where it has not, the checker is neither run nor listed.
     #[must_use]
     fn applies(index: &Index<'_>) -> bool;

@@ -78,6 +78,8 @@ pub struct ElectionRole {
 
 impl Section for Ensemble {
     const NAME: &'static str = "server-elections";
+    const ABOUT: &'static str =
+        "Whom the servers elected among themselves, for how long no quorum served and no write was acknowledged.";
 
     fn applies(index: &Index<'_>) -> bool {
         index.servers.watched()

@@ -41,6 +41,7 @@ pub struct WatchesFired {
 
 impl Section for DeletionWatches {
     const NAME: &'static str = "servers";
+    const ABOUT: &'static str = "Do the servers count as many fired watches as the clients were told of?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

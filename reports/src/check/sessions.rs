@@ -34,6 +34,7 @@ pub struct Sessions {
 
 impl Section for Sessions {
     const NAME: &'static str = "sessions";
+    const ABOUT: &'static str = "Connections of candidates that were lost and found, and sessions that ended.";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && disturbed(index)

@@ -62,6 +62,7 @@ impl std::ops::AddAssign for Excused {
 
 impl Section for SplitBrain {
     const NAME: &'static str = "split-brain";
+    const ABOUT: &'static str = "Did two candidates of one group believe to lead at the same time?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

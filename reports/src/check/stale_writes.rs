@@ -40,6 +40,7 @@ pub struct Writes {
 
 impl Section for Writes {
     const NAME: &'static str = "stale-writes";
+    const ABOUT: &'static str = "Did the resource take a write of a leader that had been succeeded?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -26,6 +26,7 @@ pub struct Stalls {
 
 impl Section for Stalls {
     const NAME: &'static str = "stalls";
+    const ABOUT: &'static str = "Did the harness itself keep up: how long its own processes did not run.";
 
     fn applies(_: &Index<'_>) -> bool {
         true

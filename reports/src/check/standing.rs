@@ -56,6 +56,8 @@ impl Standing {
 
 impl Section for Standing {
     const NAME: &'static str = "standing";
+    const ABOUT: &'static str =
+        "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

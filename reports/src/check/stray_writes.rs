@@ -42,6 +42,7 @@ pub struct StrayWrites {
 
 impl Section for StrayWrites {
     const NAME: &'static str = "stray-writes";
+    const ABOUT: &'static str = "Does every write lie inside a term of its own candidate, session and token?";
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -69,7 +69,8 @@ fn list(problems: &[Problem]) -> String {
 }
 
 /// The known name nearest to a given one, if any is near enough to have been meant.
-pub(super) fn nearest(given: &str, known: &[String]) -> Option<String> {
+#[must_use]
+pub fn nearest(given: &str, known: &[String]) -> Option<String> {
     let scored = known.iter().map(|name| (strsim::damerau_levenshtein(given, name), name));
     let (distance, name) = scored.min()?;
     (distance <= (given.chars().count().max(name.chars().count()) / 2).max(1)).then(|| name.clone())

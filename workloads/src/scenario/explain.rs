@@ -28,16 +28,15 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
-/// What a run of this scenario with this seed would do: its cells, their faults and when they strike, how long it takes and
+/// What a run of these cells of a scenario with this seed would do: the cells, their faults and when they strike, how long it takes and
 /// what it needs. Says the same for the same arguments.
 #[must_use]
-pub fn explain(scenario: &Scenario, seed: u64) -> String {
-    let cells = scenario.cells();
+pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     let plans: Vec<Plan> = cells.iter().map(|cell| plan(cell, seed)).collect();
     let total_ms: u64 = cells.iter().zip(&plans).map(|(cell, plan)| cell_duration_ms(cell, plan)).sum();
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = head(&mut text, scenario, &cells, seed, total_ms + AROUND_A_RUN_MS);
+    let _ = head(&mut text, scenario, cells, seed, total_ms + AROUND_A_RUN_MS);
     for (cell, plan) in cells.iter().zip(&plans) {
         let _ = one(&mut text, cell, plan);
     }

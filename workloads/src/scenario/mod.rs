@@ -36,7 +36,7 @@ mod validate;
 
 pub use self::axis::{Axis, Coordinates};
 pub use self::cell::{Cell, ROOT};
-pub use self::error::{Problem, ScenarioError, UnknownWord};
+pub use self::error::{Problem, ScenarioError, UnknownWord, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};

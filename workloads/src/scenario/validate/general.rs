@@ -6,6 +6,7 @@ use super::{HOUR_MS, add, within};
 use crate::scenario::axis::{Axis, Coordinates};
 use crate::scenario::error::Problem;
 use crate::scenario::schema::{ElectionSpec, Scenario};
+use hustings_record::words::quoted;
 
 const NAME_MAX: usize = 200;
 
@@ -94,6 +95,6 @@ fn names(given: &[String], key: &str, found: &mut Vec<Problem>) {
         } else {
             continue;
         };
-        add(found, key, format!("{name:?}: {why}"), "choose another name");
+        add(found, key, format!("{}: {why}", quoted(name)), "choose another name");
     }
 }

@@ -1,0 +1,108 @@
+//! `hustings explain`: what a scenario, a recipe, a fault or a check is.
+
+use anyhow::anyhow;
+use hustings_record::{FanOut, FaultKind};
+use hustings_reports::check::{CHECKERS, Checker};
+use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario::{Shipped, nearest};
+
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::say;
+
+/// Explain a scenario, a recipe, a fault or a check
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings explain herd
+  hustings explain predecessor-watch
+  hustings explain parent-delete
+  hustings explain stale-writes"))]
+pub(super) struct ExplainArgs {
+    /// A name of `hustings list`
+    name: String,
+}
+
+/// Explains whatever bears the name.
+pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
+    let name = args.name.as_str();
+    let scenario = Shipped::find(name).map(scenario).transpose()?;
+    let recipe = RecipeKind::all().find(|recipe| recipe.name() == name).map(recipe);
+    let fault = FaultKind::ALL.iter().find(|kind| kind.name() == name).map(|kind| fault(*kind));
+    let check = CHECKERS.iter().find(|checker| checker.name == name).map(check);
+    let found: Vec<String> = [scenario, recipe, fault, check].into_iter().flatten().collect();
+    if found.is_empty() {
+        let known = names();
+        let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        return Err(Failure::usage(anyhow!(
+            "there is no scenario, recipe, fault or check {name:?}{meant} (`hustings list` names them all)"
+        )));
+    }
+    found.into_iter().try_for_each(say)?;
+    Ok(Exit::Pass)
+}
+
+fn names() -> Vec<String> {
+    let scenarios = hustings_workloads::scenario::SHIPPED.map(|shipped| shipped.name);
+    let recipes = RecipeKind::all().map(RecipeKind::name);
+    let faults = FaultKind::ALL.iter().map(|kind| kind.name());
+    let checks = CHECKERS.iter().map(|checker| checker.name);
+    scenarios.into_iter().chain(recipes).chain(faults).chain(checks).map(str::to_owned).collect()
+}
+
+fn scenario(shipped: Shipped) -> Result<String, Failure> {
+    let scenario = shipped.parse(&[]).map_err(Failure::usage)?;
+    let cells: Vec<String> = scenario.cells().into_iter().map(|cell| format!("  {}", cell.name)).collect();
+    Ok(format!(
+        "scenario {}: {}\n\n{}\n\nits cells:\n{}\n\n`hustings run {} --dry-run` shows what happens in them and when",
+        scenario.name,
+        scenario.summary,
+        scenario.analysis.trim(),
+        cells.join("\n"),
+        scenario.name,
+    ))
+}
+
+fn recipe(recipe: RecipeKind) -> String {
+    let declares = recipe.declares();
+    format!(
+        "recipe {recipe}: {}\n  the loss of a leader wakes: {}\n  that of a follower: {}\n  requests a wake-up, at most: {}",
+        recipe.describe().trim(),
+        wakes(declares.leader_wakes),
+        wakes(declares.follower_wakes),
+        declares.requests_per_wake_max,
+    )
+}
+
+fn wakes(promise: FanOut) -> &'static str {
+    match promise {
+        FanOut::None => "nobody",
+        FanOut::One => "the next in line",
+        FanOut::AllOthers => "all others",
+    }
+}
+
+fn fault(kind: FaultKind) -> String {
+    let facts = kind.facts();
+    let mut told = format!("fault {kind}: {}\n  proven when: {}", kind.about(), facts.proof);
+    for (is_so, what) in [
+        (facts.lets_sessions_expire, "sessions of whom it hits are left to expire"),
+        (
+            facts.outwits_recipes,
+            "for a moment no recipe can know that it has lost the lead: stale writes are for a fence to stop",
+        ),
+        (kind.needs_links(), "needs links: hosts reach the servers through proxies"),
+        (kind.hits_servers(), "hits servers: refused on an ensemble that somebody else runs"),
+    ] {
+        if is_so {
+            told.push_str("\n  ");
+            told.push_str(what);
+        }
+    }
+    told
+}
+
+fn check(checker: &Checker) -> String {
+    format!(
+        "check {}: {}\n  the README has the definitions, under \"What is measured, and how\"",
+        checker.name, checker.about
+    )
+}

@@ -1,0 +1,140 @@
+//! Who may speak to the API, for how long and how much: what somebody sends by halves, or without end, must not keep the links
+//! from their descriptors, their memory and their time.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use axum::serve::Listener;
+use futures::StreamExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
+use tracing::debug;
+
+use super::error::ApiError;
+
+/// Connections to the API at a time. Those beyond are closed at once.
+const CONNECTIONS_MAX: usize = 256;
+/// A request is there as a whole within this, from its first byte, or from the beginning of its connection.
+const REQUEST_WITHIN: Duration = Duration::from_secs(10);
+/// The longest body that is read, and how much more is thrown away so that its sender gets to read the answer.
+const BODY_BYTES_MAX: usize = 4 << 20;
+const DRAINED_BYTES_MAX: usize = 64 << 20;
+
+/// Reads the whole request before anything is done, if it is no longer and takes no longer than it may.
+pub(super) async fn bounded(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match timeout(REQUEST_WITHIN, read(body)).await {
+        Ok(Ok(Some(bytes))) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(Ok(None)) => ApiError::too_large(BODY_BYTES_MAX).into_response(),
+        Ok(Err(error)) => ApiError::bad_body(error).into_response(),
+        Err(_) => ApiError::too_slow(REQUEST_WITHIN).into_response(),
+    }
+}
+
+/// None: there is more than may be.
+async fn read(body: Body) -> Result<Option<Bytes>, axum::Error> {
+    let (mut stream, mut bytes, mut length) = (body.into_data_stream(), Vec::new(), 0_usize);
+    while let Some(part) = stream.next().await.transpose()? {
+        length = length.saturating_add(part.len());
+        if length <= BODY_BYTES_MAX {
+            bytes.extend_from_slice(&part);
+        } else if length > DRAINED_BYTES_MAX {
+            break;
+        } else {
+            bytes = Vec::new();
+        }
+    }
+    Ok((length <= BODY_BYTES_MAX).then(|| bytes.into()))
+}
+
+/// The API's listener.
+pub(super) struct Front {
+    listener: TcpListener,
+    places: Arc<Semaphore>,
+}
+
+impl Front {
+    pub(super) fn new(listener: TcpListener) -> Self {
+        Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+    }
+}
+
+impl Listener for Front {
+    type Io = Visitor;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+        loop {
+            // axum's own: it waits a moment where there are no descriptors.
+            let (stream, from) = Listener::accept(&mut self.listener).await;
+            let Ok(place) = self.places.clone().try_acquire_owned() else {
+                debug!(%from, "too many connections to the API");
+                continue;
+            };
+            if let Err(error) = stream.set_nodelay(true) {
+                debug!(%error, "an API connection keeps its Nagle delay");
+            }
+            return (Visitor::new(stream, place), from);
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection to the API. It may be idle between two requests, and not in the middle of one.
+pub(super) struct Visitor {
+    stream: TcpStream,
+    /// When the request that it is to send is to be there. None: the last one was answered.
+    due: Option<Pin<Box<Sleep>>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Visitor {
+    fn new(stream: TcpStream, place: OwnedSemaphorePermit) -> Self {
+        Self { stream, due: Some(in_time()), _place: place }
+    }
+}
+
+/// The body's bound comes first, which is answered.
+fn in_time() -> Pin<Box<Sleep>> {
+    Box::pin(sleep_until(Instant::now() + 2 * REQUEST_WITHIN))
+}
+
+impl AsyncRead for Visitor {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if polled.is_ready() {
+            self.due.get_or_insert_with(in_time);
+            return polled;
+        }
+        let late = self.due.as_mut().is_some_and(|due| due.as_mut().poll(cx).is_ready());
+        if late { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
+    }
+}
+
+impl AsyncWrite for Visitor {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.due = None;
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
