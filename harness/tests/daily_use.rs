@@ -82,3 +82,37 @@ fn shells_and_manuals_get_what_they_want() {
     }
     bench.run(&["man", "nothing"]).expect(2).error(&["nothing", "report"]);
 }
+
+#[test]
+fn a_scenario_to_begin_with_names_every_key_there_is_and_runs() {
+    let bench = Bench::new();
+    bench.run(&["init", "my.toml"]).expect(0);
+    bench.run(&["init", "my.toml"]).expect(2).error(&["my.toml", "another name"]);
+    bench.run(&["simulate", "my.toml", "--out", "record", "-q"]).expect(0);
+    let text = std::fs::read_to_string(bench.path("my.toml")).expect("written");
+    assert_eq!(bench.run(&["init", "-"]).expect(0).out, text);
+    // With everything behind a `#` set free it is refused by no key's name.
+    for (section, at) in [
+        ("", "nope = 1\n"),
+        ("[ensemble]\n", "nope = 1\n"),
+        ("[election]\n", "nope = 1\n"),
+        ("[phases]\n", "nope = 1\n"),
+        ("[faults.x]\n", "kind = \"crash\"\nnope = 1\n"),
+        ("[matrix]\n", "nope = [1]\n"),
+        ("[self_test]\n", "nope = 1\n"),
+        ("[[expect]]\n", "nope = 1\n"),
+    ] {
+        let file =
+            bench.file("nope.toml", &format!("name = \"x\"\n{section}{at}").replacen("name = \"x\"\nnope", "nope", 1));
+        let said = bench.run(&["run", &file.display().to_string(), "--dry-run"]).expect(2).err;
+        let known = said.split_once("known are ").unwrap_or_else(|| panic!("{section}: {said}")).1;
+        for key in known.split_whitespace().map(|word| word.trim_end_matches(',')) {
+            let there = |line: &str| {
+                let line = line.trim_start_matches("# ");
+                let named = line.trim_start_matches('[').strip_prefix(key);
+                named.is_some_and(|rest| rest.starts_with([' ', ']', '.']))
+            };
+            assert!(text.lines().any(there), "{section}{key} is not in the template");
+        }
+    }
+}

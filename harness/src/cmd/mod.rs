@@ -8,6 +8,7 @@ mod embedded;
 mod ensemble;
 mod explain;
 mod guard;
+mod init;
 mod list;
 mod pages;
 mod proxy;
@@ -43,6 +44,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     Simulate(Box<simulate::SimulateArgs>),
     Calibrate(calibrate::CalibrateArgs),
+    Init(init::InitArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
     Check(report::CheckArgs),
@@ -112,6 +114,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         }
         Command::Simulate(args) => simulate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => pages::completions(&args),

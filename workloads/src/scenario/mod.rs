@@ -42,7 +42,7 @@ pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::placement::placement;
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
-pub use self::shipped::{SHIPPED, Shipped};
+pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 
 use hustings_record::Warning;
 

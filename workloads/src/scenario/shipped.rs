@@ -2,6 +2,9 @@
 
 use super::{Scenario, ScenarioError};
 
+/// A scenario to begin with, in which every key there is stands with what it means.
+pub const TEMPLATE: &str = include_str!("../../scenarios/template.toml");
+
 /// A scenario that ships in the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {

@@ -1,0 +1,34 @@
+//! `hustings init`: a scenario to begin with, every key explained.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use hustings_workloads::scenario::TEMPLATE;
+
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::{inform, put};
+
+/// Write a scenario of your own to begin with, with every key explained
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings init my.toml && hustings run my.toml --dry-run
+  hustings init - | less"))]
+pub(super) struct InitArgs {
+    /// The file; it must not be there yet. `-` is standard output
+    #[arg(default_value = "my.toml")]
+    file: PathBuf,
+}
+
+pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
+    if args.file.as_os_str() == "-" {
+        put(TEMPLATE)?;
+        return Ok(Exit::Pass);
+    }
+    let path = args.file.display();
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&args.file);
+    let made = made.with_context(|| format!("{path} cannot be made; choose another name")).map_err(Failure::usage)?;
+    (&made).write_all(TEMPLATE.as_bytes()).with_context(|| path.to_string()).map_err(Failure::infrastructure)?;
+    inform!("{path}: change what you like, then `hustings run {path} --dry-run`");
+    Ok(Exit::Pass)
+}
