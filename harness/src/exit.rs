@@ -4,8 +4,6 @@ use hustings_record::RunState;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
-use crate::coordinator::RunError;
-
 /// How the program ends, for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -95,15 +93,5 @@ impl Failure {
     /// The machine must be put right.
     pub fn infrastructure(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Infrastructure, error: error.into() }
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        let exit = match error {
-            RunError::Interrupted | RunError::StoppedAtOnce(_) => Exit::Interrupted,
-            _ => Exit::Infrastructure,
-        };
-        Self { exit, error: error.into() }
     }
 }

@@ -19,6 +19,7 @@ pub mod leftovers;
 pub mod limits;
 pub mod links;
 pub mod machine;
+mod note;
 pub mod output;
 pub mod procfs;
 pub mod progress;

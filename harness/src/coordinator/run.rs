@@ -25,6 +25,7 @@ use crate::coordinator::{correction, debts, run_links, sentinel, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
+use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::links::LinkError;
 use crate::progress::Progress;
@@ -90,6 +91,16 @@ pub enum RunError {
     StoppedAtOnce(PathBuf),
     #[error(transparent)]
     Other(#[from] anyhow::Error),
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let exit = match error {
+            RunError::Interrupted | RunError::StoppedAtOnce(_) => Exit::Interrupted,
+            _ => Exit::Infrastructure,
+        };
+        Self { exit, error: error.into() }
+    }
 }
 
 /// What a run is from its beginning on.

@@ -10,7 +10,8 @@ use hustings_workloads::scenario::Cell;
 use crate::capacity::Limits;
 use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
-use crate::links::{External, LinkError, Links, Note, prefix, processes_needed};
+use crate::links::{External, LinkError, Links, borrow, prefix, processes_needed};
+use crate::note::Note;
 use crate::workdir::WorkDir;
 
 /// How long the first answer over a link may take.
@@ -42,7 +43,7 @@ pub(super) async fn named(
     let url = place.url.clone();
     let links = Links::external(place).await?;
     check_reading(&links, cells)?;
-    let note = Note::write(work.path(), &url).context("the use of Toxiproxy cannot be noted")?;
+    let note = borrow(work.path(), &url).context("the use of Toxiproxy cannot be noted")?;
     Ok(Some(Named { links: Rc::new(links), note }))
 }
 

@@ -1,8 +1,7 @@
 //! The processes of a cell: how far their segments reach, when and how they ended, and their own stalls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::cell::Index;
 use super::faults::Faults;
 use super::proof::Proof;
 use super::time::last_time;
@@ -11,9 +10,6 @@ use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
 
 /// The writer of the cell's own segment.
 const COORDINATOR: &str = "coordinator";
-
-/// What a stall may have cost is over so many T after it.
-const FELT_T: Nanos = 2;
 
 /// One process that wrote a segment.
 #[derive(Clone, Debug)]
@@ -140,25 +136,6 @@ impl Lives {
     /// Stalls longer than `limit`.
     pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
         self.stalls.iter().filter(move |s| s.own > limit)
-    }
-}
-
-impl Index<'_> {
-    /// The longest stall of these hosts, or of a process that is no host, that is longer than T/10 and of which something in
-    /// `span` may have come: a session that is not served for long enough is given up, whoever is to blame.
-    #[must_use]
-    pub fn felt_stall<'s>(&'s self, hosts: &[u16], span: Span) -> Option<&'s Stall> {
-        let timeout = self.timeout_or_asked();
-        let before = (span.0.saturating_sub(FELT_T * timeout), span.1);
-        self.lives.stalls_in(hosts, before).filter(|stall| stall.own > timeout / 10).max_by_key(|stall| stall.own)
-    }
-
-    /// The same of all hosts of a group.
-    #[must_use]
-    pub fn felt_stall_of_group(&self, group: u32, span: Span) -> Option<&Stall> {
-        let cands = self.candidates.of_group(group).iter();
-        let hosts: BTreeSet<u16> = cands.filter_map(|cand| Some(self.candidates.all.get(cand)?.host)).collect();
-        self.felt_stall(&hosts.into_iter().collect::<Vec<_>>(), span)
     }
 }
 

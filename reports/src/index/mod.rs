@@ -7,6 +7,7 @@ mod elections;
 mod excuses;
 mod fault;
 mod faults;
+mod felt;
 mod handovers;
 mod ledger;
 mod lists;

@@ -1,8 +1,8 @@
 //! An ensemble that somebody else runs: looked at before it is used, never stopped, and left without a znode of the run.
 
 mod conf;
+mod debt;
 mod error;
-mod note;
 mod options;
 mod survey;
 mod znodes;
@@ -14,15 +14,16 @@ use std::time::{Duration, Instant};
 use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
 
+pub use debt::{Debt, debt};
 pub use error::ExternalError;
-pub use note::{Debt, debt};
+
 pub use options::ExternalOptions;
 pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::links::External;
+use crate::note::Note;
 use crate::workdir::WorkDir;
-use note::Note;
 use options::cluster;
 use survey::Server;
 
@@ -52,7 +53,7 @@ impl ExternalEnsemble {
         let servers = survey::survey(&options).await?;
         let addresses: Vec<SocketAddr> = servers.iter().map(|server| server.addr).collect();
         // Nothing is awaited after this: who is interrupted before has no debts.
-        let note = Note::write(work.path(), &addresses).map_err(|source| EnsembleError::Io {
+        let note = debt::borrow(work.path(), &addresses).map_err(|source| EnsembleError::Io {
             what: "note the ensemble in",
             path: work.path().to_owned(),
             source,

@@ -1,0 +1,72 @@
+//! Notes in a run's folder of what it borrowed from others: `hustings clean` sees to it by them after a `kill -9`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Notes name some addresses; what is longer was not written by a run.
+const BYTES_MAX: u64 = 64 << 10;
+
+/// A note while its run owes something.
+#[derive(Debug)]
+pub(crate) struct Note(PathBuf);
+
+impl Note {
+    /// Written before anything is borrowed, and whole or not at all.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub(crate) fn write(folder: &Path, name: &str, what: &impl Serialize) -> io::Result<Self> {
+        let (path, draft) = (folder.join(name), folder.join(format!("{name}.draft")));
+        fs::write(&draft, serde_json::to_vec(what)?)?;
+        fs::rename(draft, &path)?;
+        Ok(Self(path))
+    }
+
+    /// Nothing is owed any more.
+    ///
+    /// # Errors
+    /// The note cannot be removed.
+    pub(crate) fn settle(&self) -> io::Result<()> {
+        fs::remove_file(&self.0)
+    }
+}
+
+/// The note of this name in a run's folder; None: nothing is owed.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> io::Result<Option<T>> {
+    let path = folder.join(name);
+    let meta = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        meta => meta?,
+    };
+    if !meta.is_file() || meta.len() > BYTES_MAX {
+        return Err(io::Error::other(format!("{} is not a file that a run writes", path.display())));
+    }
+    Ok(Some(serde_json::from_slice(&fs::read(&path)?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Note, read};
+
+    #[test]
+    fn a_note_stands_until_it_is_settled() {
+        let folder = tempfile::tempdir().expect("a temp dir");
+        assert_eq!(read::<String>(folder.path(), "debt").expect("read"), None);
+        let note = Note::write(folder.path(), "debt", &"a znode").expect("written");
+        assert_eq!(read::<String>(folder.path(), "debt").expect("read").as_deref(), Some("a znode"));
+        note.settle().expect("removed");
+        assert_eq!(read::<String>(folder.path(), "debt").expect("read"), None);
+        std::fs::write(folder.path().join("debt"), "{").expect("written");
+        assert!(read::<String>(folder.path(), "debt").is_err(), "a note that cannot be read is not nothing");
+        std::fs::remove_file(folder.path().join("debt")).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("debt")).expect("made");
+        assert!(read::<String>(folder.path(), "debt").is_err(), "nor is what leads elsewhere");
+    }
+}
