@@ -102,7 +102,7 @@ class Cell:
         for write in self.writes:
             self.writes_of[write["group"], write["cand"], write["session"], write["czxid"]].append(write)
         self.deletions = self._deletions()
-        self.own_stalls, self.long_stalls = [], defaultdict(list)
+        self.own_stalls, self.long_stalls, self.stall_spans = [], defaultdict(list), []
         self._find_stalls({host: self._stops(host, "from", self.last) for host in hosts})
         self.by_token = {term.key: term for term in self.terms}
         self.settled = defaultdict(list)
@@ -256,6 +256,7 @@ class Cell:
             own = spans.minus([(event["from"], event["to"])], ordered.get(segment.host, []))
             length = spans.total(own)
             self.own_stalls.append((segment.host, own, max(0, length - event.get("ran_ns", 0))))
+            self.stall_spans.append((segment.host, (event["from"], event["to"])))
             if segment.host is not None and length > self.long_stall_ns:
                 self.long_stalls[segment.host].append((event["from"], event["to"]))
         told = {(segment.writer, e["from"], e["to"]) for segment, e in self.by_kind["stall"]}
@@ -263,6 +264,7 @@ class Cell:
             for begin, end in parts:
                 if not any(w == who and a <= end and begin <= b for w, a, b in told):
                     self.own_stalls.append((None, [(begin, end)], end - begin))
+                    self.stall_spans.append((None, (begin, end)))
 
     def _outages(self):
         """When processes that are no hosts were seen not to run, by name."""
@@ -297,4 +299,6 @@ class Cell:
 
 def moment(event):
     """The last time that an event speaks of; 0: of none."""
+    if event["e"] == "outage":
+        return event["from"] if event["to"] is None else event["to"]
     return event.get("t", event.get("to", event.get("listed", 0)))

@@ -3,6 +3,7 @@
 from . import spans
 from .kinds import is_on_servers
 from .numbers import Samples
+from .ownership import blindness
 
 
 # What a session or a connection left behind is gone 2 T, two ticks and this much later; longer after an outage of the quorum.
@@ -100,12 +101,14 @@ def wholeness(cell):
 
 
 def servers_say(cell):
-    """Deletion watches that the servers fired in the window, without those of the observer."""
-    ends = {event["at"]: event["metrics"] for event in cell.events("servers")}
+    """Deletion watches that the servers fired in the window, without those of the observer; none while that saw nothing."""
+    ends = {event["at"]: event for event in cell.events("servers")}
     if len(ends) < 2 or any(is_on_servers(fault.kind) for fault in cell.faults):
         return None
+    if spans.clip(blindness(cell), ends["begin"]["t"], ends["end"]["t"]):
+        return None
     name = "sum_node_deleted_watch_count"
-    before, after = (sum(m.get(name, 0) for m in ends[at].values()) for at in ("begin", "end"))
+    before, after = (sum(m.get(name, 0) for m in ends[at]["metrics"].values()) for at in ("begin", "end"))
     return round(after - before)
 
 

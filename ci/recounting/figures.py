@@ -23,7 +23,7 @@ NOT_RECOUNTED = {
     "ensemble.elections[].not_predicted": "words",
     "ensemble.watch.unavailable[].not_compared": "words",
 } | dict.fromkeys((
-    "effect.late_terms", "effect.fallen_silent", "writes.misread",
+    "effect.late_terms", "effect.fallen_silent",
     "fan_out.followers", "fan_out.of_other_kinds", "fan_out.without_loss", "fan_out.requests_per_wake",
     "fan_out.requests_promised", "deletion_watches.others", "leaderless.late", "leaderless.flaps", "standing", "promptness",
 ), "not recounted yet")

@@ -159,7 +159,7 @@ def unexplained(cell, planned):
 
 def is_late(cell, loss):
     """Completed only after the lost session can have expired, though a candidate stood that no fault hit."""
-    if not loss.next or loss.next.begun <= loss.fault.explains_until:
+    if not loss.next or loss.next.begun <= loss.fault.explains_until or loss.fault.kind not in LETS_SESSIONS_EXPIRE:
         return False
     return any(stood_untouched(cell, cand, loss) for cand in cell.members[loss.lost.group] if cand != loss.lost.cand)
 
@@ -167,7 +167,7 @@ def is_late(cell, loss):
 def stood_untouched(cell, cand, loss):
     end = loss.fault.explains_until
     hit = any(cand in f.cands and f.event["t"] <= end and loss.since <= f.explains_until for f in cell.faults)
-    return not hit and stands(cell, cand, loss.since)
+    return not hit and stands(cell, cand, loss.since) and stands(cell, cand, end)
 
 
 def was_cut_off(cell, lost, following):

@@ -31,8 +31,9 @@ def main(arguments):
 
 
 def recount(record):
-    if record.manifest["state"] == "running":
-        print(f"{record.folder}: LEFT OUT, since the run was killed: nobody knows how its last moments went")
+    how = {"running": "killed", "aborted": "broken off"}.get(record.manifest["state"])
+    if how:
+        print(f"{record.folder}: LEFT OUT, since the run was {how}: nobody knows how its last moments went")
         return 0
     agree = other = 0
     wrong = []

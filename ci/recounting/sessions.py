@@ -35,7 +35,7 @@ def is_disturbed(cell):
 
 
 def lost(cell):
-    """Sessions that ended in the window though no fault was on their host or candidate before."""
+    """Sessions that ended in the window though no fault on their host or candidate explains it."""
     owner = {event["session"]: event["cand"] for event in cell.events("incarnation")}
     gone = set()
     for event in cell.events("state"):
@@ -46,7 +46,7 @@ def lost(cell):
 
 
 def blamed(cell, cand, moment):
-    return any(cand in fault.cands and fault.event["t"] <= moment for fault in cell.faults)
+    return any(cand in fault.cands and fault.event["t"] <= moment <= fault.explains_until for fault in cell.faults)
 
 
 def interrupted(cell):

@@ -46,12 +46,15 @@ def of_overlap(handovers, overlap):
     return next((handover.strike for handover in handovers if handover.next is later), ("unplanned", later))
 
 
-def rate_of_writes(handovers, stale):
+def rate_of_writes(handovers, stale, doubtful):
     """Handovers whose loser could still write, those in which one did among them. What no handover is to blame for is a case of
-    its own, once a writer."""
+    its own, once a writer. Doubtful writes are not counted, nor are handovers to blame for them."""
+    void = [of_write(handovers, write) for write in stale if write["seq"] in doubtful]
+    stale = [write for write in stale if write["seq"] not in doubtful]
     blamed = [(of_write(handovers, write), write) for write in stale]
     within = [handover for handover, _ in blamed if handover]
-    counted = [h for h in handovers if h.has_rival and not h.stalled or any(h is other for other in within)]
+    able = [h for h in handovers if h.has_rival and not h.stalled and not any(h is other for other in void)]
+    counted = [h for h in handovers if any(h is other for other in able + within)]
     strays = {(write["group"], write["cand"], write["session"], write["czxid"]) for handover, write in blamed if not handover}
     strikes, bad = {h.strike for h in counted}, {h.strike for h in within}
     behind, shown = len(strikes) + len(strays), len(bad) + len(strays)

@@ -1,6 +1,6 @@
 """Stale writes, from the order in which the resource took the writes. Both ledgers are kept anew from the tokens alone."""
 
-from . import excuses, strikes
+from . import excuses, spans, strikes
 
 
 class Ledgers:
@@ -51,15 +51,55 @@ def figures(cell):
     judged = recount(cell)
     stale = [write for write, (is_stale, _, _) in judged if is_stale]
     past = [write for write, (_, _, is_past) in judged if is_past]
-    excused = [write for write in stale if is_excused(cell, write)]
+    doubtful = left_out(cell, stale)
+    excused = [write for write in stale if write["seq"] not in doubtful and is_excused(cell, write)]
     return {
-        "total": len(judged),
-        "unfenced": strikes.rate_of_writes(cell.handovers, stale),
+        "total": len(judged) - len(doubtful),
+        "unfenced": strikes.rate_of_writes(cell.handovers, stale, doubtful),
         "excused": len(excused),
         "fenced_off": sum(refused for _, (_, refused, _) in judged),
-        "past_fence": strikes.rate_of_writes(cell.handovers, past),
+        "past_fence": strikes.rate_of_writes(cell.handovers, past, doubtful),
+        "misread": len(doubtful),
         "on_waking": sum(is_on_waking(cell, write) for write, _ in judged),
     }
+
+
+def left_out(cell, stale):
+    """Numbers of the stale writes that may be so by a stall of the harness alone."""
+    return {write["seq"] for write in stale if stalled_before(cell, write) or is_misread(cell, write)}
+
+
+def stalled_before(cell, write):
+    """Whether its leader's process stalled for long, and went on less than T/5 before."""
+    t, soon = write["t"], cell.long_stall_ns * 10 // 5
+    return any(begin <= t <= end + soon for begin, end in cell.long_stalls[write["host"]])
+
+
+def is_misread(cell, write):
+    """Sent by the only leader before all that make it stale, while for half of its way or more a process of no host did not run."""
+    sent, t, rival = write.get("sent"), write["t"], rival_sent(cell, write)
+    if sent is None or rival is None or sent + cell.clock_fuzz >= rival:
+        return False
+    stalls = spans.union([part for host, part in cell.stall_spans if host is None])
+    stalled = spans.total(spans.clip(stalls, sent, t))
+    return stalled > 0 and 2 * stalled >= t - sent and led_alone(cell, write, sent)
+
+
+def rival_sent(cell, write):
+    """When the first was sent of the earlier writes that make it stale; None where that is not recorded of all."""
+    me, first = (write["czxid"], write["session"], write["cand"]), {}
+    for other in cell.writes:
+        if other["seq"] < write["seq"] and other["group"] == write["group"]:
+            first.setdefault((other["czxid"], other["session"], other["cand"]), other.get("sent"))
+    rivals = [sent for key, sent in first.items() if key[:2] > me[:2] or key[0] == me[0] and key != me]
+    return None if not rivals or None in rivals else min(rivals)
+
+
+def led_alone(cell, write, at):
+    key, fuzz = (write["group"], write["cand"], write["session"], write["czxid"]), cell.clock_fuzz
+    terms = cell.terms_of(write["group"])
+    led = any(term.key == key and term.begun and term.begun <= at <= term.leaving for term in terms)
+    return led and not any(term.key != key and term.asked <= at + fuzz and at <= term.left + fuzz for term in terms)
 
 
 def is_on_waking(cell, write):

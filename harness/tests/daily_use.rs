@@ -59,6 +59,27 @@ fn only_some_cells_are_run_simulated_and_planned() {
 }
 
 #[test]
+fn colours_are_for_terminals_that_want_them() {
+    let shown = |name: &str, value: Option<&str>| {
+        let bench = Bench::new();
+        let line = format!("{} simulate quick --only naive-crash --out record", run_support::EXE);
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        command.env("TERM", "xterm").env_remove("NO_COLOR");
+        bench.at_home(&mut command);
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+        let ran = bench.start(command).end().expect(0);
+        assert!(ran.out.contains("PASS"), "{}", ran.out);
+        ran.out.contains("\u{1b}[")
+    };
+    assert!(shown("NO_COLOR", None));
+    assert!(shown("NO_COLOR", Some("")), "it is set to nothing");
+    assert!(!shown("TERM", Some("dumb")));
+}
+
+#[test]
 fn nothing_but_real_servers_will_do_where_they_are_required() {
     let bench = Bench::new();
     let mut command = bench.command(&["run", "quick", "--require-real"]);

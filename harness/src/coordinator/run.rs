@@ -248,7 +248,11 @@ async fn on_links(
 async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
     ensemble.check_alive().await?;
     let servers: Vec<u32> = (1..).take(ensemble.servers().len()).collect();
-    let idle = look::idle(&look::until_all_serve(ensemble, &servers, WHOLE_AT_MOST).await);
+    let states = tokio::select! {
+        states = look::until_all_serve(ensemble, &servers, WHOLE_AT_MOST) => states,
+        died = sentinel::death(ensemble) => return Err(died.into()),
+    };
+    let idle = look::idle(&states);
     anyhow::ensure!(
         idle.is_empty(),
         "servers {idle:?} do not serve, {} s after the last cell",

@@ -13,7 +13,8 @@ use crate::coordinator::live_cell::LiveCell;
 use crate::ensemble::{Ensemble, EnsembleError};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Where looking itself takes long, as in containers, it is done for no more than this share of the time.
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
+/// Where looking itself takes long, as in containers, the pauses between are so many times as long.
 const PAUSE_PER_LOOK: u32 = 20;
 /// Whoever has been stopped for so long is not expected back.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
@@ -24,71 +25,83 @@ struct Gone {
     why: String,
 }
 
+/// Since when a process has not been seen to run: when it last was, and when that was noticed.
+#[derive(Clone, Copy)]
+struct Idle {
+    from: Nanos,
+    seen: Nanos,
+}
+
 /// Looks again and again, until the cell cannot go on or this is dropped.
 pub(super) async fn watch(cell: Rc<LiveCell>) {
-    // When whoever was not idle was last seen to run; and since when the others have not been.
+    // When whoever was not idle was last seen to run.
     let mut whole = clock::now();
-    let mut idle: BTreeMap<String, Nanos> = BTreeMap::new();
+    let mut idle: BTreeMap<String, Idle> = BTreeMap::new();
     loop {
         let (begun, began) = (clock::now(), Instant::now());
-        match look(&cell).await {
-            Ok(names) => {
-                let now = clock::now();
-                let dated = names.into_iter().map(|who| (since(&idle, &who, whole), who));
-                idle = dated.map(|(since, who)| (who, since)).collect();
-                for (who, &since) in &idle {
-                    let (who, why) = (who.clone(), "stood still, and no fault had it so".to_owned());
-                    cell.journal.push(&Event::Outage { from: since, to: Some(now), who, why });
-                }
-                let lost = idle.iter().find(|(_, since)| now - **since > GIVEN_UP_AFTER.as_nanos() as u64);
-                if let Some((who, since)) = lost {
-                    return cell
-                        .fail(format!("{who} stood still for {}, and no fault had it so", duration(now - since)));
-                }
-            }
+        let looked = look(&cell).await;
+        let now = clock::now();
+        let since = |who: &str| idle.get(who).copied().unwrap_or(Idle { from: whole, seen: now });
+        match looked {
+            Ok(names) => idle = names.into_iter().map(|who| (who.clone(), since(&who))).collect(),
             Err(Gone { who, why }) => {
-                let from = since(&idle, &who, whole);
-                cell.journal.push(&Event::Outage {
-                    from,
-                    to: None,
-                    who,
-                    why: "was gone, and no fault had it so".to_owned(),
-                });
+                let (from, told) = (since(&who).from, "was gone, and no fault had it so".to_owned());
+                cell.journal.push(&Event::Outage { from, to: None, who, why: told });
                 return cell.fail(why);
             }
         }
+        for (who, since) in &idle {
+            let why = "stood still, and no fault had it so";
+            cell.journal.push(&Event::Outage {
+                from: since.from,
+                to: Some(now),
+                who: who.clone(),
+                why: why.to_owned(),
+            });
+            // Not from when it was last seen to run: this process may have stood still itself.
+            if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
+                cell.links().into_iter().for_each(|links| links.give_up(who));
+                return cell.fail(format!("{who} {why}, for {}", duration(now - since.from)));
+            }
+        }
         whole = begun;
-        tokio::time::sleep(LOOK_EVERY.max(began.elapsed() * PAUSE_PER_LOOK)).await;
+        tokio::time::sleep((began.elapsed() * PAUSE_PER_LOOK).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY)).await;
     }
 }
 
 /// Waits until a server has died.
 pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
     loop {
-        if let Err(died) = ensemble.check_alive().await {
-            return died;
+        match ensemble.check_alive().await {
+            Err(died) if died.gone().is_some() => return died,
+            _ => {}
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
-fn since(idle: &BTreeMap<String, Nanos>, who: &str, whole: Nanos) -> Nanos {
-    idle.get(who).copied().unwrap_or(whole)
-}
-
 /// Names of those that do not run.
 async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
-    let servers = cell.ensemble().check_alive().await;
-    let mut idle = servers.map_err(|error| {
-        let who = error.gone().unwrap_or_else(|| "the ensemble".to_owned());
-        Gone { who, why: error.to_string() }
-    })?;
+    let mut idle = match cell.ensemble().check_alive().await {
+        Ok(idle) => idle,
+        Err(error) => vec![gone_or_unknown(error.gone(), &error, "the ensemble")?],
+    };
     if let Some(links) = cell.links() {
-        let proxies = links.check_alive().await;
-        idle.extend(proxies.map_err(|error| {
-            let who = error.gone().unwrap_or_else(|| "a link proxy".to_owned());
-            Gone { who, why: error.to_string() }
-        })?);
+        match links.check_alive().await {
+            Ok(proxies) => idle.extend(proxies),
+            Err(error) => idle.push(gone_or_unknown(error.gone(), &error, "the links' proxy")?),
+        }
     }
     Ok(idle)
+}
+
+/// What an error names is gone. One that names nobody says that it could not be looked: they may be well, or not.
+fn gone_or_unknown(who: Option<String>, error: &dyn std::error::Error, all: &str) -> Result<String, Gone> {
+    match who {
+        Some(who) => Err(Gone { who, why: error.to_string() }),
+        None => {
+            tracing::warn!(%error, "it could not be looked whether all is well");
+            Ok(all.to_owned())
+        }
+    }
 }

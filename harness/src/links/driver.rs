@@ -176,6 +176,11 @@ impl Links {
         Ok(idle)
     }
 
+    /// Kills the embedded proxy of this name: it is given up, and nobody shall wait for its answers.
+    pub(crate) fn give_up(&self, who: &str) {
+        self.fleet().kill(WRITER, who);
+    }
+
     /// Has every embedded proxy write down its own stalls in a segment of its own; `segment` gives each writer's.
     ///
     /// # Errors

@@ -104,6 +104,16 @@ impl Fleet {
         Ok(idle)
     }
 
+    /// Kills the process of this name, as in [`Self::begin_cell`], if it is one of these.
+    pub(super) fn kill(&mut self, name: &str, who: &str) {
+        for (place, child) in self.children.iter_mut().enumerate() {
+            if writer(name, place) == who {
+                // One that has ended already is what we want.
+                let _ = child.kill();
+            }
+        }
+    }
+
     /// How many there are.
     fn count(&self) -> usize {
         self.children.len()

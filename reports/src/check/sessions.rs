@@ -154,7 +154,9 @@ pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32
 pub(super) fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>>, at: Nanos) -> bool {
     let under_way = |f: &Fault<'_>| f.explains((at, at));
     let host = index.candidates.sessions.get(&session);
-    let on_host = index.faults.all.iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
+    // One that hits single candidates names their hosts too, and does nothing to the others there.
+    let whole = index.faults.all.iter().filter(|f| f.kind.hits_hosts());
+    let on_host = whole.into_iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
     on_host || stood.into_iter().flatten().any(|&cand| index.faults.of_cand(cand).any(under_way))
 }
 

@@ -226,3 +226,16 @@ fn a_record_without_lists_says_so_and_counts_are_held_against_the_candidates_ins
     };
     assert_eq!((counted(6), counted(5)), (Pass, Fail));
 }
+
+#[test]
+fn what_hits_one_candidate_of_a_host_explains_nothing_of_the_others_there() {
+    let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 1, &[0], 29_999, None);
+    cell.injected(id, 29_999);
+    let (session, state) = (cell.session(1, 1), SessionState::Ended(SessionEnd::Expired));
+    cell.host(1).push(Event::State { t: ms(30_000), session, state });
+    cell.left(1, 1, 30_000, Departure::SessionEnded(SessionEnd::Expired));
+    cell.join(1, 1, 30_100);
+    let summary = cell.summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.standing.sessions_lost), (Fail, 1));
+}

@@ -250,16 +250,21 @@ impl DockerEnsemble {
 
     /// Fails if server `id` has ended and nobody killed it; gives its name if it is paused and nobody paused it.
     async fn check_server(&self, id: u32) -> Result<Option<String>, EnsembleError> {
-        let meant = self.faults.borrow().clone();
-        let state = self.engine.state(&self.container(id)?).await?;
-        // What is done to it at this moment is no accident either.
-        let meant = [meant, self.faults.borrow().clone()];
-        if state.running == Some(true) {
-            let idle = state.paused == Some(true) && meant.iter().all(|faults| !faults.paused.contains(&id));
-            return Ok(idle.then(|| server_name(id)));
-        }
-        if meant.iter().any(|faults| faults.killed.contains(&id)) {
+        let before = self.faults.borrow().clone();
+        if before.killed.contains(&id) {
+            // There may be no container at all for a moment.
             return Ok(None);
+        }
+        let state = self.engine.state(&self.container(id)?).await;
+        // What is done to it at this moment is no accident either.
+        let now = self.faults.borrow().clone();
+        if now.killed.contains(&id) {
+            return Ok(None);
+        }
+        let state = state?;
+        if state.running == Some(true) {
+            let meant = before.paused.contains(&id) || now.paused.contains(&id);
+            return Ok((state.paused == Some(true) && !meant).then(|| server_name(id)));
         }
         Err(self.died(id, &state).await)
     }
