@@ -75,6 +75,14 @@ fn a_toxiproxy_of_others_is_left_as_it_was_even_by_two_ctrl_cs() {
     drop(theirs);
 }
 
+/// A run with links in this Toxiproxy, killed in the middle of its fault. Nothing of it runs any more.
+fn kill_in_the_middle(bench: &Bench, api: &str) {
+    let running = in_the_middle(bench, None, &["--toxiproxy", api]);
+    running.signal(Signal::KILL);
+    running.end().expect(128 + 9);
+    bench.assert_no_process_left();
+}
+
 #[test]
 fn clean_takes_the_proxies_of_a_killed_run_away_and_no_others() {
     let bench = Bench::new();
@@ -82,10 +90,7 @@ fn clean_takes_the_proxies_of_a_killed_run_away_and_no_others() {
     let other = r#"{"name":"hustings-others","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
     let made = reqwest::blocking::Client::new().post(format!("http://{api}/proxies")).body(other).send();
     assert!(made.expect("it answers").status().is_success());
-    let running = in_the_middle(&bench, None, &["--toxiproxy", &api]);
-    running.signal(Signal::KILL);
-    running.end().expect(128 + 9);
-    bench.assert_no_process_left();
+    kill_in_the_middle(&bench, &api);
     assert!(proxies(&api).len() > 1, "nobody took them away");
     let dry = bench.run(&["clean", "--dry-run"]).expect(0);
     assert!(dry.err.contains("would remove the proxies"), "{}", dry.err);
@@ -100,10 +105,7 @@ fn clean_takes_the_proxies_of_a_killed_run_away_and_no_others() {
 fn what_cannot_be_cleaned_yet_is_told_and_stays_noted() {
     let bench = Bench::new();
     let (theirs, api) = toxiproxy(&bench);
-    let running = in_the_middle(&bench, None, &["--toxiproxy", &api]);
-    running.signal(Signal::KILL);
-    running.end().expect(128 + 9);
-    bench.assert_no_process_left();
+    kill_in_the_middle(&bench, &api);
     drop(theirs);
     let ran = bench.run(&["clean"]).expect(4);
     assert!(ran.err.contains("could not be removed") && ran.err.contains(&api), "{}", ran.err);

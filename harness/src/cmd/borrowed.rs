@@ -7,76 +7,89 @@ use std::path::Path;
 use tokio::runtime::Builder;
 
 use crate::ensemble::external::{Debt, debt};
-use crate::links::{ProxyDebt, proxy_debt};
+use crate::links::proxy_debt;
 use crate::output::inform;
+
+/// Things of one kind in one place that a run may have left there.
+struct Owed {
+    place: String,
+    prefix: String,
+    pay: Box<dyn FnOnce() -> Result<u64, String>>,
+}
+
+/// How a kind of them is spoken of: what they are, how their names begin, whose they are borrowed from.
+struct Kind {
+    what: &'static str,
+    begins: &'static str,
+    lender: &'static str,
+    /// Completes "run this again when …, or remove the folder if …".
+    reached: &'static str,
+    gone: &'static str,
+}
+
+const PROXIES: Kind = Kind {
+    what: "proxies",
+    begins: "hustings",
+    lender: "Toxiproxy",
+    reached: "the Toxiproxy can be reached",
+    gone: "it is gone for good",
+};
+const ZNODES: Kind = Kind {
+    what: "znodes",
+    begins: "/hustings",
+    lender: "ensemble",
+    reached: "the servers can be reached",
+    gone: "they are gone for good",
+};
 
 /// Removes the proxies and the znodes of run `run`, whose folder this is, and says what it did; true if none can be left.
 pub(super) fn clear(folder: &Path, run: &str, dry_run: bool) -> bool {
+    let proxies = proxy_debt(folder, run).map(|debt| {
+        debt.map(|debt| Owed {
+            place: format!("the Toxiproxy at {}", debt.url),
+            prefix: debt.prefix.clone(),
+            pay: Box::new(move || debt.pay().map(|count| count as u64).map_err(|why| why.to_string())),
+        })
+    });
+    let znodes = debt(folder, run).map(|debt| {
+        debt.map(|debt| Owed {
+            place: debt.servers.clone(),
+            prefix: debt.prefix.clone(),
+            pay: Box::new(move || pay(&debt)),
+        })
+    });
     // The one whatever becomes of the other.
-    let proxies = clear_proxies(folder, run, dry_run);
-    clear_znodes(folder, run, dry_run) && proxies
+    let proxies = clear_one(&PROXIES, proxies, (folder, run), dry_run);
+    clear_one(&ZNODES, znodes, (folder, run), dry_run) && proxies
 }
 
-fn clear_proxies(folder: &Path, run: &str, dry_run: bool) -> bool {
+fn clear_one(kind: &Kind, owed: io::Result<Option<Owed>>, (folder, run): (&Path, &str), dry_run: bool) -> bool {
+    let Kind { what, begins, lender, reached, gone } = kind;
     let at = folder.display();
-    let ProxyDebt { url, prefix } = match proxy_debt(folder, run) {
+    let Owed { place, prefix, pay } = match owed {
         Ok(None) => return true,
-        Ok(Some(debt)) => debt,
+        Ok(Some(owed)) => owed,
         Err(error) => {
             inform!(
-                "left alone {at}: its note of the Toxiproxy that it used cannot be read: {error}; see to the proxies \
-                 hustings-{run}-* yourself, then remove the folder"
+                "left alone {at}: its note of the {lender} that it used cannot be read: {error}; see to the {what} \
+                 {begins}-{run}-* yourself, then remove the folder"
             );
             return false;
         }
     };
     if dry_run {
-        inform!("would remove the proxies {prefix}* of run {run} from the Toxiproxy at {url}");
+        inform!("would remove the {what} {prefix}* of run {run} from {place}");
         return true;
     }
-    match (ProxyDebt { url: url.clone(), prefix: prefix.clone() }).pay() {
+    match pay() {
         Ok(count) => {
-            inform!("removed {count} proxies {prefix}* of run {run} from the Toxiproxy at {url}");
+            inform!("removed {count} {what} {prefix}* of run {run} from {place}");
             true
         }
         Err(why) => {
             inform!(
-                "left alone {at}: the proxies {prefix}* of run {run} could not be removed: {why}; run this again when the \
-                 Toxiproxy can be reached, or remove the folder if it is gone for good"
-            );
-            false
-        }
-    }
-}
-
-fn clear_znodes(folder: &Path, run: &str, dry_run: bool) -> bool {
-    let debt = match debt(folder, run) {
-        Ok(None) => return true,
-        Ok(Some(debt)) => debt,
-        Err(error) => {
-            inform!(
-                "left alone {}: its note of the ensemble that it used cannot be read: {error}; see to the znodes \
-                 /hustings-{run}-* yourself, then remove the folder",
-                folder.display()
-            );
-            return false;
-        }
-    };
-    let Debt { servers, prefix } = &debt;
-    if dry_run {
-        inform!("would remove the znodes {prefix}* of run {run} from {servers}");
-        return true;
-    }
-    match pay(&debt) {
-        Ok(count) => {
-            inform!("removed {count} znodes {prefix}* of run {run} from {servers}");
-            true
-        }
-        Err(why) => {
-            inform!(
-                "left alone {}: the znodes {prefix}* of run {run} could not be removed from {servers}: {why}; run this again \
-                 when the servers can be reached, or remove the folder if they are gone for good",
-                folder.display()
+                "left alone {at}: the {what} {prefix}* of run {run} could not be removed from {place}: {why}; run this again \
+                 when {reached}, or remove the folder if {gone}"
             );
             false
         }

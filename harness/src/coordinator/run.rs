@@ -234,12 +234,13 @@ async fn on_links(
         }
     }
     // A cell takes its links down; this is for one that did not come so far.
-    match links {
-        Some(links) => match links.depopulate().await {
-            Ok(()) => named.into_iter().for_each(Named::settle),
-            Err(error) => progress.line(&format!("warning: the links could not be taken down: {error}")),
-        },
-        None => named.into_iter().for_each(Named::settle),
+    let taken_down = match &links {
+        Some(links) => links.depopulate().await,
+        None => Ok(()),
+    };
+    match taken_down {
+        Ok(()) => named.into_iter().for_each(Named::settle),
+        Err(error) => progress.line(&format!("warning: the links could not be taken down: {error}")),
     }
     Ok(conclude(&archive, end))
 }

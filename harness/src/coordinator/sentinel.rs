@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hustings_record::words::duration;
 use hustings_record::{Event, Nanos};
@@ -38,34 +38,29 @@ pub(super) async fn watch(cell: Rc<LiveCell>) {
     let mut whole = clock::now();
     let mut idle: BTreeMap<String, Idle> = BTreeMap::new();
     loop {
-        let (begun, began) = (clock::now(), Instant::now());
+        let begun = clock::now();
         let looked = look(&cell).await;
         let now = clock::now();
         let since = |who: &str| idle.get(who).copied().unwrap_or(Idle { from: whole, seen: now });
         match looked {
             Ok(names) => idle = names.into_iter().map(|who| (who.clone(), since(&who))).collect(),
             Err(Gone { who, why }) => {
-                let (from, told) = (since(&who).from, "was gone, and no fault had it so".to_owned());
-                cell.journal.push(&Event::Outage { from, to: None, who, why: told });
+                cell.journal.push(&Event::Outage { from: since(&who).from, to: None, who });
                 return cell.fail(why);
             }
         }
         for (who, since) in &idle {
-            let why = "stood still, and no fault had it so";
-            cell.journal.push(&Event::Outage {
-                from: since.from,
-                to: Some(now),
-                who: who.clone(),
-                why: why.to_owned(),
-            });
+            cell.journal.push(&Event::Outage { from: since.from, to: Some(now), who: who.clone() });
             // Not from when it was last seen to run: this process may have stood still itself.
             if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
                 cell.links().into_iter().for_each(|links| links.give_up(who));
-                return cell.fail(format!("{who} {why}, for {}", duration(now - since.from)));
+                return cell
+                    .fail(format!("{who} stood still, and no fault had it so, for {}", duration(now - since.from)));
             }
         }
         whole = begun;
-        tokio::time::sleep((began.elapsed() * PAUSE_PER_LOOK).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY)).await;
+        let took = Duration::from_nanos(now - begun);
+        tokio::time::sleep((took * PAUSE_PER_LOOK).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY)).await;
     }
 }
 

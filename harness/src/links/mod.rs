@@ -20,7 +20,7 @@ mod slow;
 mod touches;
 mod toxics;
 
-pub(crate) use debt::{ProxyDebt, borrow, prefix, proxy_debt};
+pub(crate) use debt::{borrow, prefix, proxy_debt};
 pub use driver::{External, Links};
 pub use error::LinkError;
 pub use layout::{descriptors_needed, processes_needed};

@@ -47,8 +47,6 @@ pub enum Event {
         to: Option<Nanos>,
         /// The name of its segment where it has one, else "server 2".
         who: String,
-        /// Completes the sentence "it …".
-        why: String,
     },
     /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
     End {

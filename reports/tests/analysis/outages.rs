@@ -12,7 +12,7 @@ use crate::wake_ups::resigned;
 type Make<'a> = &'a dyn Fn() -> Cell;
 
 fn outage(who: &str, from: u64, to: Option<u64>) -> Event {
-    Event::Outage { from: ms(from), to: to.map(ms), who: who.to_owned(), why: "stood still".to_owned() }
+    Event::Outage { from: ms(from), to: to.map(ms), who: who.to_owned() }
 }
 
 /// What a checker says where somebody has seen that this process did not run.

@@ -38,6 +38,7 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             clock_uncertainty_ns: n[4],
         },
         1 => Event::Stall { from: t, to: n[1], ran_ns: 0 },
+        2 if yes => Event::Outage { from: t, to: n[5].is_multiple_of(2).then_some(n[1]), who: text },
         2 => Event::End { t },
         3 => Event::Candidate { t, cand, group: term },
         4 => Event::Session { t, session, timeout_ms: n[3], asked_ms: n[4], connect_ns: n[5] },
