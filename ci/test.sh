@@ -37,7 +37,9 @@ step() {
   local name=$1
   shift
   echo "== $name" >&2
+  local since=$SECONDS
   "$@" 2>&1 | tee "$log" || broken+=("$name")
+  echo "== $name: $((SECONDS - since)) s" >&2
 }
 
 # "Summary [ 9.1s] 40 tests run: 38 passed (1 slow), 1 failed, 1 timed out, 2 skipped", or "30/40 tests run" when cut off:
@@ -74,7 +76,8 @@ export HUSTINGS_ZOOKEEPER_IMAGE HUSTINGS_TOXIPROXY_IMAGE
 
 # The tests' own build is in the image, so that both are of the same source.
 images() {
-  cargo build --locked --quiet --package hustings || return
+  # All of it, as the tests' runner does: of one package alone, libraries would be built again with other features.
+  cargo build --workspace --locked --quiet --lib --bins --tests || return
   HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh
 }
 
