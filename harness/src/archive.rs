@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use hustings_record::{
-    CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SealedSegment, SegmentEntry, seal_segment, sum_of,
+    CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SealedSegment, SegmentEntry, Warning, seal_segment, sum_of,
 };
 use rustix::fs::Access;
 
@@ -83,6 +83,12 @@ impl Archive {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Whether the record bears this warning.
+    #[must_use]
+    pub fn warns(&self, warning: &Warning) -> bool {
+        self.manifest.warnings.contains(warning)
     }
 
     /// Changes the manifest and writes it anew.

@@ -84,6 +84,7 @@ fn code_2_is_a_wrong_command_line_or_file() {
         (&["simulate", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (&["run", "--connect", "somewhere:99999"], "somewhere:99999"),
         (&["run", "--connect", "somewhere", "--dry-run"], "HOST:PORT"),
+        (&["run", "--connect", "127.0.0.1:1", "--set", "matrix.servers=[1,3]"], "matrix.servers"),
         (&["run", "--toxiproxy", "http://[::"], "http://[::"),
         (&["run", "--toxiproxy-ports", "9-1", "--toxiproxy", "127.0.0.1:1"], "9-1"),
         (&["proxy", "--listen", "somewhere"], "somewhere"),

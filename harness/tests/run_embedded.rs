@@ -3,6 +3,7 @@
 mod run_support;
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 
 use hustings_record::{FaultKind, Record};
 use hustings_reports::verdict::Verdict;
@@ -90,4 +91,52 @@ fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
     assert!(first.text.starts_with(CAVEAT) && first.text.contains("ci/setup.sh"), "{first:?}");
     let report = std::fs::read_to_string(bench.path("record").join("report.html")).expect("a report");
     assert!(report.contains(CAVEAT), "the report says so");
+}
+
+#[test]
+fn cells_with_other_servers_run_on_an_ensemble_of_their_own_and_in_the_same_record() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let sets = ["--set", "matrix.servers=[1,3]", "--set", "matrix.work_interval_ms=[20,50]"];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
+    let ran = bench.run(&[&run[..], &sets].concat());
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    let manifest = &record.manifest;
+    assert_eq!(manifest.cells_planned, 4);
+    assert_eq!(manifest.ensemble.matches("embedded: ").count(), 2, "{}", manifest.ensemble);
+    assert!(
+        ["of 1 ZooKeeper server ", "of 3 ZooKeeper servers "].iter().all(|of| manifest.ensemble.contains(of)),
+        "{}",
+        manifest.ensemble
+    );
+    let caveats = manifest.warnings.iter().filter(|warning| warning.text.starts_with(CAVEAT));
+    assert_eq!(caveats.count(), 1, "what holds of both is told once");
+    let summary = ran.summary();
+    let seen: Vec<(u32, u64)> = summary.cells.iter().map(|c| (c.info.servers, c.info.work_interval_ms)).collect();
+    assert_eq!(seen, [(1, 20), (1, 50), (3, 20), (3, 50)]);
+    assert!(
+        summary.cells.iter().all(|cell| cell.standing.end.is_some_and(|listed| listed.judged > 0)),
+        "all servers list"
+    );
+}
+
+#[test]
+fn an_ensemble_that_cannot_be_started_leaves_the_record_of_those_before_it() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    // A single server's port is free, the third one's is taken.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = (taken.local_addr().expect("bound").port() - 2).to_string();
+    let sets = ["--set", "matrix.servers=[1,3]", "--base-port", &base];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record"];
+    let ran = bench.run(&[&run[..], &sets].concat()).expect(4);
+    drop(taken);
+    bench.assert_nothing_left();
+    assert!(ran.err.contains("what was recorded until then is in record"), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    assert_eq!((record.manifest.cells.len(), record.manifest.cells_planned), (1, 2));
+    assert!(record.manifest.cells[0].complete);
+    assert_eq!(record.manifest.state, hustings_record::RunState::Aborted);
 }

@@ -67,6 +67,40 @@ fn split_brain_expects_what_theory_says() {
 }
 
 #[test]
+fn cells_with_other_servers_lie_together_and_are_told_apart() {
+    let sets = ["matrix.servers=[1,3]", "matrix.tick_ms=[200,500]", "matrix.work_interval_ms=[50,500]"];
+    let scenario = read(SMALL, &sets).unwrap();
+    let cells = scenario.cells();
+    assert_eq!(cells.len(), 16);
+    let stretches: Vec<(u32, u64, usize)> =
+        cells.chunk_by(Cell::same_ensemble).map(|cells| (cells[0].servers, cells[0].tick_ms, cells.len())).collect();
+    assert_eq!(stretches, [(1, 200, 4), (1, 500, 4), (3, 200, 4), (3, 500, 4)]);
+    let names: BTreeSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names.len(), 16);
+    assert!(names.contains("predecessor-watch-cut-s3-tick200-w500"), "{names:?}");
+    assert_eq!(read(&scenario.to_toml().unwrap(), &[]).unwrap(), scenario);
+    let told = explain(&scenario, &cells, 1);
+    assert_eq!(told.matches("ensemble: ").count(), 4, "{told}");
+}
+
+#[test]
+fn what_is_varied_is_kept_within_bounds_and_faults_within_the_servers_that_they_meet() {
+    let problem = |sets: &[&str]| read(SMALL, sets).expect_err("refused");
+    assert!(problem(&["matrix.servers=[3,4]"]).contains("matrix.servers: 4 servers"));
+    assert!(problem(&["matrix.tick_ms=[5]"]).contains("matrix.tick_ms"));
+    assert!(problem(&["matrix.work_interval_ms=0"]).contains("matrix.work_interval_ms"));
+    let kill = "faults.kill={kind=\"server-kill\",target=\"servers\",servers=[5],for_ms=500}";
+    let five = ["matrix.fault=[\"kill\"]", "matrix.servers=5", kill];
+    assert_eq!(read(SMALL, &five).unwrap().cells()[0].servers, 5);
+    let both = ["matrix.fault=[\"kill\"]", "matrix.servers=[3,5]", kill];
+    assert!(problem(&both).contains("there is no server 5"), "a cell has three servers only");
+    let expects = "expect=[{when={servers=3},server_leader=5}]";
+    let meant =
+        [&both[..1], &["matrix.servers=[3,5]", "faults.kill={kind=\"server-kill\",for_ms=500}", expects]].concat();
+    assert!(problem(&meant).contains("expect[1].server_leader"));
+}
+
+#[test]
 fn herd_covers_three_recipes_at_three_sizes() {
     let cells = Shipped::find("herd").unwrap().parse(&[]).unwrap().cells();
     let seen: BTreeSet<(RecipeKind, u32)> = cells.iter().map(|cell| (cell.recipe, cell.candidates_per_group)).collect();

@@ -90,6 +90,9 @@ empty = false
 behind = [1]
 
 [matrix]
+servers = [3]
+tick_ms = [200]
+work_interval_ms = [50]
 recipe = ["naive"]
 step_down = ["on-expiry"]
 session_timeout_ms = [2000]
@@ -120,6 +123,9 @@ fan_out = "all-others"
 server_leader = 2
 because = "why"
 [expect.when]
+servers = [3]
+tick_ms = [200]
+work_interval_ms = [50]
 recipe = ["naive"]
 step_down = ["on-expiry"]
 session_timeout_ms = [2000]
@@ -158,6 +164,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("faults.again.kind", "\"server-kill\""),
     ("faults.again.order", "[1, 2, 3]"),
     ("faults.again.behind", "[2]"),
+    ("matrix.servers", "[5]"),
     ("matrix.recipe", "[\"poll-race\"]"),
     ("matrix.step_down", "[\"on-disconnect\"]"),
     ("matrix.fault", "[\"slow\", \"go\", \"again\"]"),
@@ -206,7 +213,10 @@ fn beside(key: &str) -> &'static [&'static str] {
         "election.resource" => &["matrix.resource"],
         "election.fencing" => &["matrix.fencing"],
         "election.sessions" => &["matrix.sessions"],
-        "ensemble.servers" => &["faults.again.order"],
+        "ensemble.servers" => &["faults.again.order", "matrix.servers"],
+        "matrix.servers" => &["faults.again.order"],
+        "ensemble.tick_ms" => &["matrix.tick_ms"],
+        "election.work_interval_ms" => &["matrix.work_interval_ms"],
         _ => &[],
     }
 }

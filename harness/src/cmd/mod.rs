@@ -2,6 +2,7 @@
 
 mod borrowed;
 mod calibrate;
+mod chaos;
 mod clean;
 mod doctor;
 mod embedded;

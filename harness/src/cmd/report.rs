@@ -94,17 +94,23 @@ pub(super) fn make(folder: &Path, told: &Told) -> Result<Summary, Failure> {
 }
 
 fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failure> {
+    let (summary, path) = make_silently(folder, damage)?;
+    tell(&summary, told)?;
+    if !told.quiet {
+        inform!("report: {}", path.display());
+    }
+    Ok(summary)
+}
+
+/// The same, and tells nobody. Gives the report's place too.
+pub(super) fn make_silently(folder: &Path, damage: Damage) -> Result<(Summary, PathBuf), Failure> {
     let record = Record::read_but(folder, damage);
     let record = record.inspect_err(|error| forget_verdicts(folder, error)).map_err(|error| unread(error, damage))?;
     let summary = summarise(&record);
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
     let path = write(folder, REPORT_FILE, &html)?;
-    tell(&summary, told)?;
-    if !told.quiet {
-        inform!("report: {}", path.display());
-    }
-    Ok(summary)
+    Ok((summary, path))
 }
 
 /// Takes the verdicts of a record away that were made of what is damaged now.

@@ -1,6 +1,7 @@
 //! `hustings run`: a scenario, on a real ensemble, to a record and a report.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
@@ -9,6 +10,7 @@ use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, explain};
 use wildmatch::WildMatch;
 
 use crate::archive::Archive;
+use crate::cmd::chaos;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
@@ -30,6 +32,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
+  hustings run quick --chaos --for 2h             random faults on its recipes, until time is up or something shows
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
                                                   on servers that run already, of which only its own znodes are touched"))]
 pub(super) struct RunArgs {
@@ -45,6 +48,13 @@ pub(super) struct RunArgs {
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
+    /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
+    /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
+    #[arg(long)]
+    chaos: bool,
+    /// How long to begin rounds of chaos, as `90s`, `10m` or `2h`
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration, requires = "chaos")]
+    long: Duration,
     /// Folder for the record [default: runs/<time>-<scenario>]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
@@ -92,12 +102,24 @@ struct Alone {
     run: RunArgs,
 }
 
-/// Nothing may be done to servers of somebody else.
-fn refuse_server_faults(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
+/// Nothing may be done to servers of somebody else, and they are as many as they are.
+fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
     if !request.is_external() {
         return Ok(());
     }
-    for cell in scenario.cells() {
+    let cells = scenario.cells();
+    if let Some(other) = cells.iter().find(|cell| !cell.same_ensemble(&cells[0])) {
+        bail!(
+            "cell {} asks for {} servers with a tick of {} ms and cell {} for {} with {} ms; the number of servers and the tick of              servers that somebody else runs are theirs: use --ensemble local or --ensemble docker, or choose one of each              (--set matrix.servers=…, --set matrix.tick_ms=…)",
+            cells[0].name,
+            cells[0].servers,
+            cells[0].tick_ms,
+            other.name,
+            other.servers,
+            other.tick_ms
+        );
+    }
+    for cell in cells {
         if let Some(kind) = cell.kinds().find(|kind| kind.hits_servers()) {
             bail!(
                 "{kind} in cell {} would hit servers that somebody else runs, and those are left alone; use --ensemble local \
@@ -127,26 +149,22 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     let request = args.ensemble.request().map_err(Failure::usage)?;
-    refuse_server_faults(&request, &scenario).map_err(Failure::usage)?;
+    refuse_what_is_not_ours(&request, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     let cells = chosen(&scenario, &args.only).map_err(Failure::usage)?;
-    if args.dry_run {
+    if args.dry_run && !args.chaos {
         say(explain(&scenario, &cells, seed))?;
         return Ok(Exit::Pass);
     }
-    let out = match &args.out {
-        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
-        None => default_folder(&scenario.name).map_err(Failure::usage)?,
-    };
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
-    let options = RunOptions {
-        scenario,
-        only: cells.into_iter().map(|cell| cell.name).collect(),
+    let mut options = RunOptions {
+        scenario: scenario.clone(),
+        only: cells.iter().map(|cell| cell.name.clone()).collect(),
         verbatim,
         resolved,
         seed,
-        out: out.clone(),
+        out: PathBuf::new(),
         request,
         lying_proxy: args.lying_proxy,
         exe,
@@ -154,6 +172,23 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         screen: is_screen(),
         quiet: args.quiet,
     };
+    if args.chaos {
+        let asked = chaos::Asked {
+            base: &scenario,
+            cells: &cells,
+            seed: args.seed,
+            long: args.long,
+            out: args.out.as_deref(),
+            json: args.json,
+            quiet: args.quiet,
+        };
+        return if args.dry_run { chaos::dry(&asked, &options) } else { chaos::run(&asked, options).await };
+    }
+    let out = match &args.out {
+        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
+        None => default_folder(&scenario.name).map_err(Failure::usage)?,
+    };
+    options.out.clone_from(&out);
     // A folder of ours that nothing was put into is of no use.
     let outcome = perform(&options).await.inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let told = Told { json: args.json, quiet: args.quiet };

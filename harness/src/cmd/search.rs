@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
-use hustings_record::Expectation;
 use hustings_record::words::duration;
 use hustings_reports::summary::Excused;
 use hustings_workloads::model::Bugs;
@@ -121,20 +120,11 @@ pub(super) fn own_cell(mut cell: Cell) -> Cell {
     // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
     cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
     let expect = &mut cell.expect;
-    expect.overlap = at_random(expect.overlap);
-    expect.stale_writes = at_random(expect.stale_writes);
-    expect.unplanned = at_random(expect.unplanned);
+    expect.overlap = expect.overlap.at_random();
+    expect.stale_writes = expect.stale_writes.at_random();
+    expect.unplanned = expect.unplanned.at_random();
     expect.overlap_of_t_max = None;
     cell
-}
-
-/// What random faults on top of each other may show of something of which a scenario's fault shows this.
-fn at_random(expected: Expectation) -> Expectation {
-    match expected {
-        Expectation::None | Expectation::Excused => Expectation::Excused,
-        // A policy that is known to be unsafe need not show it each time.
-        Expectation::Some | Expectation::Any => Expectation::Any,
-    }
 }
 
 /// The first seed that shows each kind of trouble, and the others that do.

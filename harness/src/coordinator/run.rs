@@ -59,12 +59,6 @@ pub struct RunOptions {
     pub quiet: bool,
 }
 
-impl RunOptions {
-    fn cells_of(&self, scenario: &Scenario) -> Vec<Cell> {
-        scenario.cells().into_iter().filter(|cell| self.only.contains(&cell.name)).collect()
-    }
-}
-
 /// How a run ended.
 pub struct Outcome {
     pub folder: PathBuf,
@@ -116,13 +110,14 @@ struct RunContext<'a> {
     progress: &'a Progress,
 }
 
-/// Runs every cell of a scenario on one ensemble. What was started is stopped when this returns.
+/// Runs every cell of a scenario. What was started is stopped when this returns.
 ///
 /// # Errors
 /// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
 pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let interrupt = Interrupt::listen().context("signals cannot be listened to")?;
-    let cells = options.cells_of(&options.scenario);
+    let wanted = |cell: &Cell| options.only.contains(&cell.name);
+    let cells: Vec<Cell> = options.scenario.cells().into_iter().filter(wanted).collect();
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
     let (request, why) = options.request.clone().choose().await?;
     // A cell without candidates asks nothing of the machine.
@@ -135,7 +130,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let progress = Progress::new(cells.len() as u64, "cells", options.screen, options.quiet);
     let run = RunContext { options, request, why, run_id, started, work: &work, interrupt, progress: &progress };
     let result = tokio::select! {
-        result = on_ensemble(&run, &cells) => result,
+        result = on_ensembles(&run, &cells) => result,
         () = run.interrupt.second() => Err(stopped_at_once(options)),
     };
     let owed = debts::settle(work.path(), &run.run_id).await;
@@ -150,21 +145,59 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     result
 }
 
-async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
+/// The record, from when the first cell could begin.
+type Record = Option<Rc<RefCell<Archive>>>;
+
+/// Runs the cells on one ensemble after the other: a cell with other servers, or another tick, than the one before has one of
+/// its own.
+async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
+    let RunContext { request, run_id, work, interrupt, progress, .. } = run;
+    let named = tokio::select! {
+        named = run_links::named(request, cells, (work, run_id)) => named?,
+        () = interrupt.first() => return Err(RunError::Interrupted),
+    };
+    let mut record = None;
+    let mut end = Ok(());
+    for cells in cells.chunk_by(Cell::same_ensemble) {
+        end = match on_ensemble(run, cells, named.as_ref(), &mut record).await {
+            Err(error) if record.is_none() => return Err(error),
+            Err(RunError::Interrupted) => Err(CutShort::Interrupted),
+            Err(error) => Err(CutShort::Aborted(error.to_string())),
+            Ok(end) => end,
+        };
+        if end.is_err() {
+            break;
+        }
+    }
+    if let Some(Err(error)) = match named {
+        Some(named) => Some(named.settle().await),
+        None => None,
+    } {
+        progress.line(&format!("warning: the links could not be taken down: {error}"));
+    }
+    let record = record.context("there is no cell to run")?;
+    Ok(conclude(&record, end))
+}
+
+/// Runs cells that share an ensemble, begins the record with the first of them, and says how it came to its end.
+async fn on_ensemble(
+    run: &RunContext<'_>,
+    cells: &[Cell],
+    named: Option<&Named>,
+    record: &mut Record,
+) -> Result<Result<(), CutShort>, RunError> {
     let RunContext { options, request, run_id, work, interrupt, progress, .. } = run;
     progress.now("starting the ensemble");
-    let started = async {
-        let named = run_links::named(request, cells, (work, run_id)).await?;
-        Ok::<_, RunError>((named, start(request, needs(run, cells), work, run_id).await?))
-    };
-    let (named, ensemble) = tokio::select! {
-        started = started => started?,
+    let ensemble = tokio::select! {
+        started = start(request, needs(run, cells), work, run_id) => started?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
     let (scenario, found) = correction::corrected(&options.scenario, &*ensemble);
     let caveat = ensemble.caveat().map(|text| Warning::new(WarningKind::Modelled, text));
-    let warnings: Vec<Warning> = caveat.into_iter().chain(found).collect();
+    let mut warnings: Vec<Warning> = caveat.into_iter().chain(found).collect();
+    // What is known of the first ensemble and of the scenario need not be told again.
+    warnings.retain(|warning| record.as_ref().is_none_or(|record| !record.borrow().warns(warning)));
     warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
     let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));
@@ -179,7 +212,9 @@ async fn on_ensemble(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, Ru
         Some(Err(error)) => Err(error.context("the servers could not be warmed up").into()),
         Some(Ok(rounds)) => {
             tracing::debug!(rounds, "the servers are warm");
-            on_links(run, options.cells_of(&scenario), warnings, named, &ensemble).await
+            let wanted = |cell: &Cell| cells.iter().any(|asked| asked.index == cell.index);
+            let cells: Vec<Cell> = scenario.cells().into_iter().filter(wanted).collect();
+            on_links(run, cells, warnings, named, &ensemble, record).await
         }
     };
     if let Err(error) = ensemble.stop().await {
@@ -197,15 +232,14 @@ async fn on_links(
     run: &RunContext<'_>,
     cells: Vec<Cell>,
     warnings: Vec<Warning>,
-    named: Option<Named>,
+    named: Option<&Named>,
     ensemble: &Rc<dyn Ensemble>,
-) -> Result<Outcome, RunError> {
+    record: &mut Record,
+) -> Result<Result<(), CutShort>, RunError> {
     let RunContext { options, run_id, interrupt, progress, .. } = run;
-    let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named.as_ref(), &**ensemble).await?;
-    let manifest = manifest(run, &cells, warnings, &**ensemble);
+    let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
-    let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
-    let archive = Rc::new(RefCell::new(archive));
+    let archive = recorded(run, warnings, &**ensemble, record)?;
     let mut end = Ok(());
     for cell in cells {
         if let Err(error) = whole(&**ensemble).await {
@@ -233,16 +267,27 @@ async fn on_links(
             break;
         }
     }
-    // A cell takes its links down; this is for one that did not come so far.
-    let taken_down = match &links {
-        Some(links) => links.depopulate().await,
-        None => Ok(()),
-    };
-    match taken_down {
-        Ok(()) => named.into_iter().for_each(Named::settle),
-        Err(error) => progress.line(&format!("warning: the links could not be taken down: {error}")),
+    Ok(end)
+}
+
+/// The record: begun with the first ensemble, told of every further one.
+fn recorded(
+    run: &RunContext<'_>,
+    warnings: Vec<Warning>,
+    ensemble: &dyn Ensemble,
+    record: &mut Record,
+) -> anyhow::Result<Rc<RefCell<Archive>>> {
+    let options = run.options;
+    if let Some(archive) = record {
+        archive.borrow_mut().update(|manifest| {
+            manifest.ensemble = format!("{}; then {}", manifest.ensemble, ensemble.describe());
+            manifest.warnings.extend(warnings);
+        })?;
+        return Ok(archive.clone());
     }
-    Ok(conclude(&archive, end))
+    let manifest = manifest(run, warnings, ensemble);
+    let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
+    Ok(record.insert(Rc::new(RefCell::new(archive))).clone())
 }
 
 /// Whether all servers are there and serve: faults of the cell before have healed, and nothing has died by itself.
@@ -293,7 +338,7 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
     }
 }
 
-/// What the cells ask of the ensemble. All of them are of one scenario, which has one ensemble.
+/// What cells ask of the ensemble that they share.
 fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
     let first = &cells[0];
     let sessions = cells.iter().map(Cell::session_count).max().unwrap_or(0);
@@ -314,7 +359,7 @@ fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
     }
 }
 
-fn manifest(run: &RunContext<'_>, cells: &[Cell], warnings: Vec<Warning>, ensemble: &dyn Ensemble) -> Manifest {
+fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensemble) -> Manifest {
     let options = run.options;
     let mut versions = BTreeMap::new();
     versions.insert("hustings".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
@@ -336,7 +381,7 @@ fn manifest(run: &RunContext<'_>, cells: &[Cell], warnings: Vec<Warning>, ensemb
         ensemble_version: ensemble.version().to_owned(),
         versions,
         machine: machine::describe(),
-        cells_planned: cells.len() as u32,
+        cells_planned: options.only.len() as u32,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,

@@ -24,10 +24,12 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// The run has taken all its links away.
-    pub(super) fn settle(self) {
+    /// Takes all links of the run away: a cell does that with its own, if it comes so far.
+    pub(super) async fn settle(self) -> Result<(), LinkError> {
+        self.links.depopulate().await?;
         // A note that stays is read again, and finds nothing to remove.
         let _ = self.note.settle();
+        Ok(())
     }
 }
 

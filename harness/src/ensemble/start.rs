@@ -113,6 +113,12 @@ impl EnsembleRequest {
         }
     }
 
+    /// Whether the servers will be containers, with a Toxiproxy of their own.
+    #[must_use]
+    pub fn is_docker(&self) -> bool {
+        matches!(self, Self::Docker(_))
+    }
+
     /// Whether the servers are somebody else's, so that nothing may be done to them.
     #[must_use]
     pub fn is_external(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Simulates every cell of a scenario to a record.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -74,6 +74,12 @@ pub(super) fn info(cell: &Cell) -> CellInfo {
     cell.info(LinkUse::Embedded, true)
 }
 
+/// How many servers the cells have, as "3" or "3 and 5".
+fn servers(cells: &[Cell]) -> String {
+    let counts: BTreeSet<u32> = cells.iter().map(|cell| cell.servers).collect();
+    counts.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+}
+
 /// Nothing in it tells one machine or one day from another.
 fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
     let scenario = &options.scenario;
@@ -91,7 +97,7 @@ fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
         folder: String::new(),
         command: options.command.clone(),
         ensemble_kind: EnsembleKind::Simulated,
-        ensemble: format!("simulated: {} servers of the model, in virtual time", scenario.ensemble.servers),
+        ensemble: format!("simulated: {} servers of the model, in virtual time", servers(cells)),
         ensemble_version: format!("model of hustings {version}"),
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },

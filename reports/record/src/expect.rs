@@ -20,6 +20,16 @@ pub enum Expectation {
 }
 
 impl Expectation {
+    /// What faults that meet by chance may show of something of which a scenario's own faults show this.
+    #[must_use]
+    pub fn at_random(self) -> Self {
+        match self {
+            Self::None | Self::Excused => Self::Excused,
+            // A policy that is known to be unsafe need not show it each time.
+            Self::Some | Self::Any => Self::Any,
+        }
+    }
+
     /// What counts of what was seen, if so many of it are excused.
     #[must_use]
     pub fn counted(self, seen: u64, excused: u64) -> u64 {

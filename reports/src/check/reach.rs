@@ -24,12 +24,14 @@ pub(super) enum Reach {
 pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
     let fault = lost.lead.map(|place| &index.faults.all[index.losses.all[place].fault]);
     let hit = fault.is_some_and(|fault| fault.hits(cand));
-    if hit && fault.is_some_and(|fault| fault.kind.facts().process == ProcessFate::Ended) {
-        return Reach::None;
-    }
     let (first, last) = (index.candidates.standing(cand, at.0), index.candidates.standing(cand, at.1));
     // It is told a moment later.
     let soon = (at.0, at.1 + EDGE_NS);
+    if let Some(fault) = fault.filter(|fault| hit && fault.kind.facts().process == ProcessFate::Ended) {
+        // A process that was started again may stand before the lost session has expired.
+        let back = last.is_some_and(|stand| stand.from > fault.t) || index.candidates.stands_anew(cand, soon);
+        return if back { Reach::Possible } else { Reach::None };
+    }
     match (first, last) {
         // What it stands by may have been there before it knew.
         (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible,

@@ -29,7 +29,7 @@ pub struct Life {
     pub torn: bool,
 }
 
-/// A time in which a process of the harness did not run, though nobody had stopped it.
+/// A time in which a process of the harness did not run, though nobody had stopped or killed it.
 #[derive(Clone, Debug)]
 pub struct Stall {
     /// Its process: the name of its segment, or of a server.
@@ -99,6 +99,13 @@ impl Lives {
         let coordinator = lives.all.iter().find(|life| life.writer == COORDINATOR && life.end.is_none());
         let silent = coordinator.map(|life| (life.last, end)).filter(|silent| silent.0 < silent.1);
         lives.stalls.extend(silent.map(|span| stall_of(COORDINATOR, span)));
+        // One that died though nobody meant it to does not run any more.
+        let lost = lives.all.iter().filter(|life| !life.killed);
+        let gone = lost.filter_map(|life| {
+            let from = life.died?.0;
+            Some(Stall { host: life.host, ..stall_of(&life.writer, (from, end.max(from))) })
+        });
+        lives.stalls.extend(gone.collect::<Vec<_>>());
         let seen = outages(cell, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
         lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));

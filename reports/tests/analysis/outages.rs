@@ -34,6 +34,25 @@ fn a_server_that_was_seen_not_to_run_is_named_and_nobody_is_blamed() {
 }
 
 #[test]
+fn nobody_is_blamed_for_a_host_that_died_by_itself() {
+    let ended = |killed: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+        cell.kill(0, 20_000);
+        if let Some(Event::HostEnded { killed: meant, .. }) = cell.coordinator.last_mut() {
+            *meant = killed;
+        }
+        cell.lead(0, 1, 21_500);
+        let summary = cell.summary();
+        let found = check(&summary, "handovers");
+        (found.verdict, summary.handovers.unplanned, found.details.clone())
+    };
+    let (verdict, unplanned, details) = ended(false);
+    assert_eq!((verdict, unplanned), (Inconclusive, 1), "{details:?}");
+    assert!(details.iter().any(|line| line.contains("host-0 did not run")), "{details:?}");
+    assert_eq!(ended(true).0, Fail, "by an order that no fault tells of");
+}
+
+#[test]
 fn who_never_comes_back_is_away_until_the_end() {
     let (verdict, details) = seen(false_failover(), "stalls", Some(outage("server 2", 20_000, None)));
     let told = format!("server 2 did not run for {}.0 s", (END - 20_000) / 1_000);

@@ -56,6 +56,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coordinates {
+    /// Numbers of servers. Cells with other servers than the cell before run on an ensemble of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Axis<u32>>,
+    /// ZooKeeper's ticks, in milliseconds; as with the number of servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_ms: Option<Axis<u64>>,
     /// Recipes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Axis<RecipeKind>>,
@@ -74,6 +80,9 @@ pub struct Coordinates {
     /// Numbers of candidates a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_per_group: Option<Axis<u32>>,
+    /// Intervals in which every leader writes, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_interval_ms: Option<Axis<u64>>,
     /// Names of faults; in the matrix all of them unless told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Axis<String>>,

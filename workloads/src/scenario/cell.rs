@@ -77,6 +77,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Whether another cell can run on the ensemble that this one ran on.
+    #[must_use]
+    pub fn same_ensemble(&self, other: &Self) -> bool {
+        (self.servers, self.tick_ms) == (other.servers, other.tick_ms)
+    }
+
     /// The session timeout that an ensemble with this tick grants: the one asked for, kept within 2 and 20 ticks.
     #[must_use]
     pub fn timeout_granted_ms(&self) -> u64 {

@@ -13,6 +13,9 @@ use super::schema::{Links, Scenario, SelfTest};
 /// The longest name of a cell.
 const NAME_MAX: usize = 100;
 
+/// What tells cells apart beside recipe and fault.
+const COORDINATES: usize = 11;
+
 /// Multiplies the matrix out, one axis after the other; the last one varies fastest.
 pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
     let mut cells: Vec<Cell> = scenario.matrices().flat_map(|matrix| multiply(scenario, matrix)).collect();
@@ -22,8 +25,11 @@ pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
 }
 
 fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
-    let election = &scenario.election;
+    let (ensemble, election) = (&scenario.ensemble, &scenario.election);
     let cells = vec![base(scenario)];
+    // First what takes another ensemble, so that each is started once.
+    let cells = vary(cells, &values(&matrix.servers, ensemble.servers), |cell, v| cell.servers = *v);
+    let cells = vary(cells, &values(&matrix.tick_ms, ensemble.tick_ms), |cell, v| cell.tick_ms = *v);
     let cells = vary(cells, &values(&matrix.recipe, election.recipe), |cell, v| cell.recipe = *v);
     let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
     let timeouts = values(&matrix.session_timeout_ms, election.session_timeout_ms);
@@ -32,6 +38,8 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     let cells = vary(cells, &values(&matrix.hosts, election.hosts), |cell, v| cell.hosts = *v);
     let candidates = values(&matrix.candidates_per_group, election.candidates_per_group);
     let cells = vary(cells, &candidates, |cell, v| cell.candidates_per_group = *v);
+    let intervals = values(&matrix.work_interval_ms, election.work_interval_ms);
+    let cells = vary(cells, &intervals, |cell, v| cell.work_interval_ms = *v);
     let cells = vary(cells, &faults_of(scenario, matrix), |cell, v| set_fault(scenario, cell, v));
     let cells = vary(cells, &values(&matrix.resource, election.resource), |cell, v| cell.resource = *v);
     let cells = vary(cells, &values(&matrix.fencing, election.fencing), |cell, v| cell.fencing = *v);
@@ -46,7 +54,8 @@ fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
     faults.iter().filter_map(first).map(|cell| Cell { recipe: *recipe, self_test: true, ..cell.clone() }).collect()
 }
 
-fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
+/// The values of an axis; one of its own where it is not varied.
+pub(super) fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
     axis.as_ref().map_or_else(|| vec![otherwise], |axis| axis.0.clone())
 }
 
@@ -67,12 +76,15 @@ pub(super) fn count(scenario: &Scenario) -> usize {
 
 fn count_of(scenario: &Scenario, m: &Coordinates) -> usize {
     let lens = [
+        len(&m.servers),
+        len(&m.tick_ms),
         len(&m.recipe),
         len(&m.step_down),
         len(&m.session_timeout_ms),
         len(&m.groups),
         len(&m.hosts),
         len(&m.candidates_per_group),
+        len(&m.work_interval_ms),
         faults_of(scenario, m).len(),
         len(&m.resource),
         len(&m.fencing),
@@ -83,6 +95,16 @@ fn count_of(scenario: &Scenario, m: &Coordinates) -> usize {
 
 fn len<T>(axis: &Option<Axis<T>>) -> usize {
     axis.as_ref().map_or(1, |axis| axis.0.len())
+}
+
+/// The numbers of servers under which a fault strikes; as the ensemble has it where none does.
+pub(super) fn servers_under(scenario: &Scenario, fault: &str) -> BTreeSet<u32> {
+    let strikes = |name: &String| {
+        name == fault || scenario.faults.get(name).is_some_and(|spec| spec.with.as_deref() == Some(fault))
+    };
+    let under = scenario.matrices().filter(|matrix| faults_of(scenario, matrix).iter().any(strikes));
+    let servers: BTreeSet<u32> = under.flat_map(|matrix| values(&matrix.servers, scenario.ensemble.servers)).collect();
+    if servers.is_empty() { BTreeSet::from([scenario.ensemble.servers]) } else { servers }
 }
 
 /// Names of the faults that are run, each once.
@@ -181,13 +203,16 @@ fn title(cell: &Cell) -> Vec<String> {
 }
 
 /// The other coordinates, as names tell them.
-fn coordinates(cell: &Cell) -> [String; 8] {
+fn coordinates(cell: &Cell) -> [String; COORDINATES] {
     [
+        format!("s{}", cell.servers),
+        format!("tick{}", cell.tick_ms),
         cell.step_down.to_string(),
         format!("t{}", cell.session_timeout_ms),
         format!("g{}", cell.groups),
         format!("h{}", cell.hosts),
         format!("n{}", cell.candidates_per_group),
+        format!("w{}", cell.work_interval_ms),
         cell.resource.to_string(),
         format!("fencing-{}", cell.fencing),
         cell.sessions.to_string(),
@@ -196,16 +221,16 @@ fn coordinates(cell: &Cell) -> [String; 8] {
 
 /// Recipe and fault, and whatever else tells the cell from others with the same two.
 fn describe(cells: &[Cell]) -> Vec<String> {
-    let mut same: BTreeMap<Vec<String>, ([String; 8], [bool; 8])> = BTreeMap::new();
+    let mut same: BTreeMap<Vec<String>, ([String; COORDINATES], [bool; COORDINATES])> = BTreeMap::new();
     for cell in cells {
         let told = coordinates(cell);
-        let (first, differs) = same.entry(title(cell)).or_insert_with(|| (told.clone(), [false; 8]));
+        let (first, differs) = same.entry(title(cell)).or_insert_with(|| (told.clone(), [false; COORDINATES]));
         first.iter().zip(&told).zip(differs).for_each(|((first, told), differs)| *differs |= first != told);
     }
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let name = |cell: &Cell| {
         let mut words = title(cell);
-        let differs = same.get(&words).map_or([false; 8], |(_, differs)| *differs);
+        let differs = same.get(&words).map_or([false; COORDINATES], |(_, differs)| *differs);
         words.extend(coordinates(cell).into_iter().zip(differs).filter_map(|(word, differs)| differs.then_some(word)));
         words.join("-").chars().map(safe).take(NAME_MAX).collect()
     };

@@ -10,12 +10,15 @@ impl Coordinates {
     /// Whether a cell lies in all the values given here.
     #[must_use]
     pub fn covers(&self, cell: &Cell) -> bool {
-        Axis::holds(self.recipe.as_ref(), &cell.recipe)
+        Axis::holds(self.servers.as_ref(), &cell.servers)
+            && Axis::holds(self.tick_ms.as_ref(), &cell.tick_ms)
+            && Axis::holds(self.recipe.as_ref(), &cell.recipe)
             && Axis::holds(self.step_down.as_ref(), &cell.step_down)
             && Axis::holds(self.session_timeout_ms.as_ref(), &cell.session_timeout_ms)
             && Axis::holds(self.groups.as_ref(), &cell.groups)
             && Axis::holds(self.hosts.as_ref(), &cell.hosts)
             && Axis::holds(self.candidates_per_group.as_ref(), &cell.candidates_per_group)
+            && Axis::holds(self.work_interval_ms.as_ref(), &cell.work_interval_ms)
             && Axis::holds(self.fault.as_ref(), &cell.fault_name)
             && Axis::holds(self.resource.as_ref(), &cell.resource)
             && Axis::holds(self.fencing.as_ref(), &cell.fencing)

@@ -15,8 +15,8 @@ const ENROL_A_SECOND: u64 = 1_000;
 /// Starting and ending hosts, links and records of a cell, for the estimate alone, in milliseconds.
 const AROUND_A_CELL_MS: u64 = 1_500;
 
-/// Starting and stopping the ensemble, for the estimate alone, in milliseconds.
-const AROUND_A_RUN_MS: u64 = 5_000;
+/// Starting and stopping an ensemble, for the estimate alone, in milliseconds.
+const AROUND_AN_ENSEMBLE_MS: u64 = 5_000;
 
 /// Descriptors of a process beside its sessions.
 const DESCRIPTORS_BESIDE: u64 = 64;
@@ -33,10 +33,11 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
 #[must_use]
 pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     let plans: Vec<Plan> = cells.iter().map(|cell| plan(cell, seed)).collect();
-    let total_ms: u64 = cells.iter().zip(&plans).map(|(cell, plan)| cell_duration_ms(cell, plan)).sum();
+    let cells_ms: u64 = cells.iter().zip(&plans).map(|(cell, plan)| cell_duration_ms(cell, plan)).sum();
+    let ensembles = cells.chunk_by(Cell::same_ensemble).count() as u64;
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = head(&mut text, scenario, cells, seed, total_ms + AROUND_A_RUN_MS);
+    let _ = head(&mut text, scenario, cells, seed, cells_ms + ensembles * AROUND_AN_ENSEMBLE_MS);
     for (cell, plan) in cells.iter().zip(&plans) {
         let _ = one(&mut text, cell, plan);
     }
@@ -46,19 +47,22 @@ pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
 fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total_ms: u64) -> std::fmt::Result {
     writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
     writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), round_duration(total_ms * 1_000_000))?;
-    let ensemble = &scenario.ensemble;
-    let fsync = if ensemble.fsync { "on" } else { "off" };
-    write!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", ensemble.servers, ensemble.tick_ms)?;
-    for (name, limit) in [("initLimit", ensemble.init_limit), ("syncLimit", ensemble.sync_limit)] {
-        if let Some(limit) = limit {
-            write!(text, ", {name} {limit} ticks ({})", setting_ms(u64::from(limit) * ensemble.tick_ms))?;
-        }
-    }
-    writeln!(text)?;
+    cells.chunk_by(Cell::same_ensemble).try_for_each(|cells| ensemble(text, &cells[0]))?;
     for warning in scenario.warnings() {
         writeln!(text, "warning: {warning}")?;
     }
     Ok(())
+}
+
+fn ensemble(text: &mut String, first: &Cell) -> std::fmt::Result {
+    let fsync = if first.fsync { "on" } else { "off" };
+    write!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", first.servers, first.tick_ms)?;
+    for (name, limit) in [("initLimit", first.init_limit), ("syncLimit", first.sync_limit)] {
+        if let Some(limit) = limit {
+            write!(text, ", {name} {limit} ticks ({})", setting_ms(u64::from(limit) * first.tick_ms))?;
+        }
+    }
+    writeln!(text)
 }
 
 fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {

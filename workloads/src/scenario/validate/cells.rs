@@ -1,6 +1,6 @@
 //! Cells one by one: what only the whole of a cell can tell.
 
-use super::{HOUR_MS, add, minority};
+use super::{HOUR_MS, add, minority, within};
 use crate::faults::Fault;
 use crate::plan;
 use crate::recipes::RecipeKind;
@@ -40,6 +40,11 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
     if cell.expect.server_leader.is_some() && !cell.kinds().any(FaultKind::hits_servers) {
         let what = format!("nobody watches the servers under `{}`", cell.fault_name);
         add(found, "expect.server_leader", what, "say with when = { fault = … } which faults it is about");
+    }
+    for (place, entry) in scenario.expect.iter().enumerate().filter(|(_, entry)| entry.when.covers(cell)) {
+        let key = format!("expect[{}].server_leader", place + 1);
+        let leader = entry.server_leader.into_iter();
+        leader.for_each(|leader| within(found, &key, leader.into(), 1, cell.servers.into()));
     }
     let one_host = cell.groups > 0 && cell.hosts < 2;
     if cell.fencing == FencingMethod::Kill && cell.recipe == RecipeKind::LockRace && one_host {

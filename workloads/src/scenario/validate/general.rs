@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{HOUR_MS, add, within};
 use crate::scenario::axis::{Axis, Coordinates};
 use crate::scenario::error::Problem;
-use crate::scenario::schema::{ElectionSpec, Scenario};
+use crate::scenario::expand::values;
+use crate::scenario::schema::Scenario;
 use hustings_record::words::quoted;
 
 const NAME_MAX: usize = 200;
@@ -22,21 +23,16 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
             format!("give it 1 to {NAME_MAX} printable characters"),
         );
     }
-    if ![1, 3, 5].contains(&ensemble.servers) {
-        add(found, "ensemble.servers", format!("{} servers", ensemble.servers), "choose 1, 3 or 5");
-    }
     if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
     }
     within(found, "ensemble.warm_up_ms", ensemble.warm_up_ms, 0, HOUR_MS);
-    within(found, "ensemble.tick_ms", ensemble.tick_ms, 10, 60_000);
     for (key, limit) in [("ensemble.init_limit", ensemble.init_limit), ("ensemble.sync_limit", ensemble.sync_limit)] {
         if let Some(limit) = limit {
             within(found, key, limit.into(), 1, 10_000);
         }
     }
     within(found, "ensemble.watch_ms", ensemble.watch_ms, 5, 10_000);
-    within(found, "election.work_interval_ms", election.work_interval_ms, 1, HOUR_MS);
     within(found, "election.poll_interval_ms", election.poll_interval_ms, 1, HOUR_MS);
     within(found, "election.connect_concurrency", election.connect_concurrency.into(), 1, 10_000);
     within(found, "election.rejoin_after_ms", election.rejoin_after_ms, 0, HOUR_MS);
@@ -54,12 +50,22 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
 /// What may be varied, wherever it is given.
 fn sizes(scenario: &Scenario, found: &mut Vec<Problem>) {
     let names = std::iter::once("matrix".to_owned()).chain((1..).map(|place| format!("also[{place}]")));
-    names.zip(scenario.matrices()).for_each(|(name, matrix)| sizes_of(&name, matrix, &scenario.election, found));
+    names.zip(scenario.matrices()).for_each(|(name, matrix)| sizes_of(&name, matrix, scenario, found));
 }
 
-fn sizes_of(name: &str, matrix: &Coordinates, election: &ElectionSpec, found: &mut Vec<Problem>) {
+fn sizes_of(name: &str, matrix: &Coordinates, scenario: &Scenario, found: &mut Vec<Problem>) {
+    let (ensemble, election) = (&scenario.ensemble, &scenario.election);
+    let section = |told: bool, otherwise: &'static str| if told { name.to_owned() } else { otherwise.to_owned() };
+    let counts = values(&matrix.servers, ensemble.servers);
+    for count in counts.into_iter().filter(|count| ![1, 3, 5].contains(count)) {
+        let key = format!("{}.servers", section(matrix.servers.is_some(), "ensemble"));
+        add(found, &key, format!("{count} servers"), "choose 1, 3 or 5");
+    }
+    for tick_ms in values(&matrix.tick_ms, ensemble.tick_ms) {
+        within(found, &format!("{}.tick_ms", section(matrix.tick_ms.is_some(), "ensemble")), tick_ms, 10, 60_000);
+    }
     let mut each = |field: &str, axis: Option<Vec<u64>>, otherwise: u64, least: u64, most: u64| {
-        let section = if axis.is_some() { name } else { "election" };
+        let section = section(axis.is_some(), "election");
         for value in axis.unwrap_or_else(|| vec![otherwise]) {
             within(found, &format!("{section}.{field}"), value, least, most);
         }
@@ -70,6 +76,7 @@ fn sizes_of(name: &str, matrix: &Coordinates, election: &ElectionSpec, found: &m
     let candidates = u64::from(election.candidates_per_group);
     each("candidates_per_group", wide(&matrix.candidates_per_group), candidates, 1, 10_000);
     each("session_timeout_ms", wide(&matrix.session_timeout_ms), election.session_timeout_ms, 100, 600_000);
+    each("work_interval_ms", wide(&matrix.work_interval_ms), election.work_interval_ms, 1, HOUR_MS);
 }
 
 fn wide<T: Copy + Into<u64>>(axis: &Option<Axis<T>>) -> Option<Vec<u64>> {

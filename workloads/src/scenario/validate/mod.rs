@@ -24,7 +24,9 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     general::check(scenario, &mut found);
     for (name, fault) in &scenario.faults {
         faults::check(name, fault, &mut found);
-        servers::check(scenario.ensemble.servers, name, fault, &mut found);
+        for count in expand::servers_under(scenario, name) {
+            servers::check(count, name, fault, &mut found);
+        }
     }
     references::check(scenario, &mut found);
     let cells = expand::count(scenario);

@@ -12,12 +12,6 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     for (name, fault) in &scenario.faults {
         with(scenario, name, fault, &known, found);
     }
-    for (place, entry) in scenario.expect.iter().enumerate() {
-        if let Some(leader) = entry.server_leader {
-            let key = format!("expect[{}].server_leader", place + 1);
-            within(found, &key, leader.into(), 1, scenario.ensemble.servers.into());
-        }
-    }
     // A control needs no entry.
     known.push("none".to_owned());
     if let Some(test) = &scenario.self_test {

@@ -1,0 +1,213 @@
+//! `hustings run --chaos`: random scenarios one after the other, until time is up or one shows what must not be.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+use hustings_record::words::round_duration;
+use hustings_record::{Damage, RunState};
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+use hustings_workloads::scenario::{Cell, Possible, Scenario, explain, random};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::cmd::report;
+use crate::coordinator::{RunOptions, default_folder, run as perform};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::output::{inform, say};
+
+/// Rounds that a dry run tells of.
+const TOLD_ROUNDS: u64 = 3;
+
+/// How to go about it.
+pub(super) struct Asked<'a> {
+    pub(super) base: &'a Scenario,
+    /// Those of its cells whose recipes, policies and timeouts are drawn from.
+    pub(super) cells: &'a [Cell],
+    pub(super) seed: Option<u64>,
+    /// No round begins after this.
+    pub(super) long: Duration,
+    /// Folder of the rounds' records, if told.
+    pub(super) out: Option<&'a Path>,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+}
+
+/// What came of all rounds.
+#[derive(Debug, Default, Serialize)]
+struct Rounds {
+    seed: u64,
+    /// How many ended; how many of them passed.
+    rounds: u64,
+    passed: u64,
+    handovers: u64,
+    /// Records of the rounds that did not pass, which are kept; of the others nothing is.
+    inconclusive: Vec<PathBuf>,
+    failed: Option<Shown>,
+    took_s: u64,
+}
+
+/// A round that showed what must not be.
+#[derive(Debug, Serialize)]
+struct Shown {
+    record: PathBuf,
+    /// The checks that failed, with their cells.
+    fails: Vec<String>,
+    /// What to type to run it again, and to run it in virtual time.
+    again: String,
+    simulated: String,
+}
+
+/// Runs rounds on what `options` names. 1 if a round failed, 3 if none passed, else 0.
+pub(super) async fn run(asked: &Asked<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
+    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    let (began, possible) = (Instant::now(), possible(&options));
+    let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
+    let folder = folder(asked.out)?;
+    // Each round has a line of its own here.
+    options.quiet = true;
+    inform!(
+        "chaos with seed {seed} for {}: records of rounds that do not pass are kept in {}",
+        humantime::format_duration(asked.long),
+        folder.display()
+    );
+    let mut rounds = Rounds { seed, ..Rounds::default() };
+    let mut end = Ok(());
+    for round in 1.. {
+        if began.elapsed() >= asked.long || interrupt.asked() || rounds.failed.is_some() {
+            break;
+        }
+        let scenario = drawn(asked, seed, round, possible)?;
+        options.out = folder.join(format!("round-{round:04}"));
+        if let Err(failure) = one(asked, &mut options, scenario, &mut rounds).await {
+            end = Err(failure);
+            break;
+        }
+    }
+    rounds.took_s = began.elapsed().as_secs();
+    // Where every round passed there is nothing in it.
+    let _ = std::fs::remove_dir(&folder);
+    tell(asked, &rounds)?;
+    match end {
+        Err(failure) if failure.exit != Exit::Interrupted => Err(failure),
+        _ if rounds.failed.is_some() => Ok(Exit::Fail),
+        _ if interrupt.asked() => Ok(Exit::Interrupted),
+        _ if rounds.passed == 0 => Ok(Exit::Inconclusive),
+        _ => Ok(Exit::Pass),
+    }
+}
+
+/// What the first rounds would be.
+pub(super) fn dry(asked: &Asked<'_>, options: &RunOptions) -> Result<Exit, Failure> {
+    let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
+    say(format_args!("the first rounds of seed {seed}:\n"))?;
+    for round in 1..=TOLD_ROUNDS {
+        let scenario = drawn(asked, seed, round, possible(options))?;
+        say(explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(seed)))?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn possible(options: &RunOptions) -> Possible {
+    let request = &options.request;
+    Possible {
+        own_servers: !request.is_external(),
+        reading_links: request.toxiproxy().is_none() && !request.is_docker(),
+    }
+}
+
+fn drawn(asked: &Asked<'_>, seed: u64, round: u64, possible: Possible) -> Result<Scenario, Failure> {
+    let none = || anyhow!("{}: no cell of this scenario has candidates, and chaos is for them", asked.base.name);
+    random(asked.base, asked.cells, seed, round, possible).ok_or_else(|| Failure::usage(none()))
+}
+
+/// Runs one round and takes its record away if it passes.
+async fn one(
+    asked: &Asked<'_>,
+    options: &mut RunOptions,
+    scenario: Scenario,
+    rounds: &mut Rounds,
+) -> Result<(), Failure> {
+    let cells = scenario.cells();
+    let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
+    options.verbatim = scenario.to_toml().map_err(Failure::infrastructure)?;
+    options.resolved.clone_from(&options.verbatim);
+    options.seed = scenario.seed.unwrap_or_default();
+    options.only.clone_from(&names);
+    options.scenario = scenario;
+    let (place, servers) = (options.out.clone(), cells[0].servers);
+    let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
+    let (summary, _) = report::make_silently(&place, Damage::Refused)?;
+    if !asked.quiet {
+        let round = place.file_name().unwrap_or_default().display();
+        inform!("{round}: {servers} servers, {}: {}", names.join(", "), summary.verdict);
+    }
+    rounds.rounds += 1;
+    rounds.handovers += summary.cells.iter().map(|cell| cell.handovers.completed).sum::<u64>();
+    match summary.verdict {
+        Verdict::Fail => rounds.failed = Some(shown(&place, &summary)),
+        Verdict::Pass if outcome.state == RunState::Completed => {
+            rounds.passed += 1;
+            let removed = std::fs::remove_dir_all(&place).with_context(|| place.display().to_string());
+            removed.map_err(Failure::infrastructure)?;
+        }
+        Verdict::Pass | Verdict::Inconclusive => rounds.inconclusive.push(place.clone()),
+    }
+    match outcome.trouble {
+        None => Ok(()),
+        Some(why) => {
+            let why = format!("{why}; what was recorded until then is in {}", place.display());
+            Err(Failure { exit: Exit::of(&summary), error: anyhow!(why) })
+        }
+    }
+}
+
+fn shown(record: &Path, summary: &Summary) -> Shown {
+    let failed = summary.cells.iter().flat_map(|cell| {
+        let fails = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail);
+        fails.map(|check| format!("{} in {}", check.name, cell.info.name))
+    });
+    let scenario = record.join("scenario.toml");
+    Shown {
+        record: record.to_owned(),
+        fails: failed.collect(),
+        again: format!("hustings run {}", scenario.display()),
+        simulated: format!("hustings simulate {}", scenario.display()),
+    }
+}
+
+fn tell(asked: &Asked<'_>, rounds: &Rounds) -> Result<(), Failure> {
+    if asked.json {
+        return say(serde_json::to_string_pretty(rounds).map_err(Failure::infrastructure)?);
+    }
+    inform!(
+        "rounds: {} in {}, with {} handovers; {} passed, {} inconclusive, {} failed",
+        rounds.rounds,
+        round_duration(rounds.took_s * 1_000_000_000),
+        rounds.handovers,
+        rounds.passed,
+        rounds.inconclusive.len(),
+        u8::from(rounds.failed.is_some())
+    );
+    rounds.inconclusive.iter().for_each(|record| inform!("inconclusive: {}", record.display()));
+    if let Some(shown) = &rounds.failed {
+        inform!("failed: {}: {}", shown.record.display(), shown.fails.join(", "));
+        inform!("  again: {}\n  in virtual time: {}", shown.again, shown.simulated);
+    }
+    Ok(())
+}
+
+fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
+    match out {
+        Some(out) => Archive::reserve(out).map(|()| out.to_owned()).map_err(Failure::usage),
+        None => default_folder("chaos").map_err(Failure::usage),
+    }
+}
+
+fn fresh_seed() -> anyhow::Result<u64> {
+    Ok(SysRng.try_next_u32().context("the kernel gives no random bytes")?.into())
+}

@@ -1,0 +1,89 @@
+//! Random scenarios in virtual time: they can be run wherever they are drawn for, they show nothing of sound recipes, and what is
+//! broken in others.
+
+use std::collections::BTreeSet;
+
+use hustings::simulate::try_simulation;
+use hustings_record::FaultKind;
+use hustings_workloads::model::Bugs;
+use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario::{Cell, Possible, Scenario, Shipped, random};
+use hustings_workloads::simulation::{Simulation, Timing};
+
+const ROUNDS: u64 = 40;
+const ALL: Possible = Possible { own_servers: true, reading_links: true };
+
+fn base(sets: &[String]) -> Scenario {
+    Shipped::find("quick").expect("it ships").parse(sets).expect("valid")
+}
+
+fn drawn(base: &Scenario, round: u64, possible: Possible) -> Scenario {
+    random(base, &base.cells(), 1, round, possible).unwrap_or_else(|| panic!("round {round}: nothing is drawn"))
+}
+
+/// The checks that fail in a cell in virtual time.
+fn fails(cell: &Cell, seed: u64) -> BTreeSet<String> {
+    let (timing, bugs) = (Timing::default(), Bugs::default());
+    let simulation = Simulation { cell: cell.clone(), seed, timing, bugs, schedule: None };
+    try_simulation(&simulation).unwrap_or_else(|error| panic!("{}: {error:#}", cell.name)).failed
+}
+
+#[test]
+fn a_round_is_a_scenario_that_can_be_kept_and_run_again() {
+    let base = base(&[]);
+    let mut kinds = BTreeSet::new();
+    for round in 1..200 {
+        let scenario = drawn(&base, round, ALL);
+        let text = scenario.to_toml().expect("it can be written");
+        assert_eq!(Scenario::parse(&text, "round", &[]).expect("it can be read"), scenario);
+        assert_eq!(drawn(&base, round, ALL), scenario, "the same is drawn again");
+        kinds.extend(scenario.cells().iter().flat_map(|cell| cell.kinds().collect::<Vec<_>>()));
+    }
+    let all: BTreeSet<FaultKind> = FaultKind::ALL.iter().copied().filter(|kind| *kind != FaultKind::None).collect();
+    assert_eq!(kinds, all);
+}
+
+#[test]
+fn servers_of_others_are_neither_hit_nor_counted_anew_and_links_of_others_are_not_read() {
+    let base = base(&[]);
+    for round in 1..200 {
+        let scenario = drawn(&base, round, Possible { own_servers: false, reading_links: false });
+        assert_eq!(scenario.ensemble.servers, base.ensemble.servers);
+        for cell in scenario.cells() {
+            assert!(!cell.kinds().any(|kind| kind.hits_servers() || kind.needs_reading_links()), "{}", cell.name);
+        }
+    }
+}
+
+#[test]
+fn rounds_show_nothing_of_sound_recipes() {
+    let mut all = Vec::new();
+    for recipe in RecipeKind::sound().map(RecipeKind::name) {
+        let base = base(&[format!("matrix.recipe=[\"{recipe}\"]")]);
+        for round in 1..=ROUNDS {
+            let scenario = drawn(&base, round, ALL);
+            for cell in scenario.cells() {
+                let failed = fails(&cell, scenario.seed.unwrap_or_default());
+                if !failed.is_empty() {
+                    all.push(format!(
+                        "round {round}, {}: {}",
+                        cell.name,
+                        failed.into_iter().collect::<Vec<_>>().join(", ")
+                    ));
+                }
+            }
+        }
+    }
+    assert_eq!(all, Vec::<String>::new());
+}
+
+#[test]
+fn rounds_show_what_is_broken() {
+    let sets = ["allow_broken=true", "matrix.recipe=[\"broken:ignores-session-loss\"]"].map(str::to_owned);
+    let base = base(&sets);
+    let shown = (1..=ROUNDS).find(|round| {
+        let scenario = drawn(&base, *round, ALL);
+        scenario.cells().iter().any(|cell| !fails(cell, scenario.seed.unwrap_or_default()).is_empty())
+    });
+    assert!(shown.is_some(), "{ROUNDS} rounds show nothing");
+}
