@@ -239,7 +239,7 @@ fn a_scenario_without_faults_is_a_control() {
 #[test]
 fn the_dry_run_of_split_brain_reads_well() {
     let scenario = Shipped::find("split-brain").unwrap().parse(&["matrix.resource=unfenced".to_owned()]).unwrap();
-    insta::assert_snapshot!(explain(&scenario, &scenario.cells(), 1));
+    insta::assert_snapshot!(explain(&scenario, &scenario.cells(), 1, 1));
 }
 
 fn cell_of(groups: u32, hosts: u16, candidates: u32) -> Cell {
@@ -306,6 +306,6 @@ proptest! {
         ];
         let scenario = Scenario::parse(SMALL, "test.toml", &sets).unwrap();
         let cells = scenario.cells();
-        prop_assert_eq!(explain(&scenario, &cells, seed), explain(&scenario, &cells, seed));
+        prop_assert_eq!(explain(&scenario, &cells, seed, 1), explain(&scenario, &cells, seed, 1));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
-use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::scenario::{Cell, Scenario, rounds};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
@@ -40,6 +40,8 @@ pub struct RunOptions {
     pub scenario: Scenario,
     /// Names of the cells that are run.
     pub only: Vec<String>,
+    /// How many times each of them is run.
+    pub repeat: u32,
     /// The scenario's text as it was given, and resolved.
     pub verbatim: String,
     pub resolved: String,
@@ -132,7 +134,8 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
-    let progress = Progress::new(cells.len() as u64, "cells", options.screen, options.quiet);
+    let progress =
+        Progress::new(cells.len() as u64 * u64::from(options.repeat), "cells", options.screen, options.quiet);
     let run = RunContext { options, request, why, run_id, started, work: &work, interrupt, progress: &progress };
     let result = tokio::select! {
         result = on_ensemble(&run, &cells) => result,
@@ -207,7 +210,7 @@ async fn on_links(
     let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
     let mut end = Ok(());
-    for cell in cells {
+    for cell in rounds(&cells, options.repeat) {
         if let Err(error) = whole(&**ensemble).await {
             end = Err(error.into());
             break;
@@ -336,7 +339,7 @@ fn manifest(run: &RunContext<'_>, cells: &[Cell], warnings: Vec<Warning>, ensemb
         ensemble_version: ensemble.version().to_owned(),
         versions,
         machine: machine::describe(),
-        cells_planned: cells.len() as u32,
+        cells_planned: cells.len() as u32 * options.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,

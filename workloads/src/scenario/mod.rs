@@ -30,6 +30,7 @@ pub(crate) mod fault;
 mod info;
 mod load;
 mod placement;
+mod rounds;
 mod schema;
 mod shipped;
 mod validate;
@@ -41,6 +42,7 @@ pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::placement::placement;
+pub use self::rounds::{ROUNDS_MAX, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 
