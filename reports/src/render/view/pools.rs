@@ -113,7 +113,7 @@ fn show_it(pool: &Pool) -> String {
     let same = pool.repetitions.iter().filter(|one| State::of(one.verdict, one.unsafe_as_expected) == state);
     match same.count() {
         // It is so for what is missing alone.
-        0 => format!("{} of {}", pool.pooled, pool.planned),
+        0 => format!("only {} of {}", pool.pooled, pool.planned),
         n => format!("{n} of {}", pool.planned),
     }
 }

@@ -105,7 +105,7 @@ fn sentence(summary: &Summary) -> String {
     let cells = format::plural(there, "cell", "cells");
     let of = summary.pools.iter().map(|pool| pool.planned).max().map_or_else(String::new, |times| {
         let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
-        format!(" ({configurations}, each {} to be run)", format::plural(times.into(), "time", "times"))
+        format!(" ({configurations}, each planned {})", format::plural(times.into(), "time", "times"))
     });
     format!("Of {cells}{of}, {}.{missing}", join_and(&parts))
 }

@@ -21,44 +21,58 @@ fn intended(summary: &Summary, name: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_repeated_run_goes_over_all_cells_in_rounds_and_pools_what_they_show() {
+fn a_repeated_run_goes_over_all_cells_in_rounds_on_one_ensemble() {
     let bench = Bench::new();
-    let run = [
-        "run",
-        "quick",
-        "--ensemble",
-        "embedded",
-        "--set",
-        "election.groups=4",
-        "--only",
-        "naive-resign",
-        "--only",
-        "naive-expire",
-        "--repeat",
-        "2",
-        "--out",
-        "record",
-        "--json",
-    ];
-    let ran = bench.run(&run).expect(0);
+    let file = bench.file("calm.toml", &(calm() + "\n[matrix]\nrecipe = [\"naive\", \"lock-race\", \"poll-race\"]\n"));
+    let file = file.display().to_string();
+    let only = ["--only", "naive-*", "--only", "lock-*", "--repeat", "2"];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
+    let ran = bench.run(&[&run[..], &only[..]].concat()).expect(0);
     bench.assert_nothing_left();
+    assert_eq!(ran.err.matches("ensemble: embedded:").count(), 1, "{}", ran.err);
     let summary = ran.summary();
-    assert_eq!(names(&summary), ["naive-resign", "naive-expire", "naive-resign-r2", "naive-expire-r2"]);
+    assert_eq!(names(&summary), ["naive-calm", "lock-race-calm", "naive-calm-r2", "lock-race-calm-r2"]);
     assert_eq!((summary.manifest.cells_planned, summary.manifest.cells.len()), (4, 4));
-    for (pool, name) in summary.pools.iter().zip(["naive-resign", "naive-expire"]) {
+    for (pool, name) in summary.pools.iter().zip(["naive-calm", "lock-race-calm"]) {
         assert_eq!((pool.name.as_str(), pool.planned, pool.pooled, pool.verdict), (name, 2, 2, Verdict::Pass));
         let each = summary.cells.iter().filter(|cell| cell.info.name.starts_with(name));
-        let completed: u64 = each.map(|cell| cell.handovers.completed).sum();
-        assert!(pool.handovers.completed == completed && completed > 4, "{pool:#?}");
+        let writes: u64 = each.map(|cell| cell.writes.total).sum();
+        assert!(pool.writes.total == writes && writes > 0, "{pool:#?}");
     }
-    for told in ["All repetitions of each configuration together", "Each repetition", "2 of 2"] {
-        assert!(ran.err.contains(told), "{told}: {}", ran.err);
-    }
+    assert_eq!(summary.pools.len(), 2);
     assert_eq!(summary_of(&bench.path("record")), summary);
+    recounted(&bench);
+}
+
+fn recounted(bench: &Bench) {
     let mut recount = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/recount"));
     recount.arg("record");
     bench.at_home(&mut recount);
     bench.start(recount).end().expect(0);
+}
+
+#[test]
+fn what_repetitions_show_is_told_of_all_of_them_together() {
+    let bench = Bench::new();
+    let run = ["simulate", "quick", "--only", "*-crash", "--repeat", "5", "--out", "record", "--json"];
+    let ran = bench.run(&run).expect(0);
+    let summary = ran.summary();
+    assert_eq!((summary.pools.len(), summary.cells.len()), (3, 15));
+    for pool in &summary.pools {
+        let each =
+            summary.cells.iter().filter(|cell| cell.info.repetition.as_ref().is_some_and(|one| one.of == pool.name));
+        let each: Vec<_> = each.collect();
+        let handovers: u64 = each.iter().map(|cell| cell.handovers.completed).sum();
+        let whole = pool.failover.whole.as_ref().expect("failovers");
+        assert_eq!((each.len(), pool.handovers.completed, whole.n), (5, handovers, handovers));
+        assert_eq!((pool.handovers.strikes, pool.split_brain.active.strikes), (5, 5), "a crash each");
+        let medians = pool.medians.expect("medians");
+        assert!(medians.least <= whole.p50 && whole.p50 <= medians.most && medians.least < medians.most, "{pool:#?}");
+    }
+    let [pools, each] =
+        ["All repetitions of each configuration together", "Each repetition"].map(|told| ran.err.find(told));
+    assert!(pools.is_some() && pools < each && ran.err.contains("5 of 5"), "{}", ran.err);
+    recounted(&bench);
 }
 
 #[test]
