@@ -23,5 +23,7 @@ DEFINITIONS = {
     "sessions": "in the measured window; nothing where no connection was lost in it",
     "stalls": "what of a stall the process was not stopped for by order",
     "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
+    "pools": "of all samples and all strikes of the repetitions that ended in order, as those of one cell",
+    "pools[].medians": "least and most of the medians of the repetitions that had a failover",
     "leaks": "at the end of the drain, where the servers are the run's own and the cell is older than 2 T and a second",
 }

@@ -9,13 +9,22 @@ from .servers import new_leaders
 
 def figures(cell):
     """None where no session was left to expire whose last sign of life is known, and where the recipe watches nothing."""
-    if wakes(cell) == "none":
+    return shown(seen_of(cell))
+
+
+def shown(seen):
+    if not seen["over_floor"].shown():
         return None
+    return seen | {name: seen[name].shown() for name in ("over_naive_floor", "over_restarted_floor")}
+
+
+def seen_of(cell):
+    """The samples, and what is counted of them."""
     over, naive, real = Samples(), Samples(), Samples()
     early = restarted = beyond = 0
     begins = new_leaders(cell)
     window = cell.tick_ns * 3 // 2 + 500 * MS
-    for loss in cell.losses[0]:
+    for loss in cell.losses[0] if wakes(cell) != "none" else []:
         told = Told(cell, loss).times
         seen = told[0] if told else (loss.next.begun if loss.next else cell.window[1])
         touched = last_up(cell, loss, seen)
@@ -26,19 +35,17 @@ def figures(cell):
         taker = Taker(cell, loss)
         if begun_anew:
             taker.take(naive, touched + cell.t_ns, seen, bool(told))
-            restarted += taker.take(real, floor, seen, bool(told))
+            restarted += taker.take(real, floor, seen, bool(told)) and bool(told)
         early += bool(told) and seen < floor
         beyond += taker.take(over, floor, seen, bool(told)) and seen - floor > window
-    if not over.shown():
-        return None
     return {
         "over_floor": over,
         "early": early,
         "window_ns": window,
         "beyond_window": beyond,
         "restarted": restarted,
-        "over_naive_floor": naive.shown(),
-        "over_restarted_floor": real.shown(),
+        "over_naive_floor": naive,
+        "over_restarted_floor": real,
     }
 
 

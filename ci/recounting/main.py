@@ -3,7 +3,7 @@
 import sys
 import traceback
 
-from . import figures, verdicts, writes
+from . import figures, pools, verdicts, writes
 from .cell import Cell
 from .compare import Tally
 from .record import Record, Unreadable
@@ -39,12 +39,13 @@ def recount(record):
     wrong = []
     left_out = {}
     cells = [Cell(segments) for _, segments in record.cells if any(e["e"] == "cell" for s in segments for e in s.events)]
-    parts = []
+    parts, trees = [], []
     for cell, summary in zip(cells, record.summary["cells"]):
         tree = figures.of(cell)
+        trees.append(tree)
         wrong += [f"{cell.info['name']}: write {seq} was judged otherwise than here" for seq in writes.judged_otherwise(cell)[:5]]
         parts.append((cell.info["name"], tree | verdicts.of(cell, tree, summary), summary, figures.NOT_RECOUNTED))
-    parts.append(("the run", figures.of_run(record, cells) | verdicts.of_run(record.summary), record.summary, figures.NOT_OF_RUN))
+    parts.append(("the run", figures.of_run(record, cells) | verdicts.of_run(record.summary) | pools.of(record, cells, trees), record.summary, figures.NOT_OF_RUN))
     if len(cells) != len(record.summary["cells"]):
         wrong.append(f"{len(cells)} cells are recorded, and {len(record.summary['cells'])} are in the summary")
     for name, mine, theirs, not_recounted in parts:

@@ -35,6 +35,12 @@ class Samples:
     def add(self, ns, ended=True):
         (self.ended if ended else self.open).append(max(0, ns))
 
+    def union(self, others):
+        """All of these samples, each as it is."""
+        for other in others:
+            self.ended, self.open, self.void = self.ended + other.ended, self.open + other.open, self.void + other.void
+        return self
+
     def shown(self):
         """None without a sample that counts."""
         return self if self.ended or self.open else None

@@ -57,9 +57,7 @@ def figures(cell):
     active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
     handovers = [handover for handover in cell.handovers if not handover.stalled]
     causes = [excuses.excuse(cell, overlap.awake, overlap.terms) for overlap in active]
-    lengths = Samples()
-    for overlap in active:
-        lengths.add(overlap.active)
+    lengths = lengths_of(active)
     latent = [overlap for overlap in found if overlap.latent > 0]
     return {
         "active": strikes.rate(handovers, [strikes.of_overlap(cell.handovers, overlap) for overlap in active]),
@@ -72,6 +70,13 @@ def figures(cell):
         "possible": possible(cell, found),
         "lengths": lengths if active else None,
     }
+
+
+def lengths_of(active):
+    lengths = Samples()
+    for overlap in active:
+        lengths.add(overlap.active)
+    return lengths
 
 
 def possible(cell, found):

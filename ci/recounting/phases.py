@@ -40,8 +40,11 @@ class Taker:
         return True
 
 
-def figures(cell):
-    samples = {name: Samples() for name in ("whole", "from_intended", "release", "detect", "spread", "decide", "act")}
+PHASES = ("whole", "from_intended", "release", "detect", "spread", "decide", "act")
+
+
+def samples_of(cell):
+    samples = {name: Samples() for name in PHASES}
     for loss in cell.losses[0]:
         taker, done = Taker(cell, loss), loss.next is not None
         end = loss.next.begun if done else cell.window[1]
@@ -52,10 +55,14 @@ def figures(cell):
         if wakes(cell) != "none":
             watched(cell, loss, taker, samples, end, done)
         act(cell, loss, taker, samples["act"], end)
+    return samples | {"floor": floor(cell)}
+
+
+def figures(cell):
+    samples = samples_of(cell)
     return {name: sample.shown() for name, sample in samples.items()} | {
         "void": samples["whole"].void,
         "beside_pauses": sum(is_beside_pause(cell, loss) for loss in cell.losses[0]),
-        "floor": floor(cell),
         "floor_failed": len(cell.events("floor_failed")),
         "floor_pairs": len({tuple(event["sessions"]) for event in cell.events("floor") if event.get("sessions")}),
     }
@@ -109,4 +116,4 @@ def floor(cell):
     for event in cell.events("floor_failed"):
         if event.get("deleted") is not None:
             samples.add(event["t"] - event["deleted"], False)
-    return samples if samples.ended or samples.open else None
+    return samples

@@ -97,6 +97,52 @@ fn a_figure_that_nobody_recounts_is_told() {
 }
 
 #[test]
+fn figures_of_all_repetitions_together_are_recounted() {
+    let bench = Bench::new();
+    simulated(
+        &bench,
+        "quick",
+        &["--set", "election.groups=4", "--only", "*-crash", "--only", "*-resign", "--repeat", "3"],
+    );
+    let (code, said) = recount(&bench, &["record"]);
+    assert_eq!(code, 0, "{said}");
+    for (figure, changed) in [
+        ("pooled", json!(2)),
+        ("failed", json!(1)),
+        ("verdict", json!("fail")),
+        ("medians.most", json!(1)),
+        ("repetitions.1.p50", json!(1)),
+        ("handovers.strikes", json!(77)),
+        ("failover.whole.n", json!(1)),
+        ("failover.whole.p50", json!(1)),
+        ("failover.act.curve", json!([[1, 1.0]])),
+        ("failover.excess.over_floor.max", json!(1)),
+        ("failover.floor.mean", json!(1)),
+        ("split_brain.active.n", json!(1)),
+        ("split_brain.active.upper_95", json!(0.01)),
+        ("writes.total", json!(1)),
+        ("without_leader.share", json!(0.5)),
+        ("without_write.longest_ns", json!(1)),
+    ] {
+        let (code, said) = broken(&bench, |summary| {
+            let pools = summary["pools"].as_array_mut().expect("pools");
+            let crashed = pools.iter_mut().find(|pool| pool["name"] == "naive-crash").expect("a pool");
+            let place = crashed.pointer_mut(&format!("/{}", figure.replace('.', "/")));
+            let place = place.unwrap_or_else(|| panic!("no {figure}"));
+            assert_ne!(*place, changed, "{figure} is as it was");
+            *place = changed;
+        });
+        let named = format!("].{}", figure.replace(".1.", "[1]."));
+        assert_eq!(code, 1, "{figure}: {said}");
+        assert!(said.contains("  pools[") && said.contains(&named), "{figure} is not named: {said}");
+    }
+    let (code, said) = broken(&bench, |summary| _ = summary.as_object_mut().expect("a summary").remove("pools"));
+    assert_eq!(code, 1, "{said}");
+    let (code, said) = broken(&bench, |summary| summary["pools"][0]["lucky"] = json!(1));
+    assert!(code == 1 && said.contains("pools[0].lucky: unknown"), "{said}");
+}
+
+#[test]
 fn elections_of_the_servers_are_recounted() {
     let bench = Bench::new();
     simulated(&bench, "quorum-loss", &["--set", "election.groups=5", "--set", "matrix.fault=[\"kill\",\"clock\"]"]);

@@ -7,15 +7,17 @@ pub use self_test::shown;
 
 use crate::check::{CHECKERS, CellSummary};
 use crate::index::{Index, plausible};
+use crate::pooling::{Kept, pools};
 use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
-use hustings_record::{CellRecord, Event, Nanos, Record, RunState};
+use hustings_record::{CellEntry, CellRecord, Event, Nanos, Record, RunState};
 
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
-    let cells: Vec<CellSummary> = record.cells.iter().map(summarise_cell).collect();
+    let looked = record.cells.iter().map(|cell| look(cell, ended_whole(record, cell)));
+    let (cells, kept): (Vec<CellSummary>, Vec<Option<Kept>>) = looked.unzip();
     let end = end_in_doubt(record.manifest.state);
     let mut doubts = doubts(record);
     doubts.extend(self_test::doubts(&cells));
@@ -25,7 +27,14 @@ pub fn summarise(record: &Record) -> Summary {
     let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
     let end = end.map(str::to_owned).into_iter();
     let notes = end.chain(record.notes.iter().cloned()).chain(doubts).collect();
-    Summary { verdict, manifest: record.manifest.clone(), recorded_ns: recorded(record), notes, cells }
+    Summary {
+        verdict,
+        manifest: record.manifest.clone(),
+        recorded_ns: recorded(record),
+        notes,
+        pools: pools(&cells, kept),
+        cells,
+    }
 }
 
 /// From the first phase to the last one, by the coordinator's clock.
@@ -63,16 +72,31 @@ fn doubts(record: &Record) -> Vec<String> {
     for entry in &manifest.cells {
         let Some(cell) = record.cells.iter().find(|c| c.info.index == entry.index) else { continue };
         let (named, read) = (entry.segments.len(), cell.segments.len());
-        if read < named {
+        if !has_all_segments(entry, cell) {
             doubts.push(format!("cell {}: {} of {named} segments are empty", entry.name, named - read));
         }
     }
     doubts
 }
 
+/// Whether the cell ended in order, and nothing of what it wrote is missing.
+fn ended_whole(record: &Record, cell: &CellRecord) -> bool {
+    let entry = record.manifest.cells.iter().find(|entry| entry.index == cell.info.index);
+    cell.complete && entry.is_none_or(|entry| has_all_segments(entry, cell))
+}
+
+fn has_all_segments(entry: &CellEntry, cell: &CellRecord) -> bool {
+    cell.segments.len() >= entry.segments.len()
+}
+
 /// Everything that reports show of one cell.
 #[must_use]
 pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
+    look(cell, false).0
+}
+
+/// The same, and what its pool needs of it where it is a repetition, and `enters`.
+fn look(cell: &CellRecord, enters: bool) -> (CellSummary, Option<Kept>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = CellSummary::blank(&index);
@@ -81,5 +105,6 @@ pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
     }
     self_test::judge(&mut summary);
     summary.timelines = timelines::worst(&index);
-    summary
+    let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));
+    (summary, kept)
 }

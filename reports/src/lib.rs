@@ -3,6 +3,8 @@
 pub mod analysis;
 pub mod check;
 pub mod index;
+pub mod pool;
+mod pooling;
 pub mod render;
 pub mod stats;
 pub mod summary;

@@ -28,6 +28,7 @@ pub use crate::check::stray_writes::StrayWrites;
 pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::{CellSummary, CheckResult};
+pub use crate::pool::{Medians, Pool, Repeated, Without};
 pub use crate::stats::{Distribution, Rate};
 pub use crate::timelines::{FaultBand, TermBar, Timeline};
 
@@ -43,5 +44,8 @@ pub struct Summary {
     pub recorded_ns: Option<Nanos>,
     /// What the reader of the record had to drop or mend, and cells that are missing.
     pub notes: Vec<String>,
+    /// What repetitions of one configuration come to together; none where each was run once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
     pub cells: Vec<CellSummary>,
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use hustings_reports::render::html;
+use render_sample::pools::repeated;
 use render_sample::{empty, hostile, large, sample};
 
 /// What the browser said on its console, and the addresses it was asked for on behalf of the page.
@@ -102,7 +103,13 @@ fn this_test_would_notice_a_request_and_a_breach_of_the_policy() {
 #[test]
 fn no_page_says_a_word_on_the_console_or_asks_the_network() {
     let attack = "<script>document.title='ran'</script><img src=http://127.0.0.1:47123/x.png onerror=alert(1)>\"&'";
-    let pages = [("sample", sample()), ("empty", empty()), ("large", large(60)), ("hostile", hostile(attack))];
+    let pages = [
+        ("sample", sample()),
+        ("repeated", repeated()),
+        ("empty", empty()),
+        ("large", large(60)),
+        ("hostile", hostile(attack)),
+    ];
     for (name, summary) in pages {
         let page = html(&summary).expect("the page is made");
         let visit = visit(&written(&format!("{name}.html"), &page));

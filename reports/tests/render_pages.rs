@@ -5,6 +5,7 @@ mod render_sample;
 
 use hustings_reports::render::{html, json, terminal};
 use hustings_reports::summary::Summary;
+use render_sample::pools::repeated;
 use render_sample::{empty, hostile, large, sample};
 
 fn page(summary: &Summary) -> String {
@@ -67,6 +68,50 @@ fn the_terminal_summary_of_a_realistic_run_on_a_telephone() {
 #[test]
 fn the_terminal_summary_of_a_realistic_run_on_a_narrow_terminal() {
     insta::assert_snapshot!(terminal(&sample(), 80, false));
+}
+
+#[test]
+fn a_run_with_repetitions_shows_all_of_them_together_before_each() {
+    let page = page(&repeated());
+    let text = skeleton(&page);
+    let from = text.rfind("All repetitions together").expect("its own section");
+    let to = text.find("A row for each cell").expect("the cells' table");
+    insta::assert_snapshot!(&text[from..to]);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is missing"));
+    assert!(at("id=\"verdict\"") < at("id=\"pools\"") && at("id=\"pools\"") < at("id=\"cells\""));
+    for link in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(page.contains(&format!("id=\"{link}\"")), "nothing is at #{link}");
+    }
+    // A curve for each configuration, and none for a repetition.
+    assert!(
+        page.contains("repetition 2 of 4") && page.contains("All repetitions of a configuration are drawn together")
+    );
+}
+
+#[test]
+fn the_terminal_shows_repetitions_below_all_of_them_together() {
+    for (name, width) in [("wide", 150), ("narrow", 80), ("telephone", 40)] {
+        let text = terminal(&repeated(), width, false);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        insta::assert_snapshot!(format!("repetitions_on_a_terminal_that_is_{name}"), text);
+    }
+}
+
+#[test]
+fn of_a_thousand_repetitions_a_page_shows_those_that_matter() {
+    let mut summary = repeated();
+    let (passed, failed) = (summary.cells[0].clone(), summary.cells[7].clone());
+    summary.cells = (0..1_000).map(|i| if i == 777 { failed.clone() } else { passed.clone() }).collect();
+    for (i, cell) in summary.cells.iter_mut().enumerate() {
+        cell.info.name = format!("it-r{}", i + 1);
+        if let Some(repetition) = &mut cell.info.repetition {
+            repetition.number = i as u32 + 1;
+        }
+    }
+    let page = page(&summary);
+    assert_eq!(page.matches("<details class=\"cell").count(), 101, "the first, and a hundred more");
+    assert!(page.contains("id=\"cell-778\"") && page.contains("899 repetitions more, which passed"));
+    assert!(terminal(&summary, 80, false).lines().count() < 300);
 }
 
 #[test]

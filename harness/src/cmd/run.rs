@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
-use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, explain};
+use hustings_workloads::scenario::{Cell, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
 use wildmatch::WildMatch;
 
 use crate::archive::Archive;
@@ -29,6 +29,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings run split-brain --seed 7               another one, with another choice of victims
   hustings run quick --set election.groups=50     with a parameter changed
   hustings run quick --only '*-crash'             some of its cells
+  hustings run quick --repeat 5                   each cell five times, in five rounds; figures of all together
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
@@ -45,12 +46,15 @@ pub(super) struct RunArgs {
     /// Run only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
     #[arg(long, value_name = "CELL")]
     pub(super) only: Vec<String>,
+    /// Run each cell N times, in N rounds over all of them; the report pools what they show [default: 1, at most 1000]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = times)]
+    pub(super) repeat: u32,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
-    #[arg(long)]
+    #[arg(long, conflicts_with = "repeat")]
     chaos: bool,
     /// How long to begin rounds of chaos, as `90s`, `10m` or `2h`
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration, requires = "chaos")]
@@ -131,9 +135,16 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     Ok(())
 }
 
-/// The cells whose names are like one of these patterns; all, if there is none.
-pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
+/// How many times each cell is run.
+pub(super) fn times(text: &str) -> Result<u32, String> {
+    let times = text.parse().ok().filter(|times| (1..=ROUNDS_MAX).contains(times));
+    times.ok_or_else(|| format!("a whole number from 1 to {ROUNDS_MAX}, as in `--repeat 5`"))
+}
+
+/// The cells whose names are like one of these patterns; all, if there is none. They can be run so many times.
+pub(super) fn chosen(scenario: &Scenario, only: &[String], repeat: u32) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
+    check_rounds(&cells, repeat).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let known = cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>().join(", ");
     let patterns: Vec<WildMatch> = only.iter().map(|pattern| WildMatch::new(pattern)).collect();
     if let Some(idle) = patterns.iter().position(|pattern| !cells.iter().any(|cell| pattern.matches(&cell.name))) {
@@ -152,15 +163,16 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     refuse_what_is_not_ours(&request, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
-    let cells = chosen(&scenario, &args.only).map_err(Failure::usage)?;
+    let cells = chosen(&scenario, &args.only, args.repeat).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
-        say(explain(&scenario, &cells, seed))?;
+        say(explain(&scenario, &cells, seed, args.repeat))?;
         return Ok(Exit::Pass);
     }
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let mut options = RunOptions {
         scenario: scenario.clone(),
         only: cells.iter().map(|cell| cell.name.clone()).collect(),
+        repeat: args.repeat,
         verbatim,
         resolved,
         seed,

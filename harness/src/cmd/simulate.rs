@@ -12,7 +12,7 @@ use hustings_workloads::simulation::{Simulation, Timing, chaos};
 use crate::archive::Archive;
 use crate::clock;
 use crate::cmd::report::{self, Told};
-use crate::cmd::run::{chosen as chosen_cells, text};
+use crate::cmd::run::{chosen as chosen_cells, text, times};
 use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
@@ -47,6 +47,10 @@ pub(super) struct SimulateArgs {
     /// Simulate only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
     #[arg(long, value_name = "CELL", conflicts_with_all = ["seeds", "schedule", "known"])]
     only: Vec<String>,
+    /// Simulate each cell N times, in N rounds over all of them; the report pools what they show [default: 1, at most 1000]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = times,
+          conflicts_with_all = ["seeds", "schedule", "known"])]
+    repeat: u32,
     /// Seed of every random choice [default: the scenario's]
     #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
@@ -139,12 +143,13 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
-        None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
+        None => (chosen_cells(&scenario, &args.only, args.repeat).map_err(Failure::usage)?, None),
     };
-    let progress = Progress::new(cells.len() as u64, "cells", is_screen(), args.quiet);
+    let progress = Progress::new(cells.len() as u64 * u64::from(args.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
+    let (repeat, out_of) = (args.repeat, out.clone());
     let options =
-        SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out.clone(), command };
+        SimulateOptions { scenario, cells, repeat, verbatim, resolved, seed, timing, schedule, out: out_of, command };
     let began = clock::now();
     let (happened, written) = simulate(&options, &progress)
         // A folder of ours that nothing was put into is of no use.
@@ -178,6 +183,7 @@ fn replay(args: &SimulateArgs, seed: u64) -> String {
     let mut words = vec!["hustings simulate".to_owned(), args.scenario.clone()];
     words.extend(args.set.iter().map(|set| format!("--set '{set}'")));
     words.extend(args.only.iter().map(|only| format!("--only '{only}'")));
+    words.extend((args.repeat > 1).then(|| format!("--repeat {}", args.repeat)));
     match (args.schedule, &args.steps) {
         (None, _) => words.push(format!("--seed {seed}")),
         (Some(schedule), None) => words.push(format!("--schedule {schedule}")),

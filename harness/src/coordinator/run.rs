@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
-use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::scenario::{Cell, Rounds, Scenario};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
@@ -40,6 +41,8 @@ pub struct RunOptions {
     pub scenario: Scenario,
     /// Names of the cells that are run.
     pub only: Vec<String>,
+    /// How many times each of them is run.
+    pub repeat: u32,
     /// The scenario's text as it was given, and resolved.
     pub verbatim: String,
     pub resolved: String,
@@ -108,6 +111,7 @@ struct RunContext<'a> {
     work: &'a WorkDir,
     interrupt: Interrupt,
     progress: &'a Progress,
+    rounds: Rounds,
 }
 
 /// Runs every cell of a scenario. What was started is stopped when this returns.
@@ -127,8 +131,19 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
-    let progress = Progress::new(cells.len() as u64, "cells", options.screen, options.quiet);
-    let run = RunContext { options, request, why, run_id, started, work: &work, interrupt, progress: &progress };
+    let progress =
+        Progress::new(cells.len() as u64 * u64::from(options.repeat), "cells", options.screen, options.quiet);
+    let run = RunContext {
+        options,
+        request,
+        why,
+        run_id,
+        started,
+        work: &work,
+        interrupt,
+        progress: &progress,
+        rounds: Rounds::new(&cells, options.repeat),
+    };
     let result = tokio::select! {
         result = on_ensembles(&run, &cells) => result,
         () = run.interrupt.second() => Err(stopped_at_once(options)),
@@ -156,10 +171,16 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
         named = run_links::named(request, cells, (work, run_id)) => named?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
+    let all = 1..=run.options.repeat;
+    let one = cells.iter().all(|cell| cell.same_ensemble(&cells[0]));
+    let turns: Vec<_> = if one { vec![all] } else { all.map(|number| number..=number).collect() };
     let mut record = None;
     let mut end = Ok(());
-    for cells in cells.chunk_by(Cell::same_ensemble) {
-        end = match on_ensemble(run, cells, named.as_ref(), &mut record).await {
+    // What drifts on a machine is to hit all cells alike.
+    for (numbers, cells) in
+        turns.iter().flat_map(|turn| cells.chunk_by(Cell::same_ensemble).map(move |cells| (turn, cells)))
+    {
+        end = match on_ensemble(run, cells, numbers, named.as_ref(), &mut record).await {
             Err(error) if record.is_none() => return Err(error),
             Err(RunError::Interrupted) => Err(CutShort::Interrupted),
             Err(error) => Err(CutShort::Aborted(error.to_string())),
@@ -179,10 +200,11 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
     Ok(conclude(&record, end))
 }
 
-/// Runs cells that share an ensemble, begins the record with the first of them, and says how it came to its end.
+/// Runs the rounds of these numbers of cells that share an ensemble, begins the record with the first of them, and says how it came to its end.
 async fn on_ensemble(
     run: &RunContext<'_>,
     cells: &[Cell],
+    numbers: &RangeInclusive<u32>,
     named: Option<&Named>,
     record: &mut Record,
 ) -> Result<Result<(), CutShort>, RunError> {
@@ -214,7 +236,7 @@ async fn on_ensemble(
             tracing::debug!(rounds, "the servers are warm");
             let wanted = |cell: &Cell| cells.iter().any(|asked| asked.index == cell.index);
             let cells: Vec<Cell> = scenario.cells().into_iter().filter(wanted).collect();
-            on_links(run, cells, warnings, named, &ensemble, record).await
+            on_links(run, (cells, numbers), warnings, named, &ensemble, record).await
         }
     };
     if let Err(error) = ensemble.stop().await {
@@ -230,7 +252,7 @@ fn stopped_at_once(options: &RunOptions) -> RunError {
 
 async fn on_links(
     run: &RunContext<'_>,
-    cells: Vec<Cell>,
+    (cells, numbers): (Vec<Cell>, &RangeInclusive<u32>),
     warnings: Vec<Warning>,
     named: Option<&Named>,
     ensemble: &Rc<dyn Ensemble>,
@@ -241,7 +263,7 @@ async fn on_links(
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
     let archive = recorded(run, warnings, &**ensemble, record)?;
     let mut end = Ok(());
-    for cell in cells {
+    for cell in numbers.clone().flat_map(|number| run.rounds.round(&cells, number)) {
         if let Err(error) = whole(&**ensemble).await {
             end = Err(error.into());
             break;
@@ -280,7 +302,10 @@ fn recorded(
     let options = run.options;
     if let Some(archive) = record {
         archive.borrow_mut().update(|manifest| {
-            manifest.ensemble = format!("{}; then {}", manifest.ensemble, ensemble.describe());
+            let described = ensemble.describe();
+            if !manifest.ensemble.contains(&described) {
+                manifest.ensemble = format!("{}; then {described}", manifest.ensemble);
+            }
             manifest.warnings.extend(warnings);
         })?;
         return Ok(archive.clone());
@@ -381,7 +406,7 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
         ensemble_version: ensemble.version().to_owned(),
         versions,
         machine: machine::describe(),
-        cells_planned: options.only.len() as u32,
+        cells_planned: options.only.len() as u32 * options.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,

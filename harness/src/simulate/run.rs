@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{CellInfo, EnsembleKind, LinkUse, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::model::Bugs;
-use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::scenario::{Cell, Scenario, rounds};
 use hustings_workloads::schedule::Step;
 use hustings_workloads::simulation::{Simulation, Timing, simulate};
 
@@ -22,6 +22,8 @@ use crate::progress::Progress;
 pub struct SimulateOptions {
     pub scenario: Scenario,
     pub cells: Vec<Cell>,
+    /// How many times each of them is simulated.
+    pub repeat: u32,
     /// The scenario as it was given, and with everything resolved, for the record.
     pub verbatim: String,
     pub resolved: String,
@@ -37,11 +39,10 @@ pub struct SimulateOptions {
 /// # Errors
 /// When the record could not be written.
 pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
-    let cells = options.cells.clone();
-    let archive = Archive::create(&options.out, manifest(options, &cells), &options.verbatim, &options.resolved)?;
+    let archive = Archive::create(&options.out, manifest(options), &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
     let (mut happened, mut written) = (0, 0);
-    for cell in cells {
+    for cell in rounds(&options.cells, options.repeat) {
         let (name, began) = (cell.name.clone(), clock::now());
         progress.now(&format!("{name}: simulating"));
         archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
@@ -81,7 +82,7 @@ fn servers(cells: &[Cell]) -> String {
 }
 
 /// Nothing in it tells one machine or one day from another.
-fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
+fn manifest(options: &SimulateOptions) -> Manifest {
     let scenario = &options.scenario;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Manifest {
@@ -97,11 +98,11 @@ fn manifest(options: &SimulateOptions, cells: &[Cell]) -> Manifest {
         folder: String::new(),
         command: options.command.clone(),
         ensemble_kind: EnsembleKind::Simulated,
-        ensemble: format!("simulated: {} servers of the model, in virtual time", servers(cells)),
+        ensemble: format!("simulated: {} servers of the model, in virtual time", servers(&options.cells)),
         ensemble_version: format!("model of hustings {version}"),
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
-        cells_planned: cells.len() as u32,
+        cells_planned: options.cells.len() as u32 * options.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings: vec![Warning::new(

@@ -261,6 +261,7 @@ fn info(size: &Size) -> CellInfo {
     CellInfo {
         index: 0,
         name: "cell".into(),
+        repetition: None,
         recipe: "predecessor-watch".into(),
         declared: None,
         step_down: StepDown::OnDisconnect,

@@ -7,6 +7,7 @@ use crate::declaration::Declaration;
 use crate::expect::{Expect, FanOut};
 use crate::fault::FaultKind;
 use crate::names::names;
+use crate::repetition::Repetition;
 use crate::step_down::StepDown;
 
 /// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
@@ -16,6 +17,9 @@ pub struct CellInfo {
     pub index: u32,
     /// Short unique name within the run, safe as a file name.
     pub name: String,
+    /// Which repetition of its configuration it is; None where that was run once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<Repetition>,
     pub recipe: String,
     /// What the recipe declares. None: not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,7 @@ mod names;
 mod nanos;
 mod phase;
 mod reader;
+mod repetition;
 mod schema_2;
 mod seen;
 mod segment;
@@ -46,6 +47,7 @@ pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA
 pub use nanos::Nanos;
 pub use phase::Phase;
 pub use reader::{CellRecord, Damage, Record, RecordError, SegmentRecord};
+pub use repetition::Repetition;
 pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ProbeTimes, ResetLink, Seen, Slowness, WholeLink};
 pub use segment::{
     SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,

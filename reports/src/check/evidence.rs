@@ -26,8 +26,13 @@ pub(super) fn demanded<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Option
     window
 }
 
+/// The time that all groups have together in this window, in nanoseconds.
+pub(crate) fn group_time(index: &Index<'_>, window: Span) -> f64 {
+    window.1.saturating_sub(window.0) as f64 * index.info.groups.len() as f64
+}
+
 /// What a time, summed over all groups, is of the time that they had together; `None` where they had none.
 pub(super) fn share_of_group_time(index: &Index<'_>, sum: Nanos, window: Span) -> Option<f64> {
-    let all = window.1.saturating_sub(window.0) as f64 * index.info.groups.len() as f64;
+    let all = group_time(index, window);
     (all > 0.0).then(|| sum as f64 / all)
 }

@@ -49,6 +49,26 @@ pub struct Handovers {
     pub survived: u64,
 }
 
+impl Handovers {
+    /// Those of several cells of one configuration together; no two cells share a strike.
+    #[must_use]
+    pub(crate) fn pooled(cells: &[&Self]) -> Self {
+        cells.iter().fold(Self::default(), |all, cell| Self {
+            planned: all.planned + cell.planned,
+            completed: all.completed + cell.completed,
+            strikes: all.strikes + cell.strikes,
+            retaken: all.retaken + cell.retaken,
+            censored: all.censored + cell.censored,
+            unplanned: all.unplanned + cell.unplanned,
+            explained: all.explained + cell.explained,
+            unproven: all.unproven + cell.unproven,
+            late: all.late + cell.late,
+            excused: all.excused + cell.excused,
+            survived: all.survived + cell.survived,
+        })
+    }
+}
+
 impl Section for Handovers {
     const NAME: &'static str = "handovers";
     const ABOUT: &'static str = "Which leads changed hands, and does a fault explain it?";

@@ -11,8 +11,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
-use super::failover::{Floor, expiry_floor};
 use super::finding::Finding;
+use super::phases::{Floor, expiry_floor};
 use super::section::Section;
 use super::words::moment;
 use crate::index::{Fault, Index, Loss, Outcome};

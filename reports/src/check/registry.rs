@@ -29,7 +29,9 @@ macro_rules! checkers {
         }
 
         impl CellSummary {
-            fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
+            /// That of a cell of which nothing was looked at.
+            #[must_use]
+            pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
                 let (checks, timelines) = (Vec::new(), Vec::new());
                 $(let $field = super::$module::$section::default();)+

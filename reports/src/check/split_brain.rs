@@ -60,6 +60,42 @@ impl std::ops::AddAssign for Excused {
     }
 }
 
+impl SplitBrain {
+    /// Those of several cells of one configuration together, with the lengths of all their active overlaps.
+    #[must_use]
+    pub(crate) fn pooled(cells: &[&Self], lengths: Samples) -> Self {
+        let mut all = Self {
+            active: Rate::pooled(cells.iter().map(|cell| cell.active)),
+            lengths: lengths.distribution(),
+            ..Self::default()
+        };
+        for cell in cells {
+            let Self { active: _, lengths: _, active_total_ns, active_max_ns, .. } = cell;
+            let Self { excused, latent, latent_max_ns, possible, .. } = cell;
+            all.active_total_ns += active_total_ns;
+            all.active_max_ns = all.active_max_ns.max(*active_max_ns);
+            all.excused += *excused;
+            all.latent += latent;
+            all.latent_max_ns = all.latent_max_ns.max(*latent_max_ns);
+            all.possible += possible;
+        }
+        all
+    }
+}
+
+/// Lengths of a cell's definite active overlaps.
+pub(crate) fn lengths(index: &Index<'_>) -> Samples {
+    let mut active = pairs(index, -index.margin(), active_pieces);
+    take_stalled_out(index, &mut active);
+    lengths_of(&active)
+}
+
+fn lengths_of(active: &Pairs) -> Samples {
+    let mut lengths = Samples::default();
+    active.values().for_each(|pair| lengths.push(pair.length));
+    lengths
+}
+
 impl Section for SplitBrain {
     const NAME: &'static str = "split-brain";
     const ABOUT: &'static str = "Did two candidates of one group believe to lead at the same time?";
@@ -80,8 +116,6 @@ impl Section for SplitBrain {
             .count() as u64;
         let (latent, latent_max_ns) = latent(index, epsilon);
 
-        let mut lengths = Samples::default();
-        active.values().for_each(|p| lengths.push(p.length));
         let result = Self {
             active: rate(index, &active, &doubtful),
             active_total_ns: active.values().map(|p| p.length).sum(),
@@ -90,7 +124,7 @@ impl Section for SplitBrain {
             latent,
             latent_max_ns,
             possible,
-            lengths: lengths.distribution(),
+            lengths: lengths_of(&active).distribution(),
         };
         judge(index, &mut finding, &result, doubtful.len());
         describe(index, &mut finding, &active);

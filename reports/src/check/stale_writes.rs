@@ -38,6 +38,27 @@ pub struct Writes {
     pub on_waking: u64,
 }
 
+impl Writes {
+    /// Those of several cells of one configuration together.
+    #[must_use]
+    pub(crate) fn pooled(cells: &[&Self]) -> Self {
+        let mut all = Self {
+            unfenced: Rate::pooled(cells.iter().map(|cell| cell.unfenced)),
+            past_fence: Rate::pooled(cells.iter().map(|cell| cell.past_fence)),
+            ..Self::default()
+        };
+        for cell in cells {
+            let Self { unfenced: _, past_fence: _, total, excused, fenced_off, misread, on_waking } = cell;
+            all.total += total;
+            all.excused += excused;
+            all.fenced_off += fenced_off;
+            all.misread += misread;
+            all.on_waking += on_waking;
+        }
+        all
+    }
+}
+
 impl Section for Writes {
     const NAME: &'static str = "stale-writes";
     const ABOUT: &'static str = "Did the resource take a write of a leader that had been succeeded?";

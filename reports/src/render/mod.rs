@@ -3,7 +3,9 @@
 
 mod clean;
 pub mod format;
+mod lines;
 mod plots;
+mod pool_table;
 mod state;
 mod terminal;
 mod view;
@@ -33,6 +35,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("report.html", include_str!("../../templates/report.html")),
     ("macros.html", include_str!("../../templates/macros.html")),
     ("overview.html", include_str!("../../templates/overview.html")),
+    ("pools.html", include_str!("../../templates/pools.html")),
     ("cell.html", include_str!("../../templates/cell.html")),
     ("how.html", include_str!("../../templates/how.html")),
     ("style.css", include_str!("../../templates/style.css")),

@@ -17,22 +17,22 @@ pub(crate) enum State {
 
 impl State {
     pub(crate) fn of_cell(cell: &CellSummary) -> Self {
-        Self::new(cell.verdict, cell.unsafe_as_expected)
+        Self::of(cell.verdict, cell.unsafe_as_expected)
     }
 
     pub(crate) fn of_check(check: &CheckResult) -> Self {
-        Self::new(check.verdict, check.unsafe_as_expected)
+        Self::of(check.verdict, check.unsafe_as_expected)
     }
 
     /// A run without a single cell has shown nothing, whatever its verdict says.
     pub(crate) fn of_run(summary: &Summary) -> Self {
         if summary.cells.is_empty() {
-            return Self::new(summary.verdict.merge(Verdict::Inconclusive), false);
+            return Self::of(summary.verdict.merge(Verdict::Inconclusive), false);
         }
-        Self::new(summary.verdict, summary.cells.iter().any(|cell| cell.unsafe_as_expected))
+        Self::of(summary.verdict, summary.cells.iter().any(|cell| cell.unsafe_as_expected))
     }
 
-    fn new(verdict: Verdict, unsafe_as_expected: bool) -> Self {
+    pub(crate) fn of(verdict: Verdict, unsafe_as_expected: bool) -> Self {
         match verdict {
             Verdict::Pass if unsafe_as_expected => Self::Unsafe,
             Verdict::Pass => Self::Pass,

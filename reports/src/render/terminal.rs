@@ -1,32 +1,30 @@
 //! The summary for a terminal: a line a cell, what failed and why, and the verdict last, where the eye rests.
 
-use std::collections::BTreeSet;
-
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::clean;
-use super::state::{Chip, State};
-use super::view::{Banner, Problem, Row, banner, remarks, rows};
+use super::lines::{NARROW, WIDE, marked, paint, paint_table, verdict_words, wrapped};
+use super::pool_table::pool_table;
+use super::view::{Banner, Problem, Row, banner, not_shown, remarks, rows, shown, told_apart};
 use crate::summary::Summary;
 
-/// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
-const WIDE: usize = 142;
-/// Narrower than this a table would break its words: there each cell has lines of its own.
-const NARROW: usize = 64;
 const WIDTH_MIN: usize = 40;
 
 /// A summary at most `width` columns wide (40 at least). Without `colour` it holds no escape codes.
 #[must_use]
 pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
-    let (rows, tail) = rows(summary);
+    let (rows, tail) = rows(summary, &shown(summary));
     let banner = banner(summary);
-    let mut text = String::new();
+    let mut text = pool_table(summary, width, colour);
     if !rows.is_empty() {
         if width < NARROW {
             text.push_str(&list(&rows, tail, width, colour));
         } else {
-            text.push_str(&paint_table(&table(&rows, tail, width), &rows, colour));
+            text.push_str(&paint_table(&table(&rows, tail, width), rows.iter().map(|row| &row.state), colour));
+            text.push('\n');
+        }
+        if let Some(more) = not_shown(summary) {
+            text.push_str(&wrapped(&more, width).join("\n"));
             text.push('\n');
         }
         text.push_str(&legend(&rows, width));
@@ -116,12 +114,6 @@ fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether what stands in the table tells every cell from the others. Cells may differ in their sizes alone, for one.
-fn told_apart(rows: &[Row]) -> bool {
-    let mut seen = BTreeSet::new();
-    rows.iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
-}
-
 fn wide_row(first: &str, row: &Row) -> Vec<String> {
     let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
     let end = [row.overlaps_short.as_str(), &row.stale_short];
@@ -141,83 +133,14 @@ fn narrow_row(first: &str, row: &Row) -> Vec<String> {
     ]
 }
 
-fn verdict_words(state: &Chip) -> String {
-    format!("{} {}", state.sign, state.words)
-}
-
-/// Colours the signs: what the rows hold is clean, so a sign at the place of a verdict is one.
-fn paint_table(table: &str, rows: &[Row], colour: bool) -> String {
-    if !colour {
-        return table.to_owned();
-    }
-    let mut rows = rows.iter().peekable();
-    let lines = table.lines().enumerate().map(|(i, line)| {
-        if i == 0 {
-            return format!("\u{1b}[1m{line}\u{1b}[0m");
-        }
-        let Some(row) = rows.peek() else { return line.to_owned() };
-        match line.rfind(row.state.sign) {
-            Some(at) => {
-                let painted = paint(&line[at..], &row.state, true);
-                rows.next();
-                format!("{}{painted}", &line[..at])
-            }
-            None => line.to_owned(),
-        }
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn paint(text: &str, state: &Chip, colour: bool) -> String {
-    let code = match state.state {
-        State::Pass => "32",
-        State::Unsafe => "35",
-        State::Inconclusive => "33",
-        State::Fail => "1;31",
-    };
-    if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-}
-
 fn problem_line(problem: &Problem, width: usize, colour: bool) -> String {
     let sign = paint(problem.state.sign, &problem.state, colour);
     let words = format!("{}, {}: {}", problem.cell, problem.check, problem.reason);
     marked(&sign, &words, width)
 }
 
-/// Lines behind a sign.
-fn marked(sign: &str, words: &str, width: usize) -> String {
-    let mut text = String::new();
-    for (i, line) in wrapped(words, width.saturating_sub(4)).into_iter().enumerate() {
-        text.push_str(&if i == 0 { format!("{sign} {line}\n") } else { format!("    {line}\n") });
-    }
-    text
-}
-
 fn verdict_line(banner: &Banner, width: usize, colour: bool) -> String {
     let verdict = paint(&verdict_words(&banner.state).to_uppercase(), &banner.state, colour);
     let lines = wrapped(&banner.sentence, width);
     format!("{verdict}\n{}\n", lines.join("\n"))
-}
-
-/// Breaks at spaces; a word longer than a line is cut.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let word = clean::short(word, width.max(1));
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            lines.push(String::new());
-            used = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            if used > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(&word);
-            used += length;
-        }
-    }
-    lines
 }

@@ -22,6 +22,22 @@ pub struct Rate {
     pub upper_95: Option<f64>,
 }
 
+impl Rate {
+    /// Of cells that share no strike, together: the bound is that of all their strikes.
+    #[must_use]
+    pub fn pooled(rates: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = rates.into_iter().fold(Self::default(), |all, rate| Self {
+            seen: all.seen + rate.seen,
+            n: all.n + rate.n,
+            strikes: all.strikes + rate.strikes,
+            bad_strikes: all.bad_strikes + rate.bad_strikes,
+            upper_95: None,
+        });
+        all.upper_95 = upper_95(all.bad_strikes, all.strikes);
+        all
+    }
+}
+
 /// Opportunities, and what was seen of them, by the strike that each belongs to.
 #[derive(Clone, Debug)]
 pub struct Tally<S> {
@@ -150,6 +166,15 @@ mod tests {
         let rate = tally.rate();
         assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (43, 554, 3, 2));
         assert_eq!(rate.upper_95, upper_95(2, 3));
+    }
+
+    #[test]
+    fn a_pooled_zero_is_worth_all_strikes_and_no_more() {
+        let zero = |n, strikes| Rate { seen: 0, n, strikes, bad_strikes: 0, upper_95: upper_95(0, strikes) };
+        let pooled = Rate::pooled([zero(552, 1), zero(300, 1), zero(0, 0)]);
+        assert_eq!((pooled.seen, pooled.n, pooled.strikes), (0, 852, 2));
+        assert_eq!(pooled.upper_95, upper_95(0, 2));
+        assert_eq!(Rate::pooled([]), Rate::default());
     }
 
     #[test]

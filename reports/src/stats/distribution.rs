@@ -82,6 +82,13 @@ impl Samples {
         if happened { self.push(lasted) } else { self.censor(lasted) }
     }
 
+    /// Adds all of another kind's, each as it is.
+    pub fn absorb(&mut self, other: Self) {
+        self.completed.extend(other.completed);
+        self.censored.extend(other.censored);
+        self.void += other.void;
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.completed.is_empty() && self.censored.is_empty()
@@ -210,6 +217,34 @@ mod tests {
             prop_assert_eq!((Some(d.min), Some(d.max)), (values.iter().copied().min(), values.iter().copied().max()));
             prop_assert!(d.curve.len() <= 200 && d.curve.is_sorted());
             prop_assert!((d.curve[d.curve.len() - 1].1 - 1.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn what_is_put_together_is_the_distribution_of_the_union(
+            parts in prop::collection::vec(
+                (prop::collection::vec(0_u64..60, 0..40), prop::collection::vec(0_u64..60, 0..20), 0_u64..4), 1..6),
+        ) {
+            let mut pooled = Samples::default();
+            for (completed, censored, void) in &parts {
+                pooled.absorb(Samples { completed: completed.clone(), censored: censored.clone(), void: *void });
+            }
+            let completed: Vec<Nanos> = parts.iter().flat_map(|part| part.0.clone()).collect();
+            let censored: Vec<Nanos> = parts.iter().flat_map(|part| part.1.clone()).collect();
+            let Some(d) = pooled.distribution() else {
+                prop_assert!(completed.is_empty() && censored.is_empty());
+                return Ok(());
+            };
+            prop_assert_eq!((d.n, d.censored), (completed.len() as u64, censored.len() as u64));
+            prop_assert_eq!(d.void, parts.iter().map(|part| part.2).sum::<u64>());
+            // The least sample that at least this share outlives no more, sample by sample, by the definition.
+            let quantile = |q: f64| {
+                let reached = |t: &Nanos| 1.0 - survival(&completed, &censored, *t) >= q - 1e-9;
+                completed.iter().copied().filter(reached).min()
+            };
+            prop_assert_eq!((d.p50, d.p90), (quantile(0.5), quantile(0.9)));
+            prop_assert_eq!(d.p99, quantile(0.99).filter(|_| completed.len() + censored.len() >= 100));
+            prop_assert_eq!((d.min, d.max), (
+                completed.iter().copied().min().unwrap_or(0), completed.iter().copied().max().unwrap_or(0)));
         }
 
         #[test]

@@ -432,6 +432,7 @@ fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind) -> CellInf
     CellInfo {
         index: 0,
         name: "cell".into(),
+        repetition: None,
         recipe: recipe.into(),
         declared: declared(recipe),
         step_down: StepDown::OnDisconnect,

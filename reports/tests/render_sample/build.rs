@@ -160,6 +160,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
     CellInfo {
         index,
         name: format!("{index:02}-{recipe}-{step_down}-{fault}"),
+        repetition: None,
         recipe: recipe.into(),
         declared: None,
         step_down: step_down.parse().unwrap_or_default(),

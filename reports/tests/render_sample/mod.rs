@@ -1,6 +1,7 @@
 //! Summaries to render: a realistic run, an empty one, a large one, and one in which every string is hostile.
 
 mod build;
+pub(crate) mod pools;
 
 use hustings_record::{
     EnsembleKind, Expectation, FaultKind, Fencing, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
@@ -45,7 +46,14 @@ pub(crate) fn empty() -> Summary {
         cells: Vec::new(),
         warnings: Vec::new(),
     };
-    Summary { verdict: Verdict::Pass, manifest, recorded_ns: None, notes: Vec::new(), cells: Vec::new() }
+    Summary {
+        verdict: Verdict::Pass,
+        manifest,
+        recorded_ns: None,
+        notes: Vec::new(),
+        pools: Vec::new(),
+        cells: Vec::new(),
+    }
 }
 
 /// Fifteen cells: passes, a failure, an inconclusive one, two that are unsafe as expected, one without fan-out, one without

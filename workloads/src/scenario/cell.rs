@@ -1,6 +1,6 @@
 //! A cell of a scenario, with everything resolved.
 
-use hustings_record::{Expect, FaultKind, Fencing, FencingMethod, SessionUse, StepDown};
+use hustings_record::{Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown};
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultSpec;
@@ -18,6 +18,9 @@ pub struct Cell {
     pub index: u32,
     /// Unique in the run, lower case, safe as a file name, the same for the same scenario.
     pub name: String,
+    /// Which repetition it is, where each cell is run several times.
+    #[serde(default)]
+    pub repetition: Option<Repetition>,
     /// The election recipe.
     pub recipe: RecipeKind,
     /// When a leader that lost its connection stops believing.

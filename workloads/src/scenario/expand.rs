@@ -142,6 +142,7 @@ fn base(scenario: &Scenario) -> Cell {
     Cell {
         index: 0,
         name: String::new(),
+        repetition: None,
         recipe: election.recipe,
         step_down: election.step_down,
         fault_name: String::new(),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use hustings_record::words::{moment, round_duration, setting_ms};
 
 use super::cell::Cell;
+use super::rounds::rounds;
 use super::schema::Scenario;
 use crate::faults::{Fault, Moment, Restart};
 use crate::plan::{Plan, PlannedFault, plan};
@@ -28,25 +29,37 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
-/// What a run of these cells of a scenario with this seed would do: their faults and when they strike, how long it takes and
-/// what it needs. Says the same for the same arguments.
+/// What a run of these cells of a scenario with this seed, in so many rounds, would do: their faults and when they strike, how long
+/// it takes and what it needs. Says the same for the same arguments. Of repetitions it says how many there are.
 #[must_use]
-pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
-    let plans: Vec<Plan> = cells.iter().map(|cell| plan(cell, seed)).collect();
-    let cells_ms: u64 = cells.iter().zip(&plans).map(|(cell, plan)| cell_duration_ms(cell, plan)).sum();
-    let ensembles = cells.chunk_by(Cell::same_ensemble).count() as u64;
+pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64, count: u32) -> String {
+    let cells_ms: u64 = rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum();
+    let shapes = cells.chunk_by(Cell::same_ensemble).count() as u64;
+    // Where they have several, each round goes through all of them.
+    let ensembles = if shapes == 1 { 1 } else { shapes * u64::from(count) };
+    let how_many = match count {
+        1 => format!("{} cells", cells.len()),
+        _ => format!("{} cells, each {count} times in {count} rounds over all of them", cells.len()),
+    };
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = head(&mut text, scenario, cells, seed, cells_ms + ensembles * AROUND_AN_ENSEMBLE_MS);
-    for (cell, plan) in cells.iter().zip(&plans) {
-        let _ = one(&mut text, cell, plan);
+    let total_ms = cells_ms + ensembles * AROUND_AN_ENSEMBLE_MS;
+    let _ = head(&mut text, scenario, cells, &format!("seed {seed}, {how_many}"), total_ms);
+    if count > 1 {
+        let _ = writeln!(
+            text,
+            "the first repetition of each is told; the others have times, victims and places of their own"
+        );
+    }
+    for cell in cells {
+        let _ = one(&mut text, cell, &plan(cell, seed));
     }
     text
 }
 
-fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], seed: u64, total_ms: u64) -> std::fmt::Result {
+fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], what: &str, total_ms: u64) -> std::fmt::Result {
     writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
-    writeln!(text, "seed {seed}, {} cells, about {}", cells.len(), round_duration(total_ms * 1_000_000))?;
+    writeln!(text, "{what}, about {}", round_duration(total_ms * 1_000_000))?;
     cells.chunk_by(Cell::same_ensemble).try_for_each(|cells| ensemble(text, &cells[0]))?;
     for warning in scenario.warnings() {
         writeln!(text, "warning: {warning}")?;

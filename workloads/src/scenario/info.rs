@@ -19,6 +19,7 @@ impl Cell {
         CellInfo {
             index: self.index,
             name: self.name.clone(),
+            repetition: self.repetition.clone(),
             recipe: self.recipe.to_string(),
             declared: Some(self.recipe.declares()),
             step_down: self.step_down,

@@ -31,6 +31,7 @@ mod info;
 mod load;
 mod placement;
 mod random;
+mod rounds;
 mod schema;
 mod shipped;
 mod validate;
@@ -43,6 +44,7 @@ pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::placement::placement;
 pub use self::random::{Possible, random};
+pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 

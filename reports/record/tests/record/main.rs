@@ -23,6 +23,7 @@ fn parameters() -> Event {
     let info = CellInfo {
         index: 0,
         name: "c0".into(),
+        repetition: None,
         recipe: "naive".into(),
         declared: None,
         step_down: StepDown::OnDisconnect,
@@ -124,6 +125,18 @@ impl Folder {
         bytes[at] ^= 1;
         fs::write(&self.segment, bytes).unwrap();
     }
+}
+
+#[test]
+fn a_cell_that_was_run_once_says_nothing_of_repetitions() {
+    let Event::Cell { mut info, .. } = parameters() else { panic!("parameters") };
+    let once = serde_json::to_value(&info).unwrap();
+    assert!(once.get("repetition").is_none());
+    assert_eq!(serde_json::from_value::<CellInfo>(once).unwrap(), *info);
+    info.repetition = Some(Repetition { of: "c0".into(), number: 2, count: 5 });
+    let second = serde_json::to_value(&info).unwrap();
+    assert_eq!(second["repetition"], serde_json::json!({ "of": "c0", "number": 2, "count": 5 }));
+    assert_eq!(serde_json::from_value::<CellInfo>(second).unwrap(), *info);
 }
 
 #[test]

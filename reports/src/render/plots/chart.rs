@@ -10,8 +10,11 @@ pub(crate) struct Chart {
     pub(crate) draw: Draw,
 }
 
-/// Where a chart stands: once for the run, or in the section of each cell. No figures where there is nothing to show.
+/// Where a chart stands: once for the run, of its cells or its configurations, or in the section of each cell. No figures where there
+/// is nothing to show.
 pub(crate) enum Draw {
+    /// Of configurations: where one was run several times, its cells are all repetitions together.
+    Configurations(fn(&Summary) -> Result<Vec<Figure>, PlotError>),
     Run(fn(&Summary) -> Result<Vec<Figure>, PlotError>),
     Cell(fn(&CellSummary) -> Result<Vec<Figure>, PlotError>),
 }

@@ -18,7 +18,7 @@ pub(super) const CHART: Chart = Chart {
             Spread (first → last watcher notified) runs at the same time as decide and is hatched within it. Medians of \
             phases do not add up to the median of the whole; the black mark is the median failover. A phase too short to \
             be seen is drawn one pixel wide.",
-    draw: Draw::Run(draw),
+    draw: Draw::Configurations(draw),
 };
 
 const ROWS_MAX: usize = 20;

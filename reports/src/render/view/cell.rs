@@ -84,11 +84,12 @@ impl Section {
 }
 
 fn what(cell: &CellSummary, row: &Row) -> String {
+    let which = if row.repetition.is_empty() { String::new() } else { format!(", {}", row.repetition) };
     if cell.info.has_candidates() {
-        format!("{}, {}, {}, T = {}, {}", row.recipe, row.step_down, row.fault, row.t, row.size)
+        format!("{}, {}, {}, T = {}, {}{which}", row.recipe, row.step_down, row.fault, row.t, row.size)
     } else {
         let servers = format::plural(cell.info.servers.into(), "server", "servers");
-        format!("{}, {servers}, {}", row.fault, row.step_down)
+        format!("{}, {servers}, {}{which}", row.fault, row.step_down)
     }
 }
 
@@ -98,7 +99,7 @@ fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotE
         if let Draw::Cell(draw) = chart.draw {
             let drawn: Vec<Value> = figures.place(&draw(cell)?);
             if !drawn.is_empty() {
-                panels.push(Panel { heading: chart.heading, about: chart.about, figures: drawn });
+                panels.push(Panel { heading: chart.heading, about: chart.about.to_owned(), figures: drawn });
             }
         }
     }

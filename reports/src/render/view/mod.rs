@@ -7,10 +7,12 @@ mod facts;
 mod page;
 mod parts;
 mod policies;
+mod pools;
 mod receipts;
 mod row;
 mod run;
 
 pub(crate) use page::Page;
-pub(crate) use row::{Row, rows};
+pub(crate) use pools::{PoolRow, not_shown, pooled, shown};
+pub(crate) use row::{Row, rows, told_apart};
 pub(crate) use run::{Banner, Problem, banner, remarks};

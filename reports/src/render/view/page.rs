@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
+use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
 use super::row::Row;
 use super::run::{Banner, Run, banner};
 use super::{cell, row};
@@ -11,14 +12,20 @@ use crate::render::clean;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::summary::Summary;
 
+/// Said of charts of configurations.
+const TOGETHER: &str = " All repetitions of a configuration are drawn together.";
+
 /// The whole page.
 #[derive(Serialize)]
 pub(crate) struct Page {
     title: String,
     banner: Banner,
     run: Run,
+    pools: Vec<PoolRow>,
+    pool_tail: &'static str,
     rows: Vec<Row>,
     tail_name: &'static str,
+    not_shown: Option<String>,
     policies: Vec<Policies>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
@@ -28,21 +35,30 @@ impl Page {
     pub(crate) fn new(summary: &Summary) -> Result<Self, PlotError> {
         let mut figures = Figures::default();
         let mut charts = Vec::new();
+        let configurations = configurations(summary);
         for chart in CHARTS {
-            if let Draw::Run(draw) = chart.draw {
-                let figures = figures.place(&draw(summary)?);
-                charts.push(Panel { heading: chart.heading, about: chart.about, figures });
-            }
+            let mut about = chart.about.to_owned();
+            let drawn = match chart.draw {
+                Draw::Configurations(draw) => {
+                    about.push_str(if summary.pools.is_empty() { "" } else { TOGETHER });
+                    draw(&configurations)?
+                }
+                Draw::Run(draw) => draw(summary)?,
+                Draw::Cell(_) => continue,
+            };
+            charts.push(Panel { heading: chart.heading, about, figures: figures.place(&drawn) });
         }
-        let (rows, tail_name) = row::rows(summary);
-        let cells = summary
-            .cells
+        let shown = shown(summary);
+        let (rows, tail_name) = row::rows(summary, &shown);
+        let cells = shown
             .iter()
             .zip(&rows)
-            .map(|(cell, row)| cell::Section::new(cell, row, &mut figures))
+            .map(|(&place, row)| cell::Section::new(&summary.cells[place], row, &mut figures))
             .collect::<Result<_, _>>()?;
+        let (pools, pool_tail) = pooled(summary);
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
-        let policies = policies(&summary.cells);
-        Ok(Self { title, banner: banner(summary), run: Run::new(summary), rows, tail_name, policies, charts, cells })
+        let policies = policies(&summary.cells, &shown);
+        let (banner, run, not_shown) = (banner(summary), Run::new(summary), not_shown(summary));
+        Ok(Self { title, banner, run, pools, pool_tail, rows, tail_name, not_shown, policies, charts, cells })
     }
 }

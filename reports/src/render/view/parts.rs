@@ -10,7 +10,7 @@ use crate::render::{clean, format};
 #[derive(Serialize)]
 pub(crate) struct Panel {
     pub(super) heading: &'static str,
-    pub(super) about: &'static str,
+    pub(super) about: String,
     pub(super) figures: Vec<Value>,
 }
 

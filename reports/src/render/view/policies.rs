@@ -29,10 +29,11 @@ struct Line {
     outage: String,
 }
 
-/// Groups of at least two policies, of cells whose sessions were disturbed.
-pub(super) fn policies(cells: &[CellSummary]) -> Vec<Policies> {
+/// Groups of at least two policies, of those of the shown cells whose sessions were disturbed.
+pub(super) fn policies(cells: &[CellSummary], shown: &[usize]) -> Vec<Policies> {
     let mut groups: Vec<Vec<(usize, &CellSummary)>> = Vec::new();
-    for (place, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.sessions.established > 0) {
+    let disturbed = shown.iter().map(|&place| (place, &cells[place])).filter(|(_, cell)| cell.sessions.established > 0);
+    for (place, cell) in disturbed {
         match groups.iter_mut().find(|group| alike(group[0].1, cell)) {
             Some(group) => group.push((place, cell)),
             None => groups.push(vec![(place, cell)]),
@@ -69,7 +70,10 @@ fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
     );
     let rows = cells.iter().map(|&(place, cell)| Line {
         anchor: format!("cell-{}", place + 1),
-        step_down: cell.info.step_down.to_string(),
+        step_down: match &cell.info.repetition {
+            Some(one) => format!("{}, repetition {}", cell.info.step_down, one.number),
+            None => cell.info.step_down.to_string(),
+        },
         leaderless: format::share(cell.leaderless.share),
         longest: format::duration(cell.leaderless.longest_ns),
         interrupted: format::count(cell.sessions.interrupted_terms),

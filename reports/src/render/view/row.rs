@@ -1,5 +1,7 @@
 //! A cell in one line: what it was, the three headline numbers, its verdict. The page and the terminal show the same.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::ensemble::in_short;
@@ -19,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) recipe: String,
     pub(crate) step_down: String,
+    /// Which repetition of its configuration it is; empty where that was run once.
+    pub(crate) repetition: String,
     pub(crate) fault: String,
     /// T, the negotiated one; and the one asked for where they differ.
     pub(crate) t: String,
@@ -44,18 +48,28 @@ pub(crate) struct Row {
     pub(crate) state: Chip,
 }
 
-/// All cells' rows, and the name of their column of tails: where nothing has a 99th percentile it is that of the longest, and
+/// The rows of these cells, by their places, and the name of their column of tails: where nothing has a 99th percentile it is that of the longest, and
 /// no value needs to say so.
-pub(crate) fn rows(summary: &Summary) -> (Vec<Row>, &'static str) {
-    let mut failovers = summary.cells.iter().filter_map(|cell| cell.failover.whole.as_ref());
-    let has_p99 = failovers.any(|d| matches!(d.tail(), Tail::P99(_)));
-    let rows = summary.cells.iter().enumerate().map(|(i, cell)| Row::new(i, cell, has_p99)).collect();
+pub(crate) fn rows(summary: &Summary, shown: &[usize]) -> (Vec<Row>, &'static str) {
+    let has_p99 = has_p99(summary.cells.iter());
+    let rows = shown.iter().map(|&i| Row::new(i, &summary.cells[i], has_p99)).collect();
     (rows, if has_p99 { "p99" } else { "longest" })
+}
+
+/// Whether some cell's tail is a 99th percentile.
+pub(super) fn has_p99<'a>(mut cells: impl Iterator<Item = &'a CellSummary>) -> bool {
+    cells.any(|cell| cell.failover.whole.as_ref().is_some_and(|d| matches!(d.tail(), Tail::P99(_))))
+}
+
+/// Whether recipe, policy, fault and T tell every row from the others. Cells may differ in their sizes alone, for one.
+pub(crate) fn told_apart<'a>(rows: impl IntoIterator<Item = &'a Row>) -> bool {
+    let mut seen = BTreeSet::new();
+    rows.into_iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
 }
 
 impl Row {
     /// `has_p99`: some cell's tail is a 99th percentile.
-    fn new(place: usize, cell: &CellSummary, has_p99: bool) -> Self {
+    pub(super) fn new(place: usize, cell: &CellSummary, has_p99: bool) -> Self {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
@@ -69,6 +83,10 @@ impl Row {
             name: clean::short(&info.name, 60),
             recipe: clean::short(if cell.info.has_candidates() { &info.recipe } else { &info.name }, 40),
             step_down: if cell.info.has_candidates() { info.step_down.to_string() } else { NO_CANDIDATES.into() },
+            repetition: info
+                .repetition
+                .as_ref()
+                .map_or_else(String::new, |one| format!("repetition {} of {}", one.number, one.count)),
             fault: clean::short(&info.fault, 40),
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),

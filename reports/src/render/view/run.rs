@@ -102,7 +102,12 @@ fn sentence(summary: &Summary) -> String {
             }
         })
         .collect();
-    format!("Of {}, {}.{missing}", format::plural(there, "cell", "cells"), join_and(&parts))
+    let cells = format::plural(there, "cell", "cells");
+    let of = summary.pools.iter().map(|pool| pool.planned).max().map_or_else(String::new, |times| {
+        let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
+        format!(" ({configurations}, each planned {})", format::plural(times.into(), "time", "times"))
+    });
+    format!("Of {cells}{of}, {}.{missing}", join_and(&parts))
 }
 
 fn join_and(parts: &[String]) -> String {
@@ -143,8 +148,9 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         Fact::new("Recorded for", summary.recorded_ns.map_or_else(|| format::NOTHING.into(), format::duration)),
         Fact::new("Seed", manifest.seed.to_string()),
         Fact::new("Cells", cells(summary)),
-        Fact::new("T asked → negotiated", timeouts(summary)),
     ]);
+    facts.extend(repetitions(summary));
+    facts.extend([Fact::new("T asked → negotiated", timeouts(summary))]);
     let largest = summary.cells.iter().max_by_key(|cell| cell.enrolment.candidates);
     if let Some(cell) = largest {
         let groups = format::plural(cell.info.groups.len() as u64, "group", "groups");
@@ -178,6 +184,13 @@ fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
         Fact::new("Began", clean::short(&manifest.started_utc, 40)),
         Fact::new("Ended", manifest.ended_utc.as_ref().map_or("not noted".into(), |ended| clean::short(ended, 40))),
     ]
+}
+
+/// How often configurations were run.
+fn repetitions(summary: &Summary) -> Option<Fact> {
+    let planned = summary.pools.iter().map(|pool| pool.planned).max()?;
+    let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
+    Some(Fact::new("Repetitions", format!("{planned} of each of {configurations}, in rounds over all of them")))
 }
 
 fn cells(summary: &Summary) -> String {

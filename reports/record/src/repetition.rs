@@ -1,0 +1,14 @@
+//! Which repetition a cell is, where its configuration was run several times.
+
+use serde::{Deserialize, Serialize};
+
+/// A cell's place among the repetitions of one configuration in one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repetition {
+    /// Name of the configuration: that of the scenario's cell, which its first repetition bears too.
+    pub of: String,
+    /// Number of this one, from 1.
+    pub number: u32,
+    /// How many were planned.
+    pub count: u32,
+}

@@ -1,0 +1,78 @@
+//! Lines for a terminal: verdicts by sign and colour, and text that is broken where it must be.
+
+use super::clean;
+use super::state::{Chip, State};
+
+/// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
+pub(super) const WIDE: usize = 142;
+/// Narrower than this a table would break its words: there each cell has lines of its own.
+pub(super) const NARROW: usize = 64;
+
+pub(super) fn verdict_words(state: &Chip) -> String {
+    format!("{} {}", state.sign, state.words)
+}
+
+/// Colours the signs: what the rows hold is clean, so a sign at the place of a verdict is one.
+pub(super) fn paint_table<'a>(table: &str, states: impl Iterator<Item = &'a Chip>, colour: bool) -> String {
+    if !colour {
+        return table.to_owned();
+    }
+    let mut states = states.peekable();
+    let lines = table.lines().enumerate().map(|(i, line)| {
+        if i == 0 {
+            return format!("\u{1b}[1m{line}\u{1b}[0m");
+        }
+        let Some(state) = states.peek() else { return line.to_owned() };
+        match line.rfind(state.sign) {
+            Some(at) => {
+                let painted = paint(&line[at..], state, true);
+                states.next();
+                format!("{}{painted}", &line[..at])
+            }
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn paint(text: &str, state: &Chip, colour: bool) -> String {
+    let code = match state.state {
+        State::Pass => "32",
+        State::Unsafe => "35",
+        State::Inconclusive => "33",
+        State::Fail => "1;31",
+    };
+    if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+/// Lines behind a sign.
+pub(super) fn marked(sign: &str, words: &str, width: usize) -> String {
+    let mut text = String::new();
+    for (i, line) in wrapped(words, width.saturating_sub(4)).into_iter().enumerate() {
+        text.push_str(&if i == 0 { format!("{sign} {line}\n") } else { format!("    {line}\n") });
+    }
+    text
+}
+
+/// Breaks at spaces; a word longer than a line is cut.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let word = clean::short(word, width.max(1));
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(&word);
+            used += length;
+        }
+    }
+    lines
+}

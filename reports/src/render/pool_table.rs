@@ -1,0 +1,112 @@
+//! The pools of a run for a terminal: a line a configuration, before those of its repetitions.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use super::lines::{NARROW, WIDE, marked, paint, paint_table, verdict_words, wrapped};
+use super::view::{PoolRow, pooled, told_apart};
+use crate::summary::Summary;
+
+/// Nothing where each configuration was run once.
+pub(super) fn pool_table(summary: &Summary, width: usize, colour: bool) -> String {
+    let (pools, tail) = pooled(summary);
+    if pools.is_empty() {
+        return String::new();
+    }
+    let mut text = lines("All repetitions of each configuration together:", width);
+    if width < NARROW {
+        pools.iter().for_each(|pool| text.push_str(&listed(pool, tail, width, colour)));
+    } else {
+        let states = pools.iter().map(|pool| &pool.row.state);
+        text.push_str(&paint_table(&table(&pools, tail, width), states, colour));
+        text.push('\n');
+    }
+    text.push_str(&lines(
+        "medians: the least and the most of the repetitions' own; runs: how many repetitions show the verdict",
+        width,
+    ));
+    for pool in pools.iter().filter(|pool| !pool.left_out.is_empty()) {
+        text.push_str(&marked("!", &pool.left_out, width));
+    }
+    text.push('\n');
+    text.push_str(&lines("Each repetition:", width));
+    text
+}
+
+fn lines(words: &str, width: usize) -> String {
+    wrapped(words, width).into_iter().map(|line| line + "\n").collect()
+}
+
+/// What tells this configuration from the others.
+fn first(pool: &PoolRow, by_recipe: bool) -> &str {
+    if by_recipe { &pool.row.recipe } else { &pool.row.name }
+}
+
+/// `6.81 s–7.10 s`; the same once where there is one figure.
+fn medians(pool: &PoolRow) -> String {
+    if pool.least == pool.most { pool.least.clone() } else { format!("{}–{}", pool.least, pool.most) }
+}
+
+/// A few lines for one.
+fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
+    let row = &pool.row;
+    let head = format!("{}, {} runs: {}, {}", verdict_words(&row.state), pool.show_it, row.recipe, row.step_down);
+    let figures =
+        format!("{}, T {}: p50 {}, {tail} {}; medians {}", row.fault, row.t, row.p50, row.tail, medians(pool));
+    let found = format!("overlaps {}; stale writes {}", row.overlaps_short, row.stale_short);
+    let head = wrapped(&head, width).into_iter().enumerate();
+    let head = head.map(|(i, line)| paint(&line, &row.state, colour && i == 0));
+    let body = [figures, found].into_iter().flat_map(|text| wrapped(&text, width - 2));
+    head.chain(body.map(|line| format!("  {line}"))).map(|line| line + "\n").collect()
+}
+
+fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
+    let wide = width >= WIDE;
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let by_recipe = told_apart(pools.iter().map(|pool| &pool.row));
+    let what = if by_recipe { "recipe" } else { "configuration" };
+    let (stacked, stacked_tail) = (format!("{what}\npolicy"), format!("p50\n{tail}"));
+    let (head, numbers) = if wide {
+        let head =
+            vec![what, "policy", "fault", "T", "p50", tail, "medians", "overlaps", "stale writes", "verdict", "runs"];
+        (head, 4..9)
+    } else {
+        (vec![&stacked, "fault\nT", &stacked_tail, "medians", "overlaps", "stale\nwrites", "verdict\nruns"], 2..6)
+    };
+    table.set_header(head);
+    for pool in pools {
+        let first = first(pool, by_recipe);
+        table.add_row(if wide { wide_row(first, pool) } else { narrow_row(first, pool) });
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, if wide { 2 } else { 1 }));
+    }
+    for at in numbers {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn wide_row(first: &str, pool: &PoolRow) -> Vec<String> {
+    let row = &pool.row;
+    let figures = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.tail].map(str::to_owned);
+    let found = [medians(pool), row.overlaps_short.clone(), row.stale_short.clone(), verdict_words(&row.state)];
+    figures.into_iter().chain(found).chain([pool.show_it.clone()]).collect()
+}
+
+/// What belongs together stands one below the other.
+fn narrow_row(first: &str, pool: &PoolRow) -> Vec<String> {
+    let row = &pool.row;
+    vec![
+        format!("{first}\n{}", row.step_down),
+        format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
+        format!("{}\n{}", row.p50, row.tail),
+        medians(pool).replacen('–', "–\n", 1),
+        row.overlaps_short.replacen(' ', "\n", 1),
+        row.stale_short.replacen(' ', "\n", 1),
+        format!("{}\n{}", verdict_words(&row.state).replacen(", ", ",\n", 1), pool.show_it),
+    ]
+}

@@ -1,0 +1,191 @@
+//! Configurations that were run several times, each in one line: the figures of all repetitions together, how far their medians
+//! are apart, and what did not enter.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::facts::{Line, distributions};
+use super::row::{Row, has_p99};
+use crate::render::state::{Chip, State};
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, Medians, Pool, Repeated, Summary, Without};
+use crate::verdict::Verdict;
+
+/// Repetitions that are listed one by one.
+const LISTED_MAX: usize = 100;
+
+#[derive(Serialize)]
+pub(crate) struct PoolRow {
+    /// Its figures as those of a cell.
+    pub(crate) row: Row,
+    /// `5`, or `4 of 5`: how many repetitions are in the figures.
+    pub(crate) entered: String,
+    /// How many show its verdict, behind that: `1 of 5 failed`.
+    pub(crate) show_it: String,
+    /// The least and the most of the repetitions' own medians.
+    pub(crate) least: String,
+    pub(crate) most: String,
+    /// What is not in the figures, in a sentence; empty where all is.
+    pub(crate) left_out: String,
+    without_leader: String,
+    without_write: String,
+    durations: Vec<Line>,
+    repetitions: Vec<RepeatedLine>,
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct RepeatedLine {
+    anchor: String,
+    number: u32,
+    p50: String,
+    pooled: bool,
+    state: Chip,
+}
+
+/// All pools, and the name of their column of tails.
+pub(crate) fn pooled(summary: &Summary) -> (Vec<PoolRow>, &'static str) {
+    let cells = of_pools(summary);
+    let has_p99 = has_p99(cells.iter().map(|(_, cell)| cell));
+    let rows = cells.iter().enumerate().map(|(i, (pool, cell))| {
+        let row = Row { anchor: format!("pool-{}", i + 1), ..Row::new(i, cell, has_p99) };
+        pool_row(summary, pool, cell, row)
+    });
+    (rows.collect(), if has_p99 { "p99" } else { "longest" })
+}
+
+/// The summary as it is of configurations: of those that were run several times the pool stands in the place of the cells.
+pub(crate) fn configurations(summary: &Summary) -> Cow<'_, Summary> {
+    if summary.pools.is_empty() {
+        return Cow::Borrowed(summary);
+    }
+    let alone = summary.cells.iter().filter(|cell| cell.info.repetition.is_none()).cloned();
+    let cells = of_pools(summary).into_iter().map(|(_, cell)| cell).chain(alone).collect();
+    let (manifest, pools, notes) = (summary.manifest.clone(), Vec::new(), Vec::new());
+    Cow::Owned(Summary { verdict: summary.verdict, recorded_ns: summary.recorded_ns, manifest, notes, pools, cells })
+}
+
+fn of_pools(summary: &Summary) -> Vec<(&Pool, CellSummary)> {
+    let place = |pool: &Pool| {
+        let first = pool.repetitions.first()?;
+        summary.cells.iter().find(|cell| cell.info.name == first.cell)
+    };
+    summary.pools.iter().filter_map(|pool| Some((pool, as_cell(pool, place(pool)?)))).collect()
+}
+
+/// A pool as a cell of its configuration. What pools say nothing of is that of no cell either, and of no use.
+fn as_cell(pool: &Pool, first: &CellSummary) -> CellSummary {
+    let mut cell = CellSummary::of(first.info.clone(), pool.timeout_ms);
+    (cell.info.name, cell.info.repetition) = (pool.name.clone(), None);
+    (cell.verdict, cell.unsafe_as_expected) = (pool.verdict, pool.unsafe_as_expected);
+    cell.handovers = pool.handovers;
+    cell.failover = pool.failover.clone();
+    cell.split_brain = pool.split_brain.clone();
+    cell.writes = pool.writes.clone();
+    cell
+}
+
+fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, row: Row) -> PoolRow {
+    let (least, most) = medians(pool.medians.as_ref());
+    PoolRow {
+        entered: if pool.is_whole() {
+            pool.planned.to_string()
+        } else {
+            format!("{} of {}", pool.pooled, pool.planned)
+        },
+        show_it: show_it(pool),
+        least,
+        most,
+        left_out: left_out(pool),
+        without_leader: without(pool.without_leader.as_ref()),
+        without_write: without(pool.without_write.as_ref()),
+        durations: distributions(cell).0,
+        repetitions: pool.repetitions.iter().take(LISTED_MAX).map(|one| repeated(summary, one)).collect(),
+        more: pool.repetitions.len().saturating_sub(LISTED_MAX),
+        row,
+    }
+}
+
+/// How many repetitions show what the pool's verdict says.
+fn show_it(pool: &Pool) -> String {
+    let state = State::of(pool.verdict, pool.unsafe_as_expected);
+    let same = pool.repetitions.iter().filter(|one| State::of(one.verdict, one.unsafe_as_expected) == state);
+    match same.count() {
+        // It is so for what is missing alone.
+        0 => format!("only {} of {}", pool.pooled, pool.planned),
+        n => format!("{n} of {}", pool.planned),
+    }
+}
+
+fn left_out(pool: &Pool) -> String {
+    if pool.is_whole() {
+        return String::new();
+    }
+    let broken: Vec<String> =
+        pool.repetitions.iter().filter(|one| !one.pooled).map(|one| clean::short(&one.cell, 60)).collect();
+    let missing = (pool.planned as usize).saturating_sub(pool.repetitions.len());
+    let mut why = Vec::new();
+    if !broken.is_empty() {
+        let more = if broken.len() > 5 { format!(" and {} more", broken.len() - 5) } else { String::new() };
+        let named = broken.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        why.push(format!("{named}{more} did not end in order, or lost events"));
+    }
+    if missing > 0 {
+        why.push(format!("{} left no record", format::count(missing as u64)));
+    }
+    let name = clean::short(&pool.name, 60);
+    format!("{name}: {} of {} repetitions are in its figures; {}", pool.pooled, pool.planned, why.join(", "))
+}
+
+fn medians(medians: Option<&Medians>) -> (String, String) {
+    let Some(Medians { least, most, .. }) = medians else { return (format::NOTHING.into(), format::NOTHING.into()) };
+    // A duration does not break in a narrow column.
+    let one = |ns: &Option<u64>| format::duration_or_hidden(*ns).replace(' ', "\u{a0}");
+    (one(least), one(most))
+}
+
+fn without(without: Option<&Without>) -> String {
+    without.map_or_else(
+        || format::NOTHING.into(),
+        |without| {
+            format!("{} of the time, longest {}", format::share(without.share), format::duration(without.longest_ns))
+        },
+    )
+}
+
+fn repeated(summary: &Summary, one: &Repeated) -> RepeatedLine {
+    let place = summary.cells.iter().position(|cell| cell.info.name == one.cell);
+    RepeatedLine {
+        anchor: place.map_or_else(String::new, |place| format!("cell-{}", place + 1)),
+        number: one.number,
+        p50: one.p50.map_or_else(|| format::NOTHING.into(), format::duration),
+        pooled: one.pooled,
+        state: State::of(one.verdict, one.unsafe_as_expected).into(),
+    }
+}
+
+/// Whether a cell is told of one by one beside its pool: the first repetitions, and of the others as many as can be read, the worst
+/// before the rest. In the order of the run.
+pub(crate) fn shown(summary: &Summary) -> Vec<usize> {
+    let further = |place: &usize| summary.cells[*place].info.repetition.as_ref().is_some_and(|one| one.number > 1);
+    let (mut others, mut shown): (Vec<usize>, Vec<usize>) = (0..summary.cells.len()).partition(further);
+    others.sort_by_key(|place| std::cmp::Reverse(State::of_cell(&summary.cells[*place])));
+    shown.extend(others.into_iter().take(LISTED_MAX));
+    shown.sort_unstable();
+    shown
+}
+
+/// What is said of the repetitions that are not told of one by one.
+pub(crate) fn not_shown(summary: &Summary) -> Option<String> {
+    let shown = shown(summary);
+    let hidden = summary.cells.len() - shown.len();
+    let passed = summary.cells.iter().enumerate().all(|(i, cell)| shown.contains(&i) || cell.verdict == Verdict::Pass);
+    let how = if passed { ", which passed" } else { ", no worse than those" };
+    (hidden > 0).then(|| {
+        format!(
+            "… and {}{how}: they are in the summary",
+            format::plural(hidden as u64, "repetition more", "repetitions more")
+        )
+    })
+}
