@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand.
 
+mod access;
 mod borrowed;
 mod calibrate;
 mod clean;
+mod connect;
 mod doctor;
 mod embedded;
 mod ensemble;
