@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser and other clients with their recipes, with --images what ci/images/build.sh needs.
+# are built with; with --tests also a browser, other clients with their recipes, and openssl, with --images what ci/images/build.sh needs.
 # Asks nothing, starts nothing, does nothing when nothing is missing.
 set -euo pipefail
 
@@ -59,6 +59,7 @@ missing() {
     have_recount || echo python3 zstd
     have_curator || echo libcurator-recipes-java
     have_java_compiler || echo default-jdk-headless
+    have openssl || echo openssl
   fi
   if [ "$images" = yes ]; then
     have mmdebstrap || echo mmdebstrap

@@ -21,6 +21,8 @@ pub struct Demand {
     pub local_servers: bool,
     /// Whether sessions go over links.
     pub links: bool,
+    /// Whether they go over the coordinator's own tunnel, as to servers that speak TLS.
+    pub tunnel: bool,
 }
 
 /// What one process of this machine may have.
@@ -46,6 +48,11 @@ pub enum CapacityError {
          fault that needs no links, or {RAISE}"
     )]
     Proxy { share: u64, servers: u32, needed: u64, limit: u64, enough: u64 },
+    #[error(
+        "the tunnel to servers that speak TLS would need {needed} descriptors (2 x {sessions} sessions + \
+         {PROCESS_DESCRIPTORS}), and a process may have {limit}; use fewer candidates, or {RAISE}"
+    )]
+    Tunnel { sessions: u32, needed: u64, limit: u64 },
     #[error(
         "a server would need {needed} descriptors ({sessions} sessions / {servers} servers = {share}, + \
          {SERVER_DESCRIPTORS}), and a process may have {limit}; use more servers, fewer candidates, or {RAISE}"
@@ -106,6 +113,10 @@ impl Demand {
             let enough = hosts_enough(sessions, room);
             return Err(CapacityError::Proxy { share, servers, needed, limit, enough });
         }
+        let needed = 2 * u64::from(sessions) + PROCESS_DESCRIPTORS;
+        if self.tunnel && needed > limit {
+            return Err(CapacityError::Tunnel { sessions, needed, limit });
+        }
         let share = u64::from(sessions).div_ceil(servers.into());
         let needed = share + SERVER_DESCRIPTORS;
         if self.local_servers && needed > limit {
@@ -152,7 +163,7 @@ mod tests {
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
 
     fn demand(sessions: u32, hosts: u32, links: bool) -> Demand {
-        Demand { sessions, hosts, servers: 3, local_servers: true, links }
+        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false }
     }
 
     #[test]
@@ -169,6 +180,9 @@ mod tests {
             external(demand(467, 1, true)).check(wide),
             Err(CapacityError::Proxy { needed: 1_001, enough: 2, .. })
         ));
+        let tunnelled = |sessions| Demand { tunnel: true, ..external(demand(sessions, 9, false)) };
+        assert_eq!(tunnelled(468).check(wide), Ok(()));
+        assert!(matches!(tunnelled(469).check(wide), Err(CapacityError::Tunnel { needed: 1_002, .. })));
         assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));
         assert!(matches!(demand(2_233, 9, false).check(wide), Err(CapacityError::Server { needed: 1_001, .. })));
         assert_eq!(demand(1_500, 9, false).check(LIMITS), Ok(()));

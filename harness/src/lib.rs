@@ -1,5 +1,6 @@
 //! The harness: all input and output. It makes happen what the workloads say, and writes down what did.
 
+pub mod access;
 pub mod archive;
 mod aside;
 pub mod calibrate;
@@ -28,6 +29,7 @@ pub mod proxy;
 pub mod session;
 pub mod simulate;
 pub mod stall;
+pub mod take_over;
 pub mod utc;
 pub mod wire;
 pub mod workdir;

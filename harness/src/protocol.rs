@@ -13,6 +13,8 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
+use crate::access::Access;
+
 /// Longest line either side accepts. A set-up with 100,000 candidates stays below.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -122,8 +124,11 @@ pub enum FromHost {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostSetUp {
     pub cell: u32,
-    /// Connect string, through this host's links if it has any, with the cell's chroot.
+    /// Connect string, through this host's links if it has any, with the cell's znode as its root.
     pub cluster: String,
+    /// Who its candidates are to the servers.
+    #[serde(default)]
+    pub access: Access,
     pub recipe: RecipeKind,
     pub step_down: StepDown,
     pub timeout_ms: u64,

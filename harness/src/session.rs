@@ -1,22 +1,15 @@
 //! [`Session`] over zookeeper-client: a real session on a real ensemble.
 
 use std::cell::Cell;
-use std::io;
-use std::net::Ipv4Addr;
-use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::Nanos;
 use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
-use tokio::net::TcpListener;
 use zookeeper_client as zk;
 
-use crate::wire::connect::read_connect;
-use crate::wire::end::end_session;
-use crate::wire::stream::read_frame;
+use crate::access::Access;
 
 /// There is no session.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +24,8 @@ pub struct ConnectError {
 /// A connected session. The last of its users to be dropped closes it.
 pub struct ZkSession {
     client: Rc<zk::Client>,
+    /// Of the znodes that it creates.
+    acls: zk::Acls<'static>,
     requests: Cell<u64>,
 }
 
@@ -40,10 +35,22 @@ impl ZkSession {
     /// # Errors
     /// When no server gave a session within about the timeout.
     pub async fn connect(cluster: &str, timeout: Duration) -> Result<Self, ConnectError> {
-        match zk::Client::connector().with_session_timeout(timeout).connect(cluster).await {
-            Ok(client) => Ok(Self { client: Rc::new(client), requests: Cell::default() }),
+        Self::connect_as(&Access::default(), cluster, timeout).await
+    }
+
+    /// The same for a client that the servers know, and whose znodes are its own.
+    ///
+    /// # Errors
+    /// As for [`Self::connect`], or they do not take it for whom it says it is.
+    pub async fn connect_as(access: &Access, cluster: &str, timeout: Duration) -> Result<Self, ConnectError> {
+        match access.connect(cluster, timeout).await {
+            Ok(client) => Ok(Self::new(client, access.acls())),
             Err(source) => Err(ConnectError { cluster: cluster.to_owned(), within: timeout, source }),
         }
+    }
+
+    fn new(client: zk::Client, acls: zk::Acls<'static>) -> Self {
+        Self { client: Rc::new(client), acls, requests: Cell::default() }
     }
 
     /// Takes a session over that another connection holds: it goes on here, and the other one loses it.
@@ -52,7 +59,7 @@ impl ZkSession {
     /// When no server granted it, because it has ended or none could be reached.
     pub async fn take_over(cluster: &str, info: zk::SessionInfo) -> Result<Self, zk::Error> {
         let client = zk::Client::connector().with_session(info).connect(cluster).await?;
-        Ok(Self { client: Rc::new(client), requests: Cell::default() })
+        Ok(Self::new(client, zk::Acls::anyone_all()))
     }
 
     /// What another connection needs to take this session over.
@@ -64,7 +71,7 @@ impl ZkSession {
     /// Another user of the same session, with a count of requests of its own.
     #[must_use]
     pub fn share(&self) -> Self {
-        Self { client: self.client.clone(), requests: Cell::default() }
+        Self { client: self.client.clone(), acls: self.acls, requests: Cell::default() }
     }
 
     /// Closes the session by the server's answer, in bounded time. Other users must be gone.
@@ -89,49 +96,6 @@ impl ZkSession {
     }
 }
 
-/// Ends a session by the server, at once: a second connection takes it over and closes it. The victim loses its
-/// connection and learns that it has expired when it comes back. Gives when the servers were first asked for it and when one
-/// confirmed it, on the common clock.
-///
-/// # Errors
-/// When no server confirmed the session's end in time, or it had ended already.
-pub async fn take_over_and_close(
-    cluster: &str,
-    info: zk::SessionInfo,
-    timeout: Duration,
-) -> Result<(Nanos, Nanos), String> {
-    let from = tokio::time::Instant::now();
-    let session = info.id().0;
-    let password = match tokio::time::timeout(timeout, password_of(info)).await {
-        Ok(password) => password.map_err(|error| format!("the session's password could not be learned: {error}"))?,
-        Err(_) => return Err("the session's password could not be learned in time".into()),
-    };
-    end_session(cluster, session, password, timeout.saturating_sub(from.elapsed())).await
-}
-
-/// A session's password, which the client library tells nobody but the servers that it connects to: here it is one.
-async fn password_of(info: zk::SessionInfo) -> io::Result<[u8; 16]> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let cluster = listener.local_addr()?.to_string();
-    let session = info.id().0;
-    let mut client = pin!(zk::Client::connector().with_session(info).connect(&cluster));
-    let asked = async {
-        loop {
-            let (mut stream, _) = listener.accept().await?;
-            let asked = read_frame(&mut stream).await.ok().and_then(|message| read_connect(&message).ok());
-            match asked {
-                Some((asked, _)) if asked.session == session => return Ok(asked.password),
-                // Somebody else, who came to a port that was free a moment ago.
-                _ => {}
-            }
-        }
-    };
-    tokio::select! {
-        password = asked => password,
-        ended = &mut client => Err(io::Error::other(ended.err().map_or_else(String::new, |error| error.to_string()))),
-    }
-}
-
 impl Session for ZkSession {
     type Watch = ZkWatch;
     type States = ZkStates;
@@ -153,7 +117,7 @@ impl Session for ZkSession {
     }
 
     async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {
-        let (stat, sequence) = self.count().create(path, data, &options(mode)).await.map_err(op_error)?;
+        let (stat, sequence) = self.count().create(path, data, &options(mode, self.acls)).await.map_err(op_error)?;
         let path = match mode {
             CreateMode::EphemeralSequential => format!("{path}{sequence}"),
             _ => path.to_owned(),
@@ -202,7 +166,7 @@ impl Session for ZkSession {
         for op in &ops {
             let added = match op {
                 Op::Check { path, version } => writer.add_check_version(path, *version),
-                Op::Create { path, data, mode } => writer.add_create(path, data, &options(*mode)),
+                Op::Create { path, data, mode } => writer.add_create(path, data, &options(*mode, self.acls)),
                 Op::Set { path, data, version } => writer.add_set_data(path, data, *version),
                 Op::Delete { path, version } => writer.add_delete(path, *version),
             };
@@ -257,14 +221,14 @@ impl States for ZkStates {
     }
 }
 
-fn options(mode: CreateMode) -> zk::CreateOptions<'static> {
+fn options(mode: CreateMode, acls: zk::Acls<'static>) -> zk::CreateOptions<'static> {
     let mode = match mode {
         CreateMode::Persistent => zk::CreateMode::Persistent,
         CreateMode::Ephemeral => zk::CreateMode::Ephemeral,
         CreateMode::EphemeralSequential => zk::CreateMode::EphemeralSequential,
         CreateMode::Container => zk::CreateMode::Container,
     };
-    mode.with_acls(zk::Acls::anyone_all())
+    mode.with_acls(acls)
 }
 
 fn stat(stat: zk::Stat) -> Stat {

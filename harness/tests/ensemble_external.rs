@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use ensemble_support::{all_gone, options};
+use hustings::access::Access;
 use hustings::ensemble::external::{ExternalEnsemble, ExternalOptions};
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::ensemble::{Ensemble as _, EnsembleError};
@@ -73,6 +74,7 @@ impl Others {
             connect: named(addresses),
             upstreams: Some(named(zoos)),
             toxiproxy: None,
+            access: Access::default(),
             sessions: 60,
             within: Duration::from_secs(1),
             why: "a test asked for it".to_owned(),

@@ -6,11 +6,13 @@ mod real_support;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings::access::Access;
 use hustings::coordinator::observer::{Observed, Observer};
 use hustings::ensemble::embedded::EmbeddedEnsemble;
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::journal::{Journal, Owner};
-use hustings::session::{ZkSession, take_over_and_close};
+use hustings::session::ZkSession;
+use hustings::take_over::take_over_and_close;
 use hustings_record::{Event, read_segment};
 use hustings_workloads::coordination::{CreateMode, Created, Session as _};
 use hustings_workloads::recipes::RecipeKind;
@@ -77,7 +79,7 @@ fn outlives_its_session<E: Start>() {
         let journal = Journal::create(&path, &owner_of).expect("a segment");
         let groups = ["a".to_owned(), "b".to_owned()];
         let (servers, chroot, recipe) = (stage.ensemble.servers(), String::new(), RecipeKind::PredecessorWatch);
-        let observed = Observed { servers, chroot, recipe, groups: &groups };
+        let observed = Observed { access: Access::default(), servers, chroot, recipe, groups: &groups };
         let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
         let observer = Observer::new(client, journal.clone(), observed);
         let task = spawn_local(observer.run(ready.clone(), stop.clone()));
@@ -88,7 +90,7 @@ fn outlives_its_session<E: Start>() {
         let both = |events: &[Event]| owner(events, 0) == Some(kept.czxid) && owner(events, 1) == Some(lost.czxid);
         until(&journal, &path, "both owners", both).await;
 
-        take_over_and_close(&stage.cluster, info, AT_MOST).await.expect("expired");
+        take_over_and_close(&Access::default(), &stage.cluster, info, AT_MOST).await.expect("expired");
         first.delete(&lost.path, None).await.expect("deleted");
         let events = until(&journal, &path, "sight again", |events| states(events).ends_with(&[false, true])).await;
         assert_eq!((owner(&events, 0), owner(&events, 1)), (Some(kept.czxid), Some(heir.czxid)));

@@ -5,8 +5,10 @@ mod real_support;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use hustings::access::Access;
 use hustings::ensemble::Ensemble as _;
-use hustings::session::{ZkSession, take_over_and_close};
+use hustings::session::ZkSession;
+use hustings::take_over::take_over_and_close;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionEnd, SessionState, States as _};
 use real_support::{CLOSE_AT_MOST, Stage, joined, on_one_thread};
 
@@ -34,7 +36,8 @@ fn sessions_whose_holders_come_back_at_once_are_ended_within_seconds() {
         let victims = join_all((0..SESSIONS).map(|number| victim(&stage, number))).await;
 
         let started = Instant::now();
-        let ended = victims.iter().map(|v| take_over_and_close(&v.cluster, v.session.info(), AT_MOST));
+        let access = Access::default();
+        let ended = victims.iter().map(|v| take_over_and_close(&access, &v.cluster, v.session.info(), AT_MOST));
         let outcomes = join_all(ended).await;
         println!("{SESSIONS} sessions at the same time: {:.3} s", started.elapsed().as_secs_f64());
         let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
@@ -87,7 +90,7 @@ async fn one_after_the_other(stage: &Stage) {
     for number in LINKED..LINKED + 50 {
         let victim = victim(stage, number).await;
         let started = Instant::now();
-        take_over_and_close(&victim.cluster, victim.session.info(), AT_MOST).await.expect("ended");
+        take_over_and_close(&Access::default(), &victim.cluster, victim.session.info(), AT_MOST).await.expect("ended");
         longest = longest.max(started.elapsed());
     }
     println!("the longest of 50, one after the other: {:.3} s", longest.as_secs_f64());
@@ -95,7 +98,9 @@ async fn one_after_the_other(stage: &Stage) {
 }
 
 async fn a_session_that_has_ended_gives_no_receipt(stage: &Stage, victim: &Victim) {
-    let error = take_over_and_close(&stage.cluster, victim.session.info(), AT_MOST).await.expect_err("it has ended");
+    let error = take_over_and_close(&Access::default(), &stage.cluster, victim.session.info(), AT_MOST)
+        .await
+        .expect_err("it has ended");
     assert!(error.contains("had already ended"), "{error}");
 }
 
@@ -105,7 +110,8 @@ async fn a_paused_server_delays_it_and_no_more(stage: &Stage) {
     let leader = leader(&stage.cluster).await;
     let paused = if leader == 1 { 2 } else { 1 };
     control.pause(paused).await.expect("paused");
-    let ended = victims.iter().map(|v| take_over_and_close(&v.cluster, v.session.info(), AT_MOST));
+    let access = Access::default();
+    let ended = victims.iter().map(|v| take_over_and_close(&access, &v.cluster, v.session.info(), AT_MOST));
     let outcomes = join_all(ended).await;
     control.resume(paused).await.expect("resumed");
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tokio::runtime::Builder;
 
+use crate::access::Access;
 use crate::ensemble::external::{Debt, debt};
 use crate::links::proxy_debt;
 use crate::output::inform;
@@ -42,8 +43,8 @@ const ZNODES: Kind = Kind {
     gone: "they are gone for good",
 };
 
-/// Removes the proxies and the znodes of run `run`, whose folder this is, and says what it did; true if none can be left.
-pub(super) fn clear(folder: &Path, run: &str, dry_run: bool) -> bool {
+/// Removes the proxies and the znodes of run `run`, whose folder this is, with keys like those that it had, and says what it did; true if none can be left.
+pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> bool {
     let proxies = proxy_debt(folder, run).map(|debt| {
         debt.map(|debt| Owed {
             place: format!("the Toxiproxy at {}", debt.url),
@@ -51,11 +52,12 @@ pub(super) fn clear(folder: &Path, run: &str, dry_run: bool) -> bool {
             pay: Box::new(move || debt.pay().map(|count| count as u64).map_err(|why| why.to_string())),
         })
     });
+    let keys = keys.clone();
     let znodes = debt(folder, run).map(|debt| {
         debt.map(|debt| Owed {
             place: debt.servers.clone(),
             prefix: debt.prefix.clone(),
-            pay: Box::new(move || pay(&debt)),
+            pay: Box::new(move || pay(&debt, &keys)),
         })
     });
     // The one whatever becomes of the other.
@@ -96,7 +98,7 @@ fn clear_one(kind: &Kind, owed: io::Result<Option<Owed>>, (folder, run): (&Path,
     }
 }
 
-fn pay(debt: &Debt) -> Result<u64, String> {
+fn pay(debt: &Debt, keys: &Access) -> Result<u64, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error: io::Error| error.to_string())?;
-    runtime.block_on(debt.pay())
+    runtime.block_on(debt.pay(keys))
 }

@@ -2,6 +2,8 @@
 
 use anyhow::Context;
 
+use crate::access::Access;
+use crate::cmd::access::AccessArgs;
 use crate::cmd::borrowed;
 use crate::ensemble::docker::residue;
 use crate::exit::{Exit, Failure, with_codes};
@@ -14,14 +16,18 @@ use crate::workdir::temp_root;
 #[command(after_help = with_codes("Examples:
   hustings clean --dry-run
   hustings clean
+  hustings clean --auth-file secret               of servers that know the killed run by that
   HUSTINGS_TMP=/scratch hustings clean            where the killed run had its temporary files"))]
 pub(crate) struct Args {
     /// Only say what would be done.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let keys = args.access.access().map_err(Failure::usage)?;
     let root = temp_root();
     let survey = leftovers::survey(&root).with_context(|| {
         format!("cannot look for left-overs in {} (set HUSTINGS_TMP to look elsewhere)", root.display())
@@ -38,15 +44,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let mut failed = false;
     for leftover in survey.dead {
-        failed |= !clean(leftover, args.dry_run);
+        failed |= !clean(leftover, &keys, args.dry_run);
     }
     tell_orphans();
     Ok(if failed { Exit::Infrastructure } else { Exit::Pass })
 }
 
 /// Says what it did; false when it could not be done.
-fn clean(leftover: Leftover, dry_run: bool) -> bool {
-    if !borrowed::clear(&leftover.path, &leftover.owner.run, dry_run) {
+fn clean(leftover: Leftover, keys: &Access, dry_run: bool) -> bool {
+    if !borrowed::clear(&leftover.path, &leftover.owner.run, keys, dry_run) {
         return false;
     }
     let (path, run) = (leftover.path.display().to_string(), leftover.owner.run.clone());

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
 
+use crate::access::Access;
+use crate::cmd::access::AccessArgs;
+use crate::cmd::connect::{address, servers_and_chroot, word};
 use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
 use crate::ensemble::start::{DockerRequest, EmbeddedRequest, EnsembleRequest, ExternalRequest, LocalRequest};
 use crate::links::External;
@@ -41,9 +44,12 @@ pub(super) struct EnsembleArgs {
         help_heading = "Docker ensemble"
     )]
     toxiproxy_image: String,
-    /// Client addresses of all servers of an ensemble that runs already. Nothing of it is touched but the run's own znodes
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = address, help_heading = "External ensemble")]
+    /// Client addresses of all servers of an ensemble that runs already, and behind the last one the znode below which to
+    /// stay, as `zk1:2181,zk2:2181/some/path`. Nothing of it is touched but the run's own znodes
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = word, help_heading = "External ensemble")]
     connect: Vec<String>,
+    #[command(flatten)]
+    access: AccessArgs,
     /// The same servers as Toxiproxy reaches them, in the same order, as `zoo1:2181` [default: as in --connect]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = address, help_heading = "External ensemble")]
     toxiproxy_upstreams: Vec<String>,
@@ -69,14 +75,6 @@ pub(super) enum EnsembleChoice {
     Embedded,
     /// Servers that run already: --connect names them
     External,
-}
-
-fn address(text: &str) -> Result<String, String> {
-    let parts = text.trim().rsplit_once(':').filter(|(host, _)| !host.is_empty());
-    match parts.and_then(|(_, port)| port.parse::<u16>().ok()) {
-        Some(port) if port > 0 => Ok(text.trim().to_owned()),
-        _ => Err("give each server as HOST:PORT, like 127.0.0.1:2181".to_owned()),
-    }
 }
 
 fn range(text: &str) -> Result<(u16, u16), String> {
@@ -108,7 +106,9 @@ impl EnsembleArgs {
         let toxiproxy_image = image(self.toxiproxy_image, TOXIPROXY_IMAGE);
         Ok(match choice {
             EnsembleChoice::External => {
-                EnsembleRequest::External(ExternalRequest { connect: self.connect, upstreams, toxiproxy })
+                let (connect, chroot) = servers_and_chroot(&self.connect)?;
+                let access = Access { chroot, ..self.access.access()? };
+                EnsembleRequest::External(ExternalRequest { connect, upstreams, toxiproxy, access })
             }
             EnsembleChoice::Docker => {
                 EnsembleRequest::Docker(DockerRequest { zookeeper_image, toxiproxy_image, base_port })
@@ -138,12 +138,23 @@ impl EnsembleArgs {
                 self.base_port.is_none(),
                 "--base-port is for servers that are started here; those of --connect have ports already: leave it out"
             );
+            self.access.check()?;
+            ensure!(
+                self.toxiproxy.is_none() || !self.access.speaks_tls(),
+                "--toxiproxy does not go with --tls-ca: TLS begins in this program, where no Toxiproxy of somebody else need \
+                 reach it; leave --toxiproxy out: the embedded proxies can"
+            );
         } else {
             ensure!(
                 self.connect.is_empty(),
                 "--connect names servers that run already, and --ensemble {name} starts its own: use --ensemble external, or \
                  leave --connect out"
             );
+            if let Some(option) = self.access.given() {
+                bail!(
+                    "{option} is for servers that run already: name those by --connect HOST:PORT,HOST:PORT,…, or leave it out"
+                );
+            }
         }
         if choice == EnsembleChoice::Docker && self.toxiproxy.is_some() {
             bail!("--ensemble docker brings a Toxiproxy of its own (--toxiproxy-image): leave --toxiproxy out");
@@ -228,6 +239,19 @@ mod tests {
             ("--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:1 --toxiproxy-upstreams a:1,b:1", "names 1 servers"),
             ("--toxiproxy 127.0.0.1:1 --toxiproxy-ports 2-1", "first and the last port"),
             ("--toxiproxy ftp://x", "http://HOST:PORT"),
+            ("--connect 127.0.0.1:1/x,127.0.0.1:2", "behind the last one"),
+            ("--connect 127.0.0.1:1/x/", "ends with /"),
+            ("--auth-file secret", "--auth-file is for servers that run already"),
+            ("--ensemble local --sasl-file secret", "--connect HOST:PORT"),
+            ("--ensemble embedded --tls-no-hostname-check", "--tls-no-hostname-check is for servers"),
+            ("--connect 127.0.0.1:1 --tls-cert c.pem --tls-key k.pem", "--tls-ca"),
+            ("--connect 127.0.0.1:1 --tls-ca a.pem --tls-cert c.pem", "--tls-key"),
+            ("--connect 127.0.0.1:1 --tls-ca a.pem --tls-key k.pem", "--tls-cert"),
+            ("--connect 127.0.0.1:1 --tls-no-hostname-check", "--tls-ca"),
+            ("--connect 127.0.0.1:1 --tls-ca a.pem --toxiproxy 127.0.0.1:1", "leave --toxiproxy out"),
+            ("--connect 127.0.0.1:1 --auth-file no-such-file", "--auth-file no-such-file"),
+            ("--connect 127.0.0.1:1 --tls-ca no-such-file", "--tls-ca no-such-file"),
+            ("--connect 127.0.0.1:1 --tls-ca Cargo.toml", "--tls-ca Cargo.toml cannot be used"),
         ] {
             let why = request(asked).expect_err(asked);
             assert!(why.contains(told), "{asked}: {why}");

@@ -1,9 +1,11 @@
 //! The command line: one file a subcommand.
 
+mod access;
 mod borrowed;
 mod calibrate;
 mod chaos;
 mod clean;
+mod connect;
 mod doctor;
 mod embedded;
 mod ensemble;

@@ -35,7 +35,9 @@ const DEFAULT_SEED: u64 = 1;
   hustings run quick --ensemble docker            on containers
   hustings run quick --chaos --for 2h             random faults on its recipes, until time is up or something shows
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
-                                                  on servers that run already, of which only its own znodes are touched"))]
+                                                  on servers that run already, of which only its own znodes are touched
+  hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
+                                                  the same below a znode of theirs, by TLS, as a user of theirs"))]
 pub(super) struct RunArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
     #[arg(default_value = "quick")]

@@ -9,7 +9,6 @@ use hustings_workloads::driver::{Backend, FloorPair, FloorTaken, Injury, Proof, 
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
-use crate::coordinator::admin::connect_string;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::hosts::process_memory;
 use crate::coordinator::live_cell::LiveCell;
@@ -107,7 +106,8 @@ impl Backend for LiveCell {
 
     async fn connect_to(&self, server: u32) -> Option<ZkSession> {
         let address = self.environment.ensemble.servers().get(server as usize - 1).copied()?;
-        ZkSession::connect(&connect_string(&[address], ""), TIMEOUT).await.ok()
+        let access = self.access();
+        ZkSession::connect_as(access, &access.connect_string(&[address], ""), TIMEOUT).await.ok()
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

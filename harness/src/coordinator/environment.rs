@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use crate::access::Access;
 use crate::archive::Archive;
 use crate::coordinator::hosts::HostFactory;
 use crate::ensemble::Ensemble;
@@ -13,12 +14,14 @@ use crate::progress::Progress;
 
 /// What a cell needs from its run.
 pub(super) struct Environment {
+    /// Who the run is to the servers, and below which znode it stays.
+    pub(super) access: Access,
     /// The servers' addresses.
     pub(super) servers: Vec<SocketAddr>,
     /// The same, as links reach them.
     pub(super) upstreams: Vec<String>,
     pub(super) links: Option<Rc<Links>>,
-    /// Path under which the cell's znodes live.
+    /// Path under which the cell's znodes live, below that of the access.
     pub(super) chroot: String,
     pub(super) seed: u64,
     pub(super) ensemble: Rc<dyn Ensemble>,

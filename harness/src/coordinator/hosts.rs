@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::Instant;
 
+use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::host::SECRET_VARIABLE;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
@@ -115,6 +116,9 @@ impl HostFactory {
             .args(["--host", &host.to_string(), "--generation", &generation.to_string()])
             .args(["--parent", &std::process::id().to_string()])
             .env(SECRET_VARIABLE, &self.secret)
+            // What a host may know comes with its set-up.
+            .env_remove(AUTH_VARIABLE)
+            .env_remove(SASL_VARIABLE)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)

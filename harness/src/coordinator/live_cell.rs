@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio::task::JoinError;
 
+use crate::access::Access;
 use crate::clock;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
@@ -106,6 +107,11 @@ impl LiveCell {
 
     pub(crate) fn ensemble(&self) -> Rc<dyn Ensemble> {
         self.environment.ensemble.clone()
+    }
+
+    /// Who the run is to the servers.
+    pub(crate) fn access(&self) -> &Access {
+        &self.environment.access
     }
 
     /// Path under which the cell's znodes live.

@@ -16,6 +16,7 @@ use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
 use zookeeper_client as zk;
 
+use crate::access::Access;
 use crate::clock;
 use crate::coordinator::admin;
 use crate::coordinator::observed_group::{Change, Group, Nodes, Reign};
@@ -30,6 +31,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 
 /// Where it looks, and at what.
 pub struct Observed<'a> {
+    pub access: Access,
     pub servers: Vec<SocketAddr>,
     pub chroot: String,
     pub recipe: RecipeKind,
@@ -40,6 +42,7 @@ pub struct Observed<'a> {
 pub struct Observer {
     journal: Journal,
     client: zk::Client,
+    access: Access,
     servers: Vec<SocketAddr>,
     chroot: String,
     recipe: RecipeKind,
@@ -90,11 +93,12 @@ impl Observer {
     /// `client`: its first session.
     #[must_use]
     pub fn new(client: zk::Client, journal: Journal, observed: Observed<'_>) -> Self {
-        let Observed { servers, chroot, recipe, groups } = observed;
+        let Observed { access, servers, chroot, recipe, groups } = observed;
         let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
         Self {
             journal,
             client,
+            access,
             servers,
             chroot,
             recipe,
@@ -173,7 +177,7 @@ impl Observer {
     /// Another session, however long that takes.
     async fn open_again(&mut self) {
         loop {
-            match admin::connect(&self.servers, &self.chroot).await {
+            match admin::connect(&self.access, &self.servers, &self.chroot).await {
                 Ok(client) => {
                     self.client = client;
                     return self.note("the observer's session had ended: it has another one");

@@ -37,8 +37,8 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
 
 /// What each of them counts for deletions, creations and changes of data.
 async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
-    let client = admin::connect(&environment.servers, &environment.chroot).await?;
-    let options = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
+    let client = admin::connect(&environment.access, &environment.servers, &environment.chroot).await?;
+    let options = zk::CreateMode::Persistent.with_acls(environment.access.acls());
     let before = environment.ensemble.metrics().await?;
     for number in 0..ZNODES {
         let path = format!("{ROOT}/.calibration-{number}");

@@ -148,7 +148,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         result = on_ensembles(&run, &cells) => result,
         () = run.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let owed = debts::settle(work.path(), &run.run_id).await;
+    let owed = debts::settle(work.path(), &run.run_id, &run.request.access()).await;
     progress.finish();
     if !owed.is_empty() {
         owed.iter().for_each(|owed| progress.line(&format!("warning: {owed}; `hustings clean` removes them")));
@@ -222,10 +222,11 @@ async fn on_ensemble(
     warnings.retain(|warning| record.as_ref().is_none_or(|record| !record.borrow().warns(warning)));
     warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
-    let (servers, root) = (ensemble.servers(), format!("{}warm-up", external::prefix(run_id)));
+    let (access, servers) = (request.access(), ensemble.servers());
+    let root = format!("{}warm-up", external::prefix(run_id));
     let long = Duration::from_millis(options.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
-        warmed = until_it_works(async |number| warm::up(&servers, &format!("{root}-{number}"), long).await) => Some(warmed),
+        warmed = until_it_works(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
         died = sentinel::death(&*ensemble) => Some(Err(died.into())),
         () = interrupt.first() => None,
     };
@@ -270,6 +271,7 @@ async fn on_links(
         }
         let (name, began) = (cell.name.clone(), clock::now());
         let environment = Environment {
+            access: run.request.access(),
             servers: ensemble.servers(),
             upstreams: ensemble.upstreams(),
             links: links.clone().filter(|_| cell.over_links),
@@ -360,6 +362,7 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
         servers: request.servers().unwrap_or(cell.servers),
         local_servers: request.is_local(),
         links: cell.over_links,
+        tunnel: request.access().tls.is_some(),
     }
 }
 

@@ -42,7 +42,8 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
 /// Creates the cell's chroot and the znodes in it.
 async fn lay_out(environment: &Environment, groups: &[String]) -> anyhow::Result<()> {
     let (servers, chroot) = (&environment.servers, &environment.chroot);
-    let session = ZkSession::connect(&admin::connect_string(servers, ""), admin::TIMEOUT).await;
+    let access = &environment.access;
+    let session = ZkSession::connect_as(access, &access.connect_string(servers, ""), admin::TIMEOUT).await;
     let session = session.context("the ensemble gave the coordinator no session")?;
     driver::lay_out(&session, chroot, groups).await.with_context(|| format!("creating the elections of {chroot}"))
 }
@@ -72,7 +73,8 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
         let writer = writer_name(host, 0);
         let set_up = HostSetUp {
             cell: cell.index,
-            cluster: admin::connect_string(&servers, &environment.chroot),
+            cluster: environment.access.connect_string(&servers, &environment.chroot),
+            access: environment.access.clone(),
             recipe: cell.recipe,
             step_down: cell.step_down,
             timeout_ms: cell.session_timeout_ms,

@@ -1,13 +1,14 @@
 //! Warms the servers up before the first cell. A JVM that has just started answers several times slower than the same one a
 //! minute later, and whichever recipe comes first would pay for it.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::future::join_all;
 use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch as _};
 
+use crate::access::Access;
 use crate::clock;
-use crate::coordinator::admin::connect_string;
 use crate::session::ZkSession;
 
 /// Sessions that keep them busy, spread over the servers by the client's own choice.
@@ -19,12 +20,12 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// When the ensemble gives no session or refuses the simplest things.
-pub(super) async fn up(servers: &[std::net::SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
-    let cluster = connect_string(servers, "");
-    let first = ZkSession::connect(&cluster, TIMEOUT).await?;
+pub(super) async fn up(access: &Access, servers: &[SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
+    let cluster = access.connect_string(servers, "");
+    let first = ZkSession::connect_as(access, &cluster, TIMEOUT).await?;
     first.create(root, &[], CreateMode::Persistent).await?;
     let until = clock::now() + long.as_nanos() as u64;
-    let rounds = join_all((0..SESSIONS).map(|_| busy(&cluster, root, until))).await;
+    let rounds = join_all((0..SESSIONS).map(|_| busy(access, &cluster, root, until))).await;
     first.delete(root, None).await?;
     first.close(TIMEOUT).await;
     let mut sum = 0;
@@ -34,8 +35,8 @@ pub(super) async fn up(servers: &[std::net::SocketAddr], root: &str, long: Durat
     Ok(sum)
 }
 
-async fn busy(cluster: &str, root: &str, until: u64) -> anyhow::Result<u64> {
-    let session = ZkSession::connect(cluster, TIMEOUT).await?;
+async fn busy(access: &Access, cluster: &str, root: &str, until: u64) -> anyhow::Result<u64> {
+    let session = ZkSession::connect_as(access, cluster, TIMEOUT).await?;
     let mut rounds = 0;
     while clock::now() < until {
         round(&session, root).await?;

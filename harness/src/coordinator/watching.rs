@@ -30,11 +30,13 @@ impl Watching {
     pub(super) async fn begin(cell: &Cell, environment: &Environment, segment: &Path) -> anyhow::Result<Self> {
         let owner = Owner { cell: cell.index, writer: "observer", host: None, generation: 0 };
         let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
-        let connect = async |_| admin::connect(&environment.servers, &environment.chroot).await;
+        let Environment { access, servers, chroot, .. } = environment;
+        let connect = async |_| admin::connect(access, servers, chroot).await;
         let client = until_it_works(connect).await.context("the observer got no session")?;
         let observed = Observed {
-            servers: environment.servers.clone(),
-            chroot: environment.chroot.clone(),
+            access: access.clone(),
+            servers: servers.clone(),
+            chroot: chroot.clone(),
             recipe: cell.recipe,
             groups: &cell.group_names,
         };

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hustings_record::ServerMetrics;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -31,12 +31,28 @@ pub enum FourLetterError {
 /// # Errors
 /// When the server cannot be reached, does not end its answer `within` that time, or does not allow the word.
 pub async fn ask(addr: SocketAddr, word: &'static str, within: Duration) -> Result<String, FourLetterError> {
+    ask_over(TcpStream::connect(addr), addr, word, within).await
+}
+
+/// As [`ask`], over the connection to `addr` that `connecting` makes.
+///
+/// # Errors
+/// As for [`ask`].
+pub async fn ask_over<S: AsyncRead + AsyncWrite + Unpin>(
+    connecting: impl Future<Output = io::Result<S>>,
+    addr: SocketAddr,
+    word: &'static str,
+    within: Duration,
+) -> Result<String, FourLetterError> {
     let exchange = async {
-        let mut stream = TcpStream::connect(addr).await?;
+        let mut stream = connecting.await?;
         stream.write_all(word.as_bytes()).await?;
         let mut answer = Vec::new();
-        stream.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut answer).await?;
-        Ok(answer)
+        match stream.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut answer).await {
+            // The end of a connection by TLS that says no farewell.
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
+            _ => Ok(answer),
+        }
     };
     let answer = match timeout(within, exchange).await {
         Ok(Ok(answer)) => answer,

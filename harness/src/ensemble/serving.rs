@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
-use zookeeper_client::Client;
 
 use super::{EnsembleError, four_letter};
+use crate::access::Access;
 
 const POLL: Duration = Duration::from_millis(25);
 /// A starting server may accept a connection and never answer on it: ask again soon, and be more patient each time, for a
@@ -83,7 +83,7 @@ fn is_quorum(modes: &[Option<&str>]) -> bool {
 async fn open_session(addr: SocketAddr, until: Instant) -> Result<(), String> {
     let addr = addr.to_string();
     let probe = async {
-        let client = Client::connector().with_session_timeout(PROBE_SESSION).connect(&addr).await?;
+        let client = Access::default().connect(&addr, PROBE_SESSION).await?;
         client.check_stat("/").await
     };
     match timeout_at(until, probe).await {

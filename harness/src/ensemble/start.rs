@@ -10,6 +10,7 @@ use super::external::{ExternalEnsemble, ExternalOptions};
 use super::local::{Install, LocalEnsemble, LocalOptions, Places};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
+use crate::access::Access;
 use crate::links::External;
 use crate::workdir::WorkDir;
 
@@ -66,6 +67,8 @@ pub struct ExternalRequest {
     pub upstreams: Option<Vec<String>>,
     /// The Toxiproxy for the links; None: embedded proxies.
     pub toxiproxy: Option<External>,
+    /// What its clients need.
+    pub access: Access,
 }
 
 /// What a run needs of its ensemble: the most that any of its cells asks for.
@@ -92,6 +95,15 @@ impl EnsembleRequest {
             Self::Embedded(embedded) => embedded.toxiproxy.as_ref(),
             Self::External(external) => external.toxiproxy.as_ref(),
             Self::Docker(_) => None,
+        }
+    }
+
+    /// What clients of its servers need; nothing where the run starts them.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        match self {
+            Self::External(external) => external.access.clone(),
+            Self::Auto { .. } | Self::Local(_) | Self::Embedded(_) | Self::Docker(_) => Access::default(),
         }
     }
 
@@ -189,6 +201,7 @@ pub async fn start(
                 connect: external.connect.clone(),
                 upstreams: external.upstreams.clone(),
                 toxiproxy: external.toxiproxy.clone(),
+                access: external.access.clone(),
                 sessions: needs.sessions,
                 within: STARTING,
                 why: needs.why,

@@ -168,7 +168,7 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
         return;
     }
     let addresses: Vec<_> = others.iter().filter_map(|&server| addresses.get(server as usize - 1).copied()).collect();
-    match admin::write(&addresses, cell.chroot(), WRITES_BEHIND).await {
+    match admin::write(cell.access(), &addresses, cell.chroot(), WRITES_BEHIND).await {
         Ok(()) => witness.find(true, format!("{WRITES_BEHIND} writes were acknowledged without {behind:?}")),
         Err(error) => witness.find(false, format!("the writes without {behind:?} failed: {error:#}")),
     }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use crate::host::seat::Seat;
 use crate::protocol::FromHost;
-use crate::session::take_over_and_close;
+use crate::take_over::take_over_and_close;
 
 const AT_MOST: Duration = Duration::from_secs(5);
 
 /// Takes the session over, closes it, and tells when that was sent and answered.
 pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
-    let info = seat.session.borrow().clone();
+    let (info, set_up) = (seat.session.borrow().clone(), &seat.shared.set_up);
     let outcome = match info {
-        Some(info) => take_over_and_close(&seat.shared.set_up.cluster, info, AT_MOST).await,
+        Some(info) => take_over_and_close(&set_up.access, &set_up.cluster, info, AT_MOST).await,
         None => Err("it has no session to expire".into()),
     };
     seat.shared.tell(FromHost::Done { fault, cand: seat.cand, outcome });

@@ -282,7 +282,8 @@ async fn tell_progress(shared: Rc<Shared>) {
 async fn measure_floor(shared: Rc<Shared>, part: FloorPart, one: FloorPair) {
     let set_up = &shared.set_up;
     let taken = async {
-        let session = ZkSession::connect(&set_up.cluster, Duration::from_millis(set_up.timeout_ms)).await;
+        let timeout = Duration::from_millis(set_up.timeout_ms);
+        let session = ZkSession::connect_as(&set_up.access, &set_up.cluster, timeout).await;
         let session = session.map_err(|error| error.to_string())?;
         let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
         let stamps = take_floor(&HostProcess(shared.clone()), &session, part, one, listed).await;

@@ -95,8 +95,8 @@ impl Process for HostProcess {
     async fn connect(&self, _: Option<u32>) -> Result<ZkSession, String> {
         let (set_up, started) = (&self.0.set_up, clock::now());
         let timeout = Duration::from_millis(set_up.timeout_ms);
-        let session =
-            Box::pin(ZkSession::connect(&set_up.cluster, timeout)).await.map_err(|error| error.to_string())?;
+        let connecting = Box::pin(ZkSession::connect_as(&set_up.access, &set_up.cluster, timeout));
+        let session = connecting.await.map_err(|error| error.to_string())?;
         self.0.established(&session, started);
         Ok(session)
     }

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 
 use super::error::LinkError;
+use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::archive::AddSegment;
 use crate::aside::{Order, Outcome};
 use crate::procfs::process_state;
@@ -145,6 +146,7 @@ fn command(exe: &Path, lie: bool) -> Command {
     if lie {
         command.arg("--lie");
     }
+    command.env_remove(AUTH_VARIABLE).env_remove(SASL_VARIABLE);
     command.arg("--record").stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     command
 }

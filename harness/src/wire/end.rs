@@ -10,13 +10,14 @@ use std::io;
 use std::time::Duration;
 
 use hustings_record::Nanos;
-use hustings_workloads::model::{Connect, SessionId};
+use hustings_workloads::model::{Connect, Request, SessionId};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::client::write_request;
 use super::connect::{read_connected, write_connect};
-use super::jute::{Reader, Writer};
+use super::jute::Reader;
 use super::op_code;
 use super::stream::read_frame;
 use crate::clock;
@@ -39,19 +40,27 @@ enum Answer {
     Unknown,
 }
 
+/// A session of somebody else, and what proves that it may be taken over.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub session: SessionId,
+    pub password: [u8; 16],
+}
+
 /// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`. Gives when
-/// that was first asked for and when it was confirmed, on the common clock.
+/// that was first asked for and when it was confirmed, on the common clock. `proof` is the `user:password` of the scheme
+/// `digest`, where clients are to be known.
 ///
 /// # Errors
 /// The session had ended before anything was done to it, or no server confirmed its end in time.
 pub async fn end_session(
     cluster: &str,
-    session: SessionId,
-    password: [u8; 16],
+    taken: Taken,
+    proof: Option<&str>,
     within: Duration,
 ) -> Result<(Nanos, Nanos), String> {
     let servers: Vec<&str> = addresses(cluster).collect();
-    let asked = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
+    let asked = both_requests(taken, proof);
     let until = Instant::now() + within;
     let (mut pause, mut patience) = (PAUSE, PATIENCE);
     // Where the close was sent.
@@ -94,10 +103,23 @@ pub async fn end_session(
     Err(format!("{cluster:?} names no server"))
 }
 
+/// Has all servers of `cluster` look whether somebody is still connected with a session that has ended.
+pub async fn tell_all(cluster: &str, ended: Taken, until: Instant) {
+    tell_survivors(&addresses(cluster).collect(), &both_requests(ended, None), until).await;
+}
+
+/// What takes a session over and closes it.
+fn both_requests(Taken { session, password }: Taken, proof: Option<&str>) -> Vec<u8> {
+    let connect = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
+    let add_auth = |proof: &str| Request::AddAuth { scheme: "digest".to_owned(), id: proof.to_owned() };
+    let known = proof.map(|proof| write_request(op_code::XID_AUTH, &add_auth(proof))).unwrap_or_default();
+    [write_connect(&connect), known, write_request(XID, &Request::CloseSession)].concat()
+}
+
 /// A holder who came back to the very server that was carrying the close out, just before it took effect, keeps its
 /// connection there and is never told: the server looks for connections of a closed session only when the close came by
 /// another server. Whoever connects with that session's id makes it look.
-async fn tell_survivors(servers: &BTreeSet<&str>, asked: &Connect, until: Instant) {
+async fn tell_survivors(servers: &BTreeSet<&str>, asked: &[u8], until: Instant) {
     for server in servers {
         let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(None))).await;
         if !matches!(told, Ok(Ok(_))) {
@@ -107,14 +129,11 @@ async fn tell_survivors(servers: &BTreeSet<&str>, asked: &Connect, until: Instan
 }
 
 /// One attempt. Once the server may have had the request that closes the session, `close_sent` is when that was sent.
-async fn ask(server: &str, connect: &Connect, close_sent: &Cell<Option<Nanos>>) -> io::Result<Answer> {
+async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(server).await?;
     stream.set_nodelay(true)?;
-    let mut close = Writer::default();
-    close.int(XID).int(op_code::CLOSE_SESSION);
-    let both = [write_connect(connect), close.frame()].concat();
     let sent = clock::now();
-    stream.write_all(&both).await?;
+    stream.write_all(both).await?;
     close_sent.set(Some(sent));
     if read_connected(&read_frame(&mut stream).await?).map_err(no_server)?.timeout_ms <= 0 {
         return Ok(Answer::Unknown);
@@ -128,7 +147,7 @@ async fn ask(server: &str, connect: &Connect, close_sent: &Cell<Option<Nanos>>) 
         match (xid, error) {
             (XID, 0) => return Ok(Answer::Closed),
             (XID, error) => return Err(io::Error::other(format!("it refused to close the session (error {error})"))),
-            // What watches tell, if the session had any.
+            // What watches tell, if the session had any, and that a proof was taken.
             _ => {}
         }
     }
@@ -147,6 +166,7 @@ fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::jute::Writer;
 
     #[test]
     fn a_chroot_is_no_part_of_the_addresses() {
@@ -168,9 +188,10 @@ mod tests {
             }
             std::future::pending::<()>().await;
         };
+        let taken = Taken { session: 7, password: [1; 16] };
         tokio::select! {
             biased;
-            ended = end_session(&addr, 7, [1; 16], Duration::from_millis(400)) => ended,
+            ended = end_session(&addr, taken, None, Duration::from_millis(400)) => ended,
             () = server => unreachable!("it waits forever"),
         }
     }

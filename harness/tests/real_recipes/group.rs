@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use hustings::session::{ZkSession, take_over_and_close};
+use hustings::access::Access;
+use hustings::session::ZkSession;
+use hustings::take_over::take_over_and_close;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _};
 use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::election::{Lead, leader};
@@ -121,7 +123,7 @@ impl<'a> Group<'a> {
     /// first is a race: two may believe for a moment.
     pub(crate) async fn expire(&self, number: u32) {
         let info = self.session(number).info();
-        take_over_and_close(&self.stage.cluster, info, CLOSE_AT_MOST).await.expect("expired");
+        take_over_and_close(&Access::default(), &self.stage.cluster, info, CLOSE_AT_MOST).await.expect("expired");
     }
 
     pub(crate) async fn reconnects(&self, number: u32) {

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use hustings::session::{ZkSession, take_over_and_close};
+use hustings::access::Access;
+use hustings::session::ZkSession;
+use hustings::take_over::take_over_and_close;
 use hustings_record::Direction;
 use hustings_workloads::conformance::Arm;
 use hustings_workloads::coordination::Session as _;
@@ -61,7 +63,9 @@ impl<E: Start> Arm for Linked<E> {
     }
 
     async fn expire(&self, session: &ZkSession) {
-        take_over_and_close(&self.stage.cluster, session.info(), CLOSE_AT_MOST).await.expect("expired");
+        take_over_and_close(&Access::default(), &self.stage.cluster, session.info(), CLOSE_AT_MOST)
+            .await
+            .expect("expired");
     }
 
     async fn close(&self, session: ZkSession) -> bool {

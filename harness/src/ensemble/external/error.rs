@@ -10,15 +10,34 @@ pub enum ExternalError {
         "--connect {given} cannot be used: {why}; give all servers as HOST:PORT, like 127.0.0.1:2181,127.0.0.1:2182"
     )]
     Address { given: String, why: String },
-    #[error("{} cannot be reached: {}; is it running, and is that its client port?", list(.0.iter().map(|(s, _)| s)), list(.0.iter().map(|(_, w)| w)))]
+    #[error("{} cannot be reached: {}; is it running, and is that its client port (one for TLS needs --tls-ca)?", list(.0.iter().map(|(s, _)| s)), list(.0.iter().map(|(_, w)| w)))]
     Unreachable(Vec<(String, String)>),
+    #[error(
+        "{server} and this side came to no understanding by TLS: {why}; see that its port is the one for TLS (secureClientPort), \
+         that --tls-ca vouches for it and is not out of date, that --connect calls it by the name in its certificate \
+         (--tls-no-hostname-check takes any), and that --tls-cert and --tls-key are given where it wants to know its clients"
+    )]
+    NoTls { server: String, why: String },
+    #[error("no port for the tunnel to servers that speak TLS can be opened: {0}; close some programs")]
+    NoTunnel(std::io::Error),
+    #[error("{servers} give no session: {why}; see that they serve, and that nothing is between them and this machine")]
+    NoSession { servers: String, why: String },
+    #[error("{servers} do not take this client for whom it says it is (authentication failed): {remedy}")]
+    NotTaken { servers: String, remedy: String },
+    #[error(
+        "{path}, which --connect names after the last server, is not there on {servers}: create it (in zkCli.sh: create {path}), \
+         or leave it out"
+    )]
+    NoRoot { path: String, servers: String },
+    #[error("{path} on {servers} may not be {doing}: {why}")]
+    NotAllowed { path: String, servers: String, doing: &'static str, why: String },
     #[error(
         "server {server} does not allow the four-letter word {word}; give it 4lw.commands.whitelist=* or one with srvr, \
          mntr and conf (the official image: ZOO_4LW_COMMANDS_WHITELIST), and start it again"
     )]
-    NotAllowed { server: String, word: &'static str },
+    NoWord { server: String, word: &'static str },
     #[error(
-        "server {server} answers {word} with '{reply}', as no ZooKeeper server does; is that a client port without TLS?"
+        "server {server} answers {word} with '{reply}', as no ZooKeeper server does; is that a client port, and one without TLS (with TLS: --tls-ca)?"
     )]
     Foreign { server: String, word: &'static str, reply: String },
     #[error("server {server} did not serve within {} s: {why}; see to it that a quorum of the ensemble runs", .within.as_secs())]

@@ -2,9 +2,11 @@
 
 mod conf;
 mod debt;
+mod entry;
 mod error;
 mod options;
 mod survey;
+mod way;
 mod znodes;
 
 use std::cell::Cell;
@@ -20,13 +22,18 @@ pub use error::ExternalError;
 pub use options::ExternalOptions;
 pub use znodes::prefix;
 
-use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
+use super::{Ensemble, EnsembleError, ServerControl, server_name};
+use crate::access::{Access, addresses};
+use crate::archive::AddSegment;
+use crate::aside::Order;
 use crate::links::External;
 use crate::note::Note;
 use crate::workdir::WorkDir;
-use options::cluster;
 use survey::Server;
+use way::Way;
 
+/// What the tunnel's segment is called.
+const WRITER: &str = "tunnel";
 const ASK_WITHIN: Duration = Duration::from_secs(10);
 /// A server that needs so long for the simplest answer does not run, or cannot be reached.
 const SLUGGISH: Duration = Duration::from_millis(500);
@@ -36,6 +43,8 @@ const SLUGGISH: Duration = Duration::from_millis(500);
 pub struct ExternalEnsemble {
     /// In the order of their ids.
     servers: Vec<Server>,
+    access: Access,
+    way: Way,
     toxiproxy: Option<External>,
     why: String,
     prefix: String,
@@ -44,22 +53,53 @@ pub struct ExternalEnsemble {
 }
 
 impl ExternalEnsemble {
-    /// Looks at the servers, and notes under `work` that run `run_id` uses them. Creates nothing on them.
+    /// Looks at the servers, notes under `work` that run `run_id` uses them, and tries whether it may: a znode is created there
+    /// and deleted.
     ///
     /// # Errors
-    /// A server cannot be reached, does not serve, does not allow what a run has to ask or takes too few connections; or
-    /// `connect` does not name all servers of one ensemble, each once.
+    /// A server cannot be reached, does not serve, does not allow what a run has to do or takes too few connections; or
+    /// `connect` does not name all servers of one ensemble, each once, and a path that is there.
     pub async fn connect(options: ExternalOptions, work: &WorkDir, run_id: &str) -> Result<Self, EnsembleError> {
         let servers = survey::survey(&options).await?;
-        let addresses: Vec<SocketAddr> = servers.iter().map(|server| server.addr).collect();
-        // Nothing is awaited after this: who is interrupted before has no debts.
-        let note = debt::borrow(work.path(), &addresses).map_err(|source| EnsembleError::Io {
+        let ExternalOptions { access, toxiproxy, why, .. } = options;
+        let named: Vec<_> = servers.iter().map(|server| (server.addr, server.name.clone())).collect();
+        let way = Way::open(&access, &named).map_err(ExternalError::NoTunnel)?;
+        // Who is interrupted before this has no debts.
+        let note = debt::borrow(work.path(), &named, &access).map_err(|source| EnsembleError::Io {
             what: "note the ensemble in",
             path: work.path().to_owned(),
             source,
         })?;
-        let (toxiproxy, why, prefix) = (options.toxiproxy, options.why, prefix(run_id));
-        Ok(Self { servers, toxiproxy, why, prefix, note, stopped: Cell::new(false) })
+        let prefix = prefix(run_id);
+        let ensemble = Self { servers, access, way, toxiproxy, why, prefix, note, stopped: Cell::new(false) };
+        let (cluster, names) = (ensemble.cluster(), ensemble.names().join(", "));
+        if let Err((error, left)) = entry::prove(&ensemble.access, (&cluster, &names), &ensemble.prefix).await {
+            if !left {
+                // A note that stays is read again, and finds nothing to remove.
+                let _ = ensemble.note.settle();
+            }
+            return Err(error.into());
+        }
+        Ok(ensemble)
+    }
+
+    /// The connect string of its clients.
+    fn cluster(&self) -> String {
+        self.access.connect_string(self.way.addrs(), "")
+    }
+
+    /// As they were given.
+    fn names(&self) -> Vec<&str> {
+        self.servers.iter().map(|server| server.name.as_str()).collect()
+    }
+
+    /// How clients get there, where that is not the plain way.
+    fn entry(&self) -> String {
+        let Access { chroot, digest, sasl, tls } = &self.access;
+        let below = (!chroot.is_empty()).then(|| format!("below {chroot}"));
+        let by = [(tls.is_some(), "by TLS"), (digest.is_some(), "known by digest"), (sasl.is_some(), "known by SASL")];
+        let ways = by.iter().filter(|(is, _)| *is).map(|(_, how)| (*how).to_owned());
+        below.into_iter().chain(ways).map(|how| format!(", {how}")).collect()
     }
 
     fn server(&self, server: u32) -> Result<&Server, EnsembleError> {
@@ -87,11 +127,12 @@ impl ExternalEnsemble {
 
 impl Ensemble for ExternalEnsemble {
     fn servers(&self) -> Vec<SocketAddr> {
-        self.servers.iter().map(|server| server.addr).collect()
+        self.way.addrs().to_vec()
     }
 
     fn upstreams(&self) -> Vec<String> {
-        self.servers.iter().map(|server| server.upstream.clone()).collect()
+        let own = |(server, addr): (&Server, &SocketAddr)| server.upstream.clone().unwrap_or_else(|| addr.to_string());
+        self.servers.iter().zip(self.way.addrs()).map(own).collect()
     }
 
     fn toxiproxy(&self) -> Option<External> {
@@ -126,22 +167,24 @@ impl Ensemble for ExternalEnsemble {
     }
 
     fn describe(&self) -> String {
-        let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
+        let names = self.names();
         let s = if names.len() == 1 { "" } else { "s" };
         format!(
-            "external: {} ZooKeeper {} server{s} at {}{}, run by somebody else; chosen because {}",
+            "external: {} ZooKeeper {} server{s} at {}{}{}, run by somebody else; chosen because {}",
             names.len(),
             self.version(),
             names.join(", "),
             self.ids(),
+            self.entry(),
             self.why
         )
     }
 
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {
         Box::pin(async move {
-            let addr = self.server(server)?.addr;
-            four_letter::ask(addr, word, ASK_WITHIN).await.map_err(|source| EnsembleError::Ask { server, source })
+            let at = self.server(server)?;
+            let asked = way::ask(self.access.tls.as_ref(), (at.addr, &at.name), word, ASK_WITHIN).await;
+            asked.map_err(|source| EnsembleError::Ask { server, source })
         })
     }
 
@@ -153,15 +196,35 @@ impl Ensemble for ExternalEnsemble {
         })
     }
 
+    fn begin_cell<'a>(&'a self, cell: u32, segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(async move {
+            let Some(tunnel) = self.way.tunnel() else { return Ok(()) };
+            let (writer, segment) = (WRITER.to_owned(), segment(WRITER)?);
+            tunnel.record(Order::Begin { cell, writer, segment }).await
+        })
+    }
+
+    fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async {
+            match self.way.tunnel() {
+                Some(tunnel) => tunnel.record(Order::End).await,
+                None => Ok(()),
+            }
+        })
+    }
+
     fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
         Box::pin(async {
             if self.stopped.get() {
                 return Ok(());
             }
-            let servers = cluster(&self.servers());
-            let removed = znodes::remove(&servers, &self.prefix).await;
+            let removed = znodes::remove(&self.access, &self.cluster(), &self.prefix).await;
             let settled = removed.and_then(|_| self.note.settle().map_err(|e| e.to_string()));
-            settled.map_err(|why| ExternalError::LeftBehind { prefix: self.prefix.clone(), servers, why })?;
+            settled.map_err(|why| {
+                let servers: Vec<SocketAddr> = self.servers.iter().map(|server| server.addr).collect();
+                let servers = format!("{}{}", addresses(&servers), self.access.chroot);
+                ExternalError::LeftBehind { prefix: self.prefix.clone(), servers, why }
+            })?;
             self.stopped.set(true);
             Ok(())
         })

@@ -1,8 +1,8 @@
 //! What a run is told of an ensemble that is somebody else's.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::access::Access;
 use crate::links::External;
 
 /// Connections of a run to one server beside its candidates' sessions: coordinator, observer, warm-up, sessions taken over.
@@ -17,15 +17,12 @@ pub struct ExternalOptions {
     pub upstreams: Option<Vec<String>>,
     /// The Toxiproxy in front of them; None: links are the run's own affair.
     pub toxiproxy: Option<External>,
+    /// What its clients need.
+    pub access: Access,
     /// Sessions of the run's largest cell.
     pub sessions: u64,
     /// How long servers that are starting are waited for.
     pub within: Duration,
     /// Completes the sentence "chosen because …".
     pub why: String,
-}
-
-/// `host:port,host:port`, as clients are given an ensemble.
-pub(super) fn cluster(servers: &[SocketAddr]) -> String {
-    servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -10,6 +10,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::conf::Conf;
 use super::error::ExternalError;
 use super::options::{CONNECTIONS_BESIDE, ExternalOptions};
+use super::way;
+use crate::access::{Tls, is_of_tls};
 use crate::ensemble::four_letter::{self, FourLetterError};
 
 const POLL: Duration = Duration::from_millis(250);
@@ -22,7 +24,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) addr: SocketAddr,
-    pub(super) upstream: String,
+    /// Where the proxies of links reach it, if that is not where clients do.
+    pub(super) upstream: Option<String>,
     pub(super) mode: String,
     pub(super) version: String,
     pub(super) conf: Conf,
@@ -31,7 +34,7 @@ pub(super) struct Server {
 struct Place {
     name: String,
     addr: SocketAddr,
-    upstream: String,
+    upstream: Option<String>,
 }
 
 /// The servers in the order of their ids, once they serve and can bear the run. Servers that are starting are waited for.
@@ -39,7 +42,7 @@ pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<Server>, Ext
     let places = places(options).await?;
     let until = Instant::now() + options.within;
     let mut servers = loop {
-        match look(&places, options.within).await {
+        match look(&places, options.access.tls.as_ref(), options.within).await {
             Ok(servers) => break servers,
             Err(error) if error.may_pass() && Instant::now() < until => sleep(POLL).await,
             Err(error) => return Err(error),
@@ -79,7 +82,7 @@ async fn places(options: &ExternalOptions) -> Result<Vec<Place>, ExternalError> 
     for (at, name) in options.connect.iter().enumerate() {
         let addr = resolve(name).await.map_err(|why| ExternalError::Address { given: name.clone(), why })?;
         let upstream = options.upstreams.as_ref().and_then(|all| all.get(at)).cloned();
-        places.push(Place { name: name.clone(), addr, upstream: upstream.unwrap_or_else(|| addr.to_string()) });
+        places.push(Place { name: name.clone(), addr, upstream });
     }
     Ok(places)
 }
@@ -97,14 +100,17 @@ async fn resolve(name: &str) -> Result<SocketAddr, String> {
     all.first().copied().ok_or_else(|| "the name has no address".to_owned())
 }
 
-async fn look(places: &[Place], within: Duration) -> Result<Vec<Server>, ExternalError> {
-    let seen = join_all(places.iter().map(|place| async move { (place, answers(place.addr).await) })).await;
+async fn look(places: &[Place], tls: Option<&Tls>, within: Duration) -> Result<Vec<Server>, ExternalError> {
+    let seen = join_all(places.iter().map(|place| async move { (place, answers(place, tls).await) })).await;
     let silent = seen.iter().filter_map(|(place, answers)| Some((place, answers.as_ref().err()?)));
     let mut unreachable = Vec::new();
     for (place, error) in silent {
         match error {
             FourLetterError::Refused { word, .. } => {
-                return Err(ExternalError::NotAllowed { server: place.name.clone(), word });
+                return Err(ExternalError::NoWord { server: place.name.clone(), word });
+            }
+            FourLetterError::Io { source, .. } if is_of_tls(source) => {
+                return Err(ExternalError::NoTls { server: place.name.clone(), why: source.to_string() });
             }
             error => unreachable.push((place.name.clone(), error.to_string())),
         }
@@ -124,8 +130,8 @@ async fn look(places: &[Place], within: Duration) -> Result<Vec<Server>, Externa
 }
 
 /// Answers of a server to `srvr`, `conf` and `mntr`.
-async fn answers(addr: SocketAddr) -> Result<[String; 3], FourLetterError> {
-    let ask = |word| four_letter::ask(addr, word, ASK_WITHIN);
+async fn answers(place: &Place, tls: Option<&Tls>) -> Result<[String; 3], FourLetterError> {
+    let ask = |word| way::ask(tls, (place.addr, &place.name), word, ASK_WITHIN);
     Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
 }
 
@@ -133,7 +139,7 @@ fn read(place: &Place, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Re
     let server = || place.name.clone();
     for text in [srvr, conf, mntr] {
         let why = match text.trim() {
-            "" => "it closes the connection without an answer",
+            "" => "it closes the connection without an answer, as ports do that speak TLS (--tls-ca)",
             idle if idle.contains("not currently serving requests") => idle,
             _ => continue,
         };
@@ -207,7 +213,7 @@ mod tests {
         };
         let addr = format!("127.0.0.1:{}", 2_180 + name.len()).parse().expect("an address");
         let (mode, version) = (mode.to_owned(), "3.8.0".to_owned());
-        Server { name: name.to_owned(), addr, upstream: name.to_owned(), mode, version, conf }
+        Server { name: name.to_owned(), addr, upstream: None, mode, version, conf }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use zookeeper_client as zk;
 
+use super::entry::remedy;
+use crate::access::Access;
+
 /// Requests under way at once: enough to be quick, few enough not to fill a server's queue.
 const AT_ONCE: usize = 64;
 /// A host that is still ending may create one more znode behind our back.
@@ -14,30 +17,34 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Tens of thousands of znodes are gone in a fraction of it.
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// What all top-level znodes of a run begin with.
+/// What all znodes of a run right below its root begin with.
 #[must_use]
 pub fn prefix(run_id: &str) -> String {
     format!("/hustings-{run_id}-")
 }
 
-/// Removes every top-level znode that begins with `prefix`, with all below. Gives how many znodes were removed.
+/// Removes every znode right below the access's root that begins with `prefix`, with all below. `cluster`: a connect string. Gives how many znodes were removed.
 ///
 /// # Errors
 /// Why some are left.
-pub(super) async fn remove(cluster: &str, prefix: &str) -> Result<u64, String> {
+pub(super) async fn remove(access: &Access, cluster: &str, prefix: &str) -> Result<u64, String> {
+    let told = |error: zk::Error| match error {
+        zk::Error::NoAuth => format!("{error}; {}", remedy(access)),
+        error => error.to_string(),
+    };
     let all = async {
-        let connecting = zk::Client::connector().with_session_timeout(SESSION_TIMEOUT).connect(cluster);
-        let client = connecting.await.map_err(|e| format!("no server gives a session: {e}"))?;
+        let connected = access.connect(cluster, SESSION_TIMEOUT).await;
+        let client = connected.map_err(|e| format!("no server gives a session: {e}"))?;
         let mut removed = 0;
         for _ in 0..TRIES {
-            let roots = roots(&client, prefix).await.map_err(|e| e.to_string())?;
+            let roots = roots(&client, prefix).await.map_err(told)?;
             if roots.is_empty() {
                 return Ok(removed);
             }
-            removed += remove_trees(&client, roots).await.map_err(|e| e.to_string())?;
+            removed += remove_trees(&client, roots).await.map_err(told)?;
             tokio::time::sleep(AGAIN).await;
         }
-        let left = roots(&client, prefix).await.map_err(|e| e.to_string())?;
+        let left = roots(&client, prefix).await.map_err(told)?;
         if left.is_empty() { Ok(removed) } else { Err(format!("somebody creates znodes below {}", left.join(", "))) }
     };
     tokio::time::timeout(WITHIN, all).await.unwrap_or_else(|_| Err(format!("not done within {} s", WITHIN.as_secs())))

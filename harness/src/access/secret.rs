@@ -1,0 +1,73 @@
+//! A user and a password. They come by files or the environment, and go to hosts by their own connection: never by a command
+//! line, which everybody can read, and never into a record.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// User and password of the scheme `digest`, where no file is named.
+pub const AUTH_VARIABLE: &str = "HUSTINGS_AUTH";
+/// The same for SASL.
+pub const SASL_VARIABLE: &str = "HUSTINGS_SASL";
+
+/// `user:password`. Only [`Secret::text`], [`Secret::parts`] and serialisation show it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Reads one; a newline at the end is none of it.
+    ///
+    /// # Errors
+    /// What it lacks. The text itself is not repeated.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let line = text.strip_suffix('\n').unwrap_or(text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.contains(['\n', '\r', '\0']) {
+            return Err("it has more than one line");
+        }
+        match line.split_once(':') {
+            Some((user, password)) if !user.is_empty() && !password.is_empty() => Ok(Self(line.to_owned())),
+            _ => Err("it is not of the form user:password"),
+        }
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// User and password.
+    #[must_use]
+    pub fn parts(&self) -> (&str, &str) {
+        self.0.split_once(':').unwrap_or((&self.0, ""))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn a_secret_is_a_user_and_a_password_on_one_line() {
+        for (text, parts) in [("a:b", ("a", "b")), ("a:b:c\n", ("a", "b:c")), ("a: b \r\n", ("a", " b "))] {
+            assert_eq!(Secret::parse(text).expect("a secret").parts(), parts);
+        }
+        for text in ["", "\n", "a", ":b", "a:", "a:b\nc", "a:b\n\n"] {
+            let why = Secret::parse(text).expect_err(text);
+            assert!(why.starts_with("it "), "{why}");
+        }
+    }
+
+    #[test]
+    fn who_prints_a_secret_learns_nothing() {
+        let secret = Secret::parse("scott:tiger").expect("a secret");
+        assert_eq!(format!("{secret:?}"), "Secret");
+    }
+}

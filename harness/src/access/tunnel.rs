@@ -1,0 +1,203 @@
+//! The way to servers that speak TLS: a port of the loopback address for each of them, on which everybody of the run speaks in
+//! the clear, and a connection by TLS for each that comes in. So whoever decodes ZooKeeper's protocol or carries it, links
+//! above all, need not know of TLS; and a server is called by its own name whichever way leads to it.
+//!
+//! It has a thread of its own: what the coordinator is busy with holds no candidate up. When that thread does not run is
+//! written down, as it is of every process that carries links.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::io::{AsyncWriteExt as _, copy, split};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::tls::Tls;
+use crate::aside::{Aside, Order};
+
+/// Connections that wait to be taken in: thousands of candidates come at once.
+const BACKLOG: u32 = 4096;
+/// A server that has not greeted by then is given up; its client has given up before.
+const DIAL_AT_MOST: Duration = Duration::from_secs(10);
+/// What is under way when one side hangs up has this long to arrive.
+const LINGER: Duration = Duration::from_secs(5);
+/// An order is carried out at once, unless the machine stands still.
+const ORDER_AT_MOST: Duration = Duration::from_secs(5);
+/// At the limit of descriptors.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Ports that lead to servers. Connections over them end when it is dropped.
+#[derive(Debug)]
+pub struct Tunnel {
+    addrs: Vec<SocketAddr>,
+    /// Gone: the thread is to end.
+    orders: Option<mpsc::UnboundedSender<Told>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An order about the segment of its stalls, and where to say what came of it.
+type Told = (Order, oneshot::Sender<Result<(), String>>);
+
+impl Tunnel {
+    /// Opens a port for each server, which stands at such an address and is called so.
+    ///
+    /// # Errors
+    /// There is no port, or no thread.
+    pub fn open(tls: Tls, servers: Vec<(SocketAddr, String)>) -> io::Result<Self> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (orders, taken) = mpsc::unbounded_channel();
+        let work = move || {
+            let opened = Builder::new_current_thread().enable_all().build().and_then(|runtime| {
+                let _inside = runtime.enter();
+                let doors = servers.iter().map(|_| door()).collect::<io::Result<Vec<_>>>()?;
+                let addrs = doors.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
+                Ok((runtime, doors, addrs))
+            });
+            let (runtime, doors) = match opened {
+                Ok((runtime, doors, addrs)) => {
+                    // Nobody waits for it any more: then the stop comes too.
+                    let _ = tell.send(Ok(addrs));
+                    (runtime, doors)
+                }
+                Err(error) => return drop(tell.send(Err(error))),
+            };
+            runtime.block_on(async {
+                for (door, (addr, name)) in doors.into_iter().zip(servers) {
+                    tokio::spawn(serve(door, tls.clone(), addr, name));
+                }
+                record(taken).await;
+            });
+        };
+        let thread = std::thread::Builder::new().name("tunnel".to_owned()).spawn(work)?;
+        let addrs = told.recv().map_err(|_| io::Error::other("its thread ended at once"))??;
+        Ok(Self { addrs, orders: Some(orders), thread: Some(thread) })
+    }
+
+    /// The ports, in the order of the servers.
+    #[must_use]
+    pub fn addrs(&self) -> &[SocketAddr] {
+        &self.addrs
+    }
+
+    /// Begins or ends the segment in which its stalls are written down.
+    ///
+    /// # Errors
+    /// The segment cannot be made, or could not be written to its end.
+    pub(crate) async fn record(&self, order: Order) -> anyhow::Result<()> {
+        let (tell, told) = oneshot::channel();
+        let sent = self.orders.as_ref().is_some_and(|orders| orders.send((order, tell)).is_ok());
+        anyhow::ensure!(sent, "the tunnel's thread has ended");
+        let told = timeout(ORDER_AT_MOST, told).await.context("the tunnel's thread does not run")?;
+        told.context("the tunnel's thread has ended")?.map_err(anyhow::Error::msg)
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        // One that panicked has ended as well.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Writes stalls down where orders say, until nobody gives any more.
+async fn record(mut orders: mpsc::UnboundedReceiver<Told>) {
+    let mut aside = Aside::default();
+    loop {
+        let order = tokio::select! {
+            order = orders.recv() => order,
+            never = aside.write() => match never {},
+        };
+        let Some((order, tell)) = order else { return };
+        // Who does not wait any more has given up.
+        let _ = tell.send(aside.obey(order));
+    }
+}
+
+fn door() -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    socket.listen(BACKLOG)
+}
+
+async fn serve(door: TcpListener, tls: Tls, addr: SocketAddr, name: String) {
+    loop {
+        match door.accept().await {
+            Ok((near, _)) => {
+                let (tls, name) = (tls.clone(), name.clone());
+                tokio::spawn(async move {
+                    // Whoever spoke sees the connection end, as that of a server that is gone.
+                    if let Err(error) = relay(near, &tls, addr, &name).await {
+                        tracing::debug!(%addr, %error, "a connection by TLS ended");
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection to the tunnel was not taken in");
+                sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// Carries one connection until either side hangs up.
+async fn relay(near: TcpStream, tls: &Tls, addr: SocketAddr, name: &str) -> io::Result<()> {
+    near.set_nodelay(true)?;
+    let far = match timeout(DIAL_AT_MOST, tls.dial(addr, name)).await {
+        Ok(far) => far?,
+        Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+    };
+    if has_hung_up(&near).await {
+        // What it had to say is old by now: a session must not be taken back by a connection that was given up.
+        return Ok(());
+    }
+    let (mut from_far, mut to_far) = split(far);
+    let (mut from_near, mut to_near) = near.into_split();
+    tokio::select! {
+        up = copy(&mut from_near, &mut to_far) => {
+            up?;
+            let _ = timeout(LINGER, to_far.shutdown()).await;
+        }
+        down = copy(&mut from_far, &mut to_near) => {
+            // A server that dies says no farewell.
+            down?;
+            let _ = timeout(LINGER, to_near.shutdown()).await;
+        }
+    }
+    Ok(())
+}
+
+/// Whether whoever came in has left before the server had answered.
+async fn has_hung_up(near: &TcpStream) -> bool {
+    let ready = timeout(Duration::ZERO, near.ready(tokio::io::Interest::READABLE)).await;
+    matches!(ready, Ok(Ok(ready)) if ready.is_read_closed())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::has_hung_up;
+
+    #[tokio::test]
+    async fn who_has_left_is_known_though_what_it_said_is_still_to_be_read() {
+        let door = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let mut client = TcpStream::connect(door.local_addr().expect("its address")).await.expect("connected");
+        let (near, _) = door.accept().await.expect("a client");
+        client.write_all(b"a session, please").await.expect("sent");
+        let a_moment = || tokio::time::sleep(Duration::from_millis(50));
+        a_moment().await;
+        assert!(!has_hung_up(&near).await, "it waits for an answer");
+        drop(client);
+        a_moment().await;
+        assert!(has_hung_up(&near).await, "it has given up");
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether a run may do on servers of somebody else what it has to, tried once before it begins.
+
+use std::time::Duration;
+
+use zookeeper_client as zk;
+
+use super::error::ExternalError;
+use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE};
+
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// For all of it.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// Lists the run's root, and creates and deletes a znode there that begins with `prefix`. `cluster`: the servers as clients
+/// reach them; `servers`: as people call them.
+///
+/// # Errors
+/// The servers do not take the client for whom it says it is, the root is missing, or it may not do one of these. With it
+/// whether a znode of its may be left.
+pub(super) async fn prove(
+    access: &Access,
+    (cluster, servers): (&str, &str),
+    prefix: &str,
+) -> Result<(), (ExternalError, bool)> {
+    let mut created = false;
+    let all = async {
+        let connected = access.connect(cluster, SESSION_TIMEOUT).await;
+        let client = connected.map_err(|error| no_session(access, servers, &error))?;
+        let failed = |doing| move |error: zk::Error| not_allowed(access, servers, doing, &error);
+        if client.check_stat("/").await.map_err(failed("looked for"))?.is_none() {
+            return Err(ExternalError::NoRoot { path: access.chroot.clone(), servers: servers.to_owned() });
+        }
+        client.list_children("/").await.map_err(failed("listed"))?;
+        let path = format!("{prefix}entry");
+        client
+            .create(&path, &[], &zk::CreateMode::Persistent.with_acls(access.acls()))
+            .await
+            .map_err(failed("added to"))?;
+        created = true;
+        client.delete(&path, None).await.map_err(failed("deleted from"))?;
+        created = false;
+        Ok(())
+    };
+    let proven = match tokio::time::timeout(WITHIN, all).await {
+        Ok(proven) => proven,
+        Err(_) => Err(ExternalError::NoSession {
+            servers: servers.to_owned(),
+            why: format!("what takes milliseconds was not done within {} s", WITHIN.as_secs()),
+        }),
+    };
+    proven.map_err(|error| (error, created))
+}
+
+fn no_session(access: &Access, servers: &str, error: &zk::Error) -> ExternalError {
+    let servers = servers.to_owned();
+    if !matches!(error, zk::Error::AuthFailed) {
+        return ExternalError::NoSession { servers, why: error.to_string() };
+    }
+    let remedy = if access.sasl.is_some() {
+        format!(
+            "see that --sasl-file, or {SASL_VARIABLE}, has a user and a password of the servers' JAAS configuration"
+        )
+    } else {
+        format!("name user and password by --sasl-file or {SASL_VARIABLE}, or whatever else they want of clients")
+    };
+    ExternalError::NotTaken { servers, remedy }
+}
+
+fn not_allowed(access: &Access, servers: &str, doing: &'static str, error: &zk::Error) -> ExternalError {
+    let path = if access.chroot.is_empty() { "/".to_owned() } else { access.chroot.clone() };
+    let why = match error {
+        zk::Error::NoAuth | zk::Error::InvalidAcl => remedy(access),
+        zk::Error::NoNode => return ExternalError::NoRoot { path, servers: servers.to_owned() },
+        error => error.to_string(),
+    };
+    ExternalError::NotAllowed { path, servers: servers.to_owned(), doing, why }
+}
+
+/// What whoever was refused can do.
+pub(super) fn remedy(access: &Access) -> String {
+    let digest = format!("--auth-file, or {AUTH_VARIABLE},");
+    let sasl = format!("--sasl-file, or {SASL_VARIABLE},");
+    let by = match (&access.digest, &access.sasl) {
+        (None, None) => {
+            return format!(
+                "name user and password by --auth-file ({AUTH_VARIABLE}) or --sasl-file ({SASL_VARIABLE}), or use a path that anybody may change"
+            );
+        }
+        (Some(_), None) => digest,
+        (None, Some(_)) => sasl,
+        (Some(_), Some(_)) => format!("{digest} and {sasl}"),
+    };
+    format!("see that user and password of {by} are right, and that its ACL lets this user read, create and delete")
+}

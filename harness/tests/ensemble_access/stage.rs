@@ -1,0 +1,151 @@
+//! What the tests of all kinds of access share: a run with faults, a look for secrets, and a look at what is left.
+
+use std::fs;
+use std::path::Path;
+
+use hustings::session::ZkSession;
+use hustings_workloads::coordination::Session as _;
+use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission, SaslOptions};
+
+use crate::run_support::scenario::{LENIENT, endless, patient, scenario};
+use crate::run_support::{Bench, Ran, Running, files, recorded, summary_of};
+
+pub(crate) const USER: &str = "scott";
+pub(crate) const PASSWORD: &str = "tiger-7d1f0b";
+
+/// `user:password`.
+pub(crate) fn secret() -> String {
+    format!("{USER}:{PASSWORD}")
+}
+
+const RESIGN: &str =
+    "[faults.resign]\nkind = \"resign\"\ntarget = \"leaders\"\ngroups = 1\nrepeat = 3\nevery_ms = 400\n";
+const CRASH: &str = "[faults.crash]\nkind = \"crash\"\ntarget = \"host-leading-most\"\n";
+const EXPIRE: &str =
+    "[faults.expire]\nkind = \"expire\"\ntarget = \"leaders\"\ngroups = 1\nrepeat = 2\nevery_ms = 1200\n";
+
+/// A lead given back, a host killed, and a session ended by its server, on one server.
+pub(crate) fn with_faults(more: &str) -> String {
+    patient(&scenario("", &[RESIGN, CRASH, EXPIRE, more].concat()), 3) + LENIENT
+}
+
+/// A run of this scenario that is under way.
+pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) -> Running {
+    let file = bench.file("scenario.toml", text).display().to_string();
+    let mut command = bench.command(&[&["run", &file, "--out", "record"], more].concat());
+    command.envs(environment.iter().copied());
+    bench.start(command)
+}
+
+/// A run that is refused, with words of what it says; nothing is left of it.
+pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)], words: &[&str]) -> Ran {
+    let chatty = [environment, &[("HUSTINGS_LOG", "trace")]].concat();
+    let ran = start(bench, &with_faults(""), more, &chatty).end().expect(4);
+    ran.error(words);
+    assert!(!ran.err.contains(PASSWORD), "the secret is in the log");
+    assert!(!bench.path("record").exists(), "a record of nothing");
+    bench.assert_nothing_left();
+    ran
+}
+
+/// A run with faults that passes. Its receipts are verified, and nobody can read the secret anywhere.
+pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) {
+    let mut running = start(bench, text, more, environment);
+    running.until("its hosts", || bench.processes().iter().any(|line| line.contains(" host ")));
+    for line in bench.processes() {
+        assert!(!line.contains(PASSWORD), "the secret is on a command line: {line}");
+        let pid = line.split(' ').next().expect("a pid");
+        if line.contains(" host ") || line.contains(" proxy ") {
+            // One that has ended has none any more.
+            let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            assert!(!contains(&variables, PASSWORD), "the secret is in the environment of {line}");
+        }
+    }
+    let ran = running.end().expect(0);
+    assert!(!ran.err.contains(PASSWORD) && !ran.out.contains(PASSWORD), "the secret is told");
+    bench.assert_nothing_left();
+    let summary = summary_of(&bench.path("record"));
+    for cell in &summary.cells {
+        let receipts = &cell.faults.receipts;
+        assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{receipts:?}");
+    }
+    no_secret_in(&bench.path("record"));
+}
+
+/// A run in the middle of its fault.
+pub(crate) fn in_the_middle(bench: &Bench, more: &[&str]) -> Running {
+    let text = endless("partition").replace("servers = 3", "servers = 1");
+    let mut running = start(bench, &text, more, &[]);
+    let record = bench.path("record");
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    running
+}
+
+fn no_secret_in(record: &Path) {
+    let all = files(record, "");
+    let packed = all.iter().filter(|path| path.extension().is_some_and(|extension| extension == "zst")).count();
+    assert!(all.len() > 5 && packed > 2, "the record is there: {all:?}");
+    for path in all {
+        let bytes = fs::read(&path).expect("read");
+        assert!(!contains(&bytes, PASSWORD), "the secret is in {}", path.display());
+        if path.extension().is_some_and(|extension| extension == "zst") {
+            let text = zstd::decode_all(&bytes[..]).expect("a compressed segment");
+            assert!(!text.is_empty() && !contains(&text, PASSWORD), "the secret is in {}", path.display());
+        }
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// Makes a znode for runs that is nobody's but this client's, and all that is above it readable and no more.
+pub(crate) async fn lock_down(client: &Client, path: &str) {
+    let (parent, _) = path.rsplit_once('/').expect("a path");
+    if !parent.is_empty() {
+        client.mkdir(parent, &CreateMode::Persistent.with_acls(Acls::anyone_all())).await.expect("created");
+    }
+    client.create(path, &[], &CreateMode::Persistent.with_acls(Acls::creator_all())).await.expect("created");
+    let readable = [Acl::new(Permission::READ, AuthId::anyone())];
+    for above in ["/", parent] {
+        if !above.is_empty() {
+            client.set_acl(above, &readable, None).await.expect("locked");
+        }
+    }
+}
+
+/// Who looks at a server from outside. A client of a test has no time to keep its session while the test waits for a run: each
+/// look is by a new one.
+#[derive(Clone, Copy)]
+pub(crate) enum Who {
+    Anybody,
+    Digest,
+    Sasl,
+}
+
+impl Who {
+    pub(crate) async fn client(self, address: &str) -> Client {
+        let connector = match self {
+            Self::Anybody => Client::connector(),
+            Self::Digest => Client::connector().with_auth("digest", secret().as_bytes()),
+            Self::Sasl => Client::connector().with_sasl(SaslOptions::digest_md5(USER, PASSWORD)),
+        };
+        connector.connect(address).await.expect("a session")
+    }
+}
+
+/// What lies below a znode.
+pub(crate) async fn below(who: Who, address: &str, path: &str) -> Vec<String> {
+    let client = who.client(address).await;
+    client.sync(path).await.expect("synced");
+    client.list_children(path).await.expect("listed")
+}
+
+/// Whether a stranger may create a znode there.
+pub(crate) async fn is_open(address: &str, path: &str) -> bool {
+    let stranger = ZkSession::connect(address, std::time::Duration::from_secs(5)).await;
+    // Some servers do not even speak with strangers.
+    let Ok(stranger) = stranger else { return false };
+    let mode = hustings_workloads::coordination::CreateMode::Persistent;
+    stranger.create(&format!("{path}/strange"), &[], mode).await.is_ok()
+}
