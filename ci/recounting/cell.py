@@ -84,7 +84,7 @@ class Cell:
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases
         self.faults = self._faults()
         hosts = range(len(self.info["hosts"]))
-        self.stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1]) for host in hosts})
+        self.stopped = defaultdict(list, {host: self._stops(host, "from", self.window[1]) for host in hosts})
         self.surely_stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1], "from") for host in hosts})
         self.deaths = self._deaths()
         self.terms = self._terms()
@@ -209,7 +209,7 @@ class Cell:
                     return proof["from"], proof["to"]
         if gone is None:
             return None
-        seen = [begin for begin, _ in self.stopped[segment.host] if first <= begin <= gone]
+        seen = [begin for begin, _ in self.surely_stopped[segment.host] if first <= begin <= gone]
         return min(max([last] + seen), gone), gone
 
     def _reach(self, fault, outages):

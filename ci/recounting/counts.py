@@ -30,7 +30,7 @@ def enrolment(cell):
         "connect": connect if connect.ended else None,
         "connect_anew": anew if anew.ended else None,
         "rss_kb": sum(event["rss_kb"] for event in memory) if memory else None,
-        "hosts": len({event["host"] for event in cell.events("host_started")}),
+        "hosts": len(cell.info["hosts"]),
     }
 
 

@@ -19,7 +19,7 @@ class Handover:
 def can_write(cell, loser, term):
     """Whether the loser's process ran at any time of the next term: it neither had died nor was stopped for all of it."""
     died = cell.deaths.get((loser.host, loser.life), (None, term.left))[1]
-    return bool(spans.minus([(term.begun, min(term.left, died))], cell.stopped[loser.host]))
+    return bool(spans.minus([(term.begun, min(term.left, died))], cell.surely_stopped[loser.host]))
 
 
 def find(cell):

@@ -122,6 +122,8 @@ fn a_repetition_whose_events_are_lost_is_left_out_and_named() {
     bench.run(&["simulate", "quick", "--only", "naive-crash", "--repeat", "3", "--out", "record", "-q"]).expect(0);
     let lost = bench.path("record/events/naive-crash-r2/coordinator.jsonl.zst");
     std::fs::write(&lost, "nothing").expect("written");
+    // It told of what was there before.
+    std::fs::remove_file(bench.path("record/summary.json")).expect("removed");
     let ran = bench.run(&["check", "record", "--salvage", "--json"]).expect(3);
     let pool = &ran.summary().pools[0];
     assert_eq!((pool.verdict, pool.planned, pool.pooled), (Verdict::Inconclusive, 3, 2));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hustings_workloads::plan::plan;
-use hustings_workloads::scenario::{Cell, Scenario, Shipped, check_rounds, explain, placement, rounds};
+use hustings_workloads::scenario::{Cell, Rounds, Scenario, Shipped, check_rounds, explain, placement, rounds};
 
 fn quick() -> (Scenario, Vec<Cell>) {
     let scenario = Shipped::find("quick").unwrap().parse(&[]).unwrap();
@@ -39,6 +39,17 @@ fn some_cells_of_a_scenario_keep_places_of_their_own_in_every_round() {
     let some = [cells[3].clone(), cells[7].clone()];
     let indices: BTreeSet<u32> = rounds(&some, 1_000).map(|cell| cell.index).collect();
     assert_eq!(indices.len(), 2_000);
+}
+
+#[test]
+fn cells_on_several_ensembles_keep_places_of_their_own_though_each_goes_its_rounds_alone() {
+    let scenario = Shipped::find("quick").unwrap().parse(&["matrix.servers=[1,3]".to_owned()]).unwrap();
+    let cells = scenario.cells();
+    let all = Rounds::new(&cells, 3);
+    let apart: Vec<Cell> = (1..=3)
+        .flat_map(|number| cells.chunk_by(Cell::same_ensemble).flat_map(move |some| all.round(some, number)))
+        .collect();
+    assert_eq!(apart, rounds(&cells, 3).collect::<Vec<_>>());
 }
 
 #[test]
