@@ -159,12 +159,17 @@ fn fired(index: &Index<'_>, line: &str) -> Result<u64, String> {
 fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Result<(u64, u64), String> {
     let inner = |t: Nanos| t >= from + EDGE_NS && t + EDGE_NS <= to;
     let outer = |t: Nanos| t + EDGE_NS >= from && t <= to + EDGE_NS;
-    let (mut least, mut most) = (0, 0);
+    let mut most = 0;
+    // A server tells a session once, however many of its candidates wait for that.
+    let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1;
-        let counted = inner(notice.t) && !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
-        least += u64::from(counted);
+        if inner(notice.t) && !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS) {
+            let group = index.candidates.all.get(&notice.cand).map_or(u32::MAX, |candidate| candidate.group);
+            *told.entry((notice.session, group, notice.node)).or_default().entry(notice.cand).or_default() += 1;
+        }
     }
+    let mut least: u64 = told.values().filter_map(|by_cand| by_cand.values().max()).sum();
     let mut undelivered = died(index, from, to) * WATCHES_PER_INCARNATION;
     for (_, event) in index.cell.events() {
         match event {

@@ -58,9 +58,11 @@ impl Hit {
             };
             return self.hosts.iter().map(of_host).collect();
         }
+        let led = leaders.of_groups();
         let one = |&cand: &u32| {
-            let group = leaders.group_of(cand);
-            let groups = group.filter(|group| self.groups.contains(group)).into_iter().collect();
+            // Others of its group may be hit with its leader.
+            let leads = |group: &u32| led[*group as usize].is_some_and(|(leader, _)| leader == cand);
+            let groups = self.groups.iter().copied().filter(leads).collect();
             let hosts = leaders.host_of(cand).into_iter().collect();
             Self { hosts, cands: vec![cand], groups, servers: Vec::new() }
         };

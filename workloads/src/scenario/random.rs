@@ -14,6 +14,7 @@ use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
 use super::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario};
 use super::validate;
+use crate::faults::Moment;
 use crate::seed;
 
 /// Cells of a random scenario.
@@ -80,12 +81,13 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
     for place in 1..=CELLS {
         let kind = *kinds.choose(rng)?;
         let mut spec = fault(kind, &election, servers, t_ms, rng)?;
-        if rng.random_bool(0.35) {
+        let waits = kind.facts().lies_in_wait || spec.moment == Moment::Won;
+        if waits || rng.random_bool(0.35) {
             let along = format!("{place}-along");
-            let kind = *kinds.choose(rng)?;
-            faults.insert(along.clone(), fault(kind, &election, servers, t_ms, rng)?);
+            let other = if waits { goes(&election) } else { fault(*kinds.choose(rng)?, &election, servers, t_ms, rng) };
+            faults.insert(along.clone(), other?);
             spec.with = Some(along);
-            spec.with_after_ms = Some(rng.random_range(0..2 * t_ms));
+            spec.with_after_ms = Some(rng.random_range(0..if waits { t_ms / 4 } else { 2 * t_ms }));
         }
         let name = format!("{place}-{kind}");
         faults.insert(name.clone(), spec);
@@ -172,6 +174,15 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
     tell("repeat", whole(rng.random_range(1..=2)));
     // What takes a majority away is for chance to do, too, but not every time.
     tell("allow_majority", rng.random_bool(0.1).into());
+    told.try_into().ok()
+}
+
+/// Everybody who leads resigns: somebody comes by what lies in wait for one who joins, or wins.
+fn goes(election: &ElectionSpec) -> Option<FaultSpec> {
+    let told = Table::from_iter([
+        ("kind".to_owned(), Value::from(FaultKind::Resign.name())),
+        ("groups".to_owned(), whole(election.groups.into())),
+    ]);
     told.try_into().ok()
 }
 
