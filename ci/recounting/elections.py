@@ -71,13 +71,15 @@ def said(cell, server):
 
 def predicted(cell, winner, until):
     """Who is first by epoch, then zxid, then id, among the votes that the winner was told before it was elected."""
-    votes = {}
+    votes, elected = {}, False
     for segment, event in cell.by_kind["server_log"]:
         line = event["line"]
         if event["server"] == winner and event["t"] <= until:
             if line["says"] == "looking":
-                votes = {}
-            elif line["says"] == "vote":
+                votes, elected = {}, False
+            elif line["says"] == "elected":
+                elected = True
+            elif line["says"] == "vote" and not elected:
                 votes[line["from"]] = (line["epoch"], line["zxid"], line["from"])
     return max(votes.values())[2] if votes else None
 
