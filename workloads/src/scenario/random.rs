@@ -1,6 +1,6 @@
 //! Random scenarios: a few small cells under faults of any kind, drawn from the cells of a scenario and a seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_record::{FaultKind, Hits, Lasts, SessionUse};
 use rand::RngExt as _;
@@ -12,6 +12,7 @@ use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
+use super::placement::placement;
 use super::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario};
 use super::validate;
 use crate::faults::Moment;
@@ -45,7 +46,17 @@ pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: 
     let mut rng = seed::rng(seed, &round.to_string(), "random scenario");
     let cell = *cells.choose(&mut rng)?;
     let mut draw = || scenario(base, cell, format!("chaos-{seed}-{round}"), possible, &mut rng);
-    (0..DRAWS_MAX).find_map(|_| draw().filter(|drawn| validate::problems(drawn).is_empty()))
+    (0..DRAWS_MAX)
+        .find_map(|_| draw().filter(|drawn| validate::problems(drawn).is_empty() && leaves_no_host_idle(drawn)))
+}
+
+/// Whether every host carries somebody: of the others nothing is seen.
+fn leaves_no_host_idle(scenario: &Scenario) -> bool {
+    let seed = scenario.seed.unwrap_or_default();
+    scenario.cells().iter().all(|cell| {
+        let used: BTreeSet<u16> = placement(cell, seed).into_iter().map(|(_, host)| host).collect();
+        used.len() == usize::from(cell.hosts)
+    })
 }
 
 fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng: &mut ChaCha8Rng) -> Option<Scenario> {
