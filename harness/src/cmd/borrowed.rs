@@ -43,7 +43,8 @@ const ZNODES: Kind = Kind {
     gone: "they are gone for good",
 };
 
-/// Removes the proxies and the znodes of run `run`, whose folder this is, with keys like those that it had, and says what it did; true if none can be left.
+/// Removes the proxies and the znodes of run `run`, whose folder this is, with keys like those that it had, and says what it
+/// did; true if none can be left.
 pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> bool {
     let proxies = proxy_debt(folder, run).map(|debt| {
         debt.map(|debt| Owed {

@@ -17,7 +17,6 @@ use crate::archive::Archive;
 use crate::cmd::report;
 use crate::coordinator::{RunOptions, default_folder, run as perform};
 use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
 use crate::output::{inform, say};
 
 /// Rounds that a dry run tells of.
@@ -64,8 +63,7 @@ struct Shown {
 
 /// Runs rounds on what `options` names. 1 if a round failed, 3 if none passed, else 0.
 pub(super) async fn run(asked: &Asked<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
-    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
-    let (began, possible) = (Instant::now(), possible(&options));
+    let (began, interrupt, possible) = (Instant::now(), options.interrupt.clone(), possible(&options));
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
     let folder = folder(asked.out)?;
     // Each round has a line of its own here.

@@ -14,9 +14,10 @@ use crate::cmd::chaos;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
-use crate::coordinator::{RunOptions, default_folder, run as perform};
+use crate::coordinator::{RunError, RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
+use crate::interrupt::Interrupt;
 use crate::output::{is_screen, say};
 
 /// Seed of runs that name none.
@@ -116,7 +117,9 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     let cells = scenario.cells();
     if let Some(other) = cells.iter().find(|cell| !cell.same_ensemble(&cells[0])) {
         bail!(
-            "cell {} asks for {} servers with a tick of {} ms and cell {} for {} with {} ms; the number of servers and the tick of              servers that somebody else runs are theirs: use --ensemble local or --ensemble docker, or choose one of each              (--set matrix.servers=…, --set matrix.tick_ms=…)",
+            "cell {} asks for {} servers with a tick of {} ms and cell {} for {} with {} ms; the number of servers and the tick of \
+             servers that somebody else runs are theirs: use --ensemble local or --ensemble docker, or choose one of each \
+             (--set matrix.servers=…, --set matrix.tick_ms=…)",
             cells[0].name,
             cells[0].servers,
             cells[0].tick_ms,
@@ -170,6 +173,11 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         say(explain(&scenario, &cells, seed, args.repeat))?;
         return Ok(Exit::Pass);
     }
+    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    let (request, why) = tokio::select! {
+        chosen = request.choose() => chosen.map_err(RunError::from)?,
+        () = interrupt.first() => return Err(RunError::Interrupted.into()),
+    };
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let mut options = RunOptions {
         scenario: scenario.clone(),
@@ -180,6 +188,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         seed,
         out: PathBuf::new(),
         request,
+        why,
+        interrupt,
         lying_proxy: args.lying_proxy,
         exe,
         command,

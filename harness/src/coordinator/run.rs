@@ -49,8 +49,10 @@ pub struct RunOptions {
     pub seed: u64,
     /// The record's folder.
     pub out: PathBuf,
-    /// What it is to run on.
+    /// What it is to run on, and why: completes the sentence "chosen because …".
     pub request: EnsembleRequest,
+    pub why: String,
+    pub interrupt: Interrupt,
     /// The embedded proxy accepts toxics and ignores them: to see whether the harness notices.
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
@@ -103,13 +105,9 @@ impl From<RunError> for Failure {
 /// What a run is from its beginning on.
 struct RunContext<'a> {
     options: &'a RunOptions,
-    request: EnsembleRequest,
-    /// Why this ensemble: completes the sentence "chosen because …".
-    why: String,
     run_id: String,
     started: String,
     work: &'a WorkDir,
-    interrupt: Interrupt,
     progress: &'a Progress,
     rounds: Rounds,
 }
@@ -119,14 +117,12 @@ struct RunContext<'a> {
 /// # Errors
 /// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
 pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
-    let interrupt = Interrupt::listen().context("signals cannot be listened to")?;
     let wanted = |cell: &Cell| options.only.contains(&cell.name);
     let cells: Vec<Cell> = options.scenario.cells().into_iter().filter(wanted).collect();
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
-    let (request, why) = options.request.clone().choose().await?;
     // A cell without candidates asks nothing of the machine.
     for cell in cells.iter().filter(|cell| cell.groups > 0) {
-        check_capacity(demand(cell, &request))?;
+        check_capacity(demand(cell, &options.request))?;
     }
     let started = utc::now();
     let run_id = run_id(&started)?;
@@ -135,20 +131,17 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         Progress::new(cells.len() as u64 * u64::from(options.repeat), "cells", options.screen, options.quiet);
     let run = RunContext {
         options,
-        request,
-        why,
         run_id,
         started,
         work: &work,
-        interrupt,
         progress: &progress,
         rounds: Rounds::new(&cells, options.repeat),
     };
     let result = tokio::select! {
         result = on_ensembles(&run, &cells) => result,
-        () = run.interrupt.second() => Err(stopped_at_once(options)),
+        () = options.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let owed = debts::settle(work.path(), &run.run_id, &run.request.access()).await;
+    let owed = debts::settle(work.path(), &run.run_id, &options.request.access()).await;
     progress.finish();
     if !owed.is_empty() {
         owed.iter().for_each(|owed| progress.line(&format!("warning: {owed}; `hustings clean` removes them")));
@@ -166,7 +159,7 @@ type Record = Option<Rc<RefCell<Archive>>>;
 /// Runs the cells on one ensemble after the other: a cell with other servers, or another tick, than the one before has one of
 /// its own.
 async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
-    let RunContext { request, run_id, work, interrupt, progress, .. } = run;
+    let RunContext { options: RunOptions { request, interrupt, .. }, run_id, work, progress, .. } = run;
     let named = tokio::select! {
         named = run_links::named(request, cells, (work, run_id)) => named?,
         () = interrupt.first() => return Err(RunError::Interrupted),
@@ -183,24 +176,24 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
         end = match on_ensemble(run, cells, numbers, named.as_ref(), &mut record).await {
             Err(error) if record.is_none() => return Err(error),
             Err(RunError::Interrupted) => Err(CutShort::Interrupted),
-            Err(error) => Err(CutShort::Aborted(error.to_string())),
+            Err(error) => Err(anyhow::Error::from(error).into()),
             Ok(end) => end,
         };
         if end.is_err() {
             break;
         }
     }
-    if let Some(Err(error)) = match named {
-        Some(named) => Some(named.settle().await),
-        None => None,
-    } {
+    if let Some(named) = named
+        && let Err(error) = named.settle().await
+    {
         progress.line(&format!("warning: the links could not be taken down: {error}"));
     }
     let record = record.context("there is no cell to run")?;
     Ok(conclude(&record, end))
 }
 
-/// Runs the rounds of these numbers of cells that share an ensemble, begins the record with the first of them, and says how it came to its end.
+/// Runs the rounds of these numbers of cells that share an ensemble, begins the record with the first of them, and says how it
+/// came to its end.
 async fn on_ensemble(
     run: &RunContext<'_>,
     cells: &[Cell],
@@ -208,14 +201,14 @@ async fn on_ensemble(
     named: Option<&Named>,
     record: &mut Record,
 ) -> Result<Result<(), CutShort>, RunError> {
-    let RunContext { options, request, run_id, work, interrupt, progress, .. } = run;
+    let RunContext { options: RunOptions { request, interrupt, .. }, run_id, work, progress, .. } = run;
     progress.now("starting the ensemble");
     let ensemble = tokio::select! {
         started = start(request, needs(run, cells), work, run_id) => started?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
-    let (scenario, found) = correction::corrected(&options.scenario, &*ensemble);
+    let (scenario, found) = correction::corrected(&run.options.scenario, &*ensemble);
     let caveat = ensemble.caveat().map(|text| Warning::new(WarningKind::Modelled, text));
     let mut warnings: Vec<Warning> = caveat.into_iter().chain(found).collect();
     // What is known of the first ensemble and of the scenario need not be told again.
@@ -224,7 +217,7 @@ async fn on_ensemble(
     progress.now("warming the servers up");
     let (access, servers) = (request.access(), ensemble.servers());
     let root = format!("{}warm-up", external::prefix(run_id));
-    let long = Duration::from_millis(options.scenario.ensemble.warm_up_ms);
+    let long = Duration::from_millis(run.options.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
         warmed = until_it_works(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
         died = sentinel::death(&*ensemble) => Some(Err(died.into())),
@@ -259,7 +252,8 @@ async fn on_links(
     ensemble: &Rc<dyn Ensemble>,
     record: &mut Record,
 ) -> Result<Result<(), CutShort>, RunError> {
-    let RunContext { options, run_id, interrupt, progress, .. } = run;
+    let RunContext { options, run_id, progress, .. } = run;
+    let interrupt = &options.interrupt;
     let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
     let archive = recorded(run, warnings, &**ensemble, record)?;
@@ -271,7 +265,7 @@ async fn on_links(
         }
         let (name, began) = (cell.name.clone(), clock::now());
         let environment = Environment {
-            access: run.request.access(),
+            access: options.request.access(),
             servers: ensemble.servers(),
             upstreams: ensemble.upstreams(),
             links: links.clone().filter(|_| cell.over_links),
@@ -383,7 +377,7 @@ fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
         quorum_links: cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition)),
         link_ports: u16::try_from(run_links::most(cells)).unwrap_or(u16::MAX),
         exe: run.options.exe.clone(),
-        why: run.why.clone(),
+        why: run.options.why.clone(),
     }
 }
 

@@ -1,5 +1,9 @@
 //! Lines for a terminal: verdicts by sign and colour, and text that is broken where it must be.
 
+use std::ops::Range;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
 use super::clean;
 use super::state::{Chip, State};
 
@@ -33,6 +37,42 @@ pub(super) fn paint_table<'a>(table: &str, states: impl Iterator<Item = &'a Chip
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A table of which the columns `numbers` hold figures.
+pub(super) fn columns<'a>(
+    head: impl IntoIterator<Item = &'a str>,
+    rows: impl Iterator<Item = Vec<String>>,
+    numbers: Range<usize>,
+    width: usize,
+) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_header(head);
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, if width >= WIDE { 2 } else { 1 }));
+    }
+    for at in numbers {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// What stands in for a row of a table: a head in the colour of its state, and what belongs below it.
+pub(super) fn entry(head: &str, below: [String; 2], state: &Chip, width: usize, colour: bool) -> String {
+    let head = wrapped(head, width).into_iter().enumerate();
+    let head = head.map(|(i, line)| paint(&line, state, colour && i == 0));
+    let below = below.into_iter().flat_map(|text| wrapped(&text, width - 2));
+    head.chain(below.map(|line| format!("  {line}"))).map(|line| line + "\n").collect()
+}
+
+/// Lines of their own.
+pub(super) fn lines(words: &str, width: usize) -> String {
+    wrapped(words, width).into_iter().map(|line| line + "\n").collect()
 }
 
 pub(super) fn paint(text: &str, state: &Chip, colour: bool) -> String {

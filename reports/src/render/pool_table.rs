@@ -1,8 +1,6 @@
 //! The pools of a run for a terminal: a line a configuration, before those of its repetitions.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
-use super::lines::{NARROW, WIDE, marked, paint, paint_table, verdict_words, wrapped};
+use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint_table, verdict_words};
 use super::view::{PoolRow, pooled, told_apart};
 use crate::summary::Summary;
 
@@ -32,10 +30,6 @@ pub(super) fn pool_table(summary: &Summary, width: usize, colour: bool) -> Strin
     text
 }
 
-fn lines(words: &str, width: usize) -> String {
-    wrapped(words, width).into_iter().map(|line| line + "\n").collect()
-}
-
 /// What tells this configuration from the others.
 fn first(pool: &PoolRow, by_recipe: bool) -> &str {
     if by_recipe { &pool.row.recipe } else { &pool.row.name }
@@ -53,17 +47,11 @@ fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
     let figures =
         format!("{}, T {}: p50 {}, {tail} {}; medians {}", row.fault, row.t, row.p50, row.tail, medians(pool));
     let found = format!("overlaps {}; stale writes {}", row.overlaps_short, row.stale_short);
-    let head = wrapped(&head, width).into_iter().enumerate();
-    let head = head.map(|(i, line)| paint(&line, &row.state, colour && i == 0));
-    let body = [figures, found].into_iter().flat_map(|text| wrapped(&text, width - 2));
-    head.chain(body.map(|line| format!("  {line}"))).map(|line| line + "\n").collect()
+    entry(&head, [figures, found], &row.state, width, colour)
 }
 
 fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     let by_recipe = told_apart(pools.iter().map(|pool| &pool.row));
     let what = if by_recipe { "recipe" } else { "configuration" };
     let (stacked, stacked_tail) = (format!("{what}\npolicy"), format!("p50\n{tail}"));
@@ -74,20 +62,11 @@ fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
     } else {
         (vec![&stacked, "fault\nT", &stacked_tail, "medians", "overlaps", "stale\nwrites", "verdict\nruns"], 2..6)
     };
-    table.set_header(head);
-    for pool in pools {
+    let rows = pools.iter().map(|pool| {
         let first = first(pool, by_recipe);
-        table.add_row(if wide { wide_row(first, pool) } else { narrow_row(first, pool) });
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, if wide { 2 } else { 1 }));
-    }
-    for at in numbers {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        if wide { wide_row(first, pool) } else { narrow_row(first, pool) }
+    });
+    columns(head, rows, numbers, width)
 }
 
 fn wide_row(first: &str, pool: &PoolRow) -> Vec<String> {

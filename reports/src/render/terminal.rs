@@ -1,8 +1,6 @@
 //! The summary for a terminal: a line a cell, what failed and why, and the verdict last, where the eye rests.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
-use super::lines::{NARROW, WIDE, marked, paint, paint_table, verdict_words, wrapped};
+use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
 use super::pool_table::pool_table;
 use super::view::{Banner, Problem, Row, banner, not_shown, remarks, rows, shown, told_apart};
 use crate::summary::Summary;
@@ -59,7 +57,7 @@ fn legend(rows: &[Row], width: usize) -> String {
     }
     let words = "a/b·c ≤p: a seen at b handovers that came of c strikes; all that was planned for one moment is one strike, and p \
                  is the 95 % bound of the share of strikes";
-    wrapped(words, width).into_iter().map(|line| line + "\n").collect()
+    lines(words, width)
 }
 
 /// A line for each cell whose servers were watched.
@@ -73,21 +71,16 @@ fn list(rows: &[Row], tail_name: &str, width: usize, colour: bool) -> String {
     let by_recipe = told_apart(rows);
     let cell = |row: &Row| {
         let first = if by_recipe { &row.recipe } else { &row.name };
-        let head = wrapped(&format!("{} {first}, {}", verdict_words(&row.state), row.step_down), width);
+        let head = format!("{} {first}, {}", verdict_words(&row.state), row.step_down);
         let figures = format!("{}, T {}: p50 {}, {tail_name} {}", row.fault, row.t, row.p50, row.tail);
         let found = format!("woken {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
-        let body = [figures, found].into_iter().flat_map(|text| wrapped(&text, width - 2));
-        let painted = head.into_iter().enumerate().map(|(i, line)| paint(&line, &row.state, colour && i == 0));
-        painted.chain(body.map(|line| format!("  {line}"))).map(|line| line + "\n").collect::<String>()
+        entry(&head, [figures, found], &row.state, width, colour)
     };
     rows.iter().map(cell).collect()
 }
 
 fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     let by_recipe = told_apart(rows);
     let first = if by_recipe { "recipe" } else { "cell" };
     let stacked = format!("{first}\npolicy");
@@ -98,20 +91,11 @@ fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     } else {
         (vec![&stacked, "fault\nT", &stacked_tail], 2..6)
     };
-    table.set_header(head.into_iter().chain(tail));
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let first = if by_recipe { &row.recipe } else { &row.name };
-        table.add_row(if wide { wide_row(first, row) } else { narrow_row(first, row) });
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, if wide { 2 } else { 1 }));
-    }
-    for at in numbers {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        if wide { wide_row(first, row) } else { narrow_row(first, row) }
+    });
+    columns(head.into_iter().chain(tail), rows, numbers, width)
 }
 
 fn wide_row(first: &str, row: &Row) -> Vec<String> {

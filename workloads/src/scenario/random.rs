@@ -1,6 +1,6 @@
 //! Random scenarios: a few small cells under faults of any kind, drawn from the cells of a scenario and a seed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hustings_record::{FaultKind, Hits, Lasts, SessionUse};
 use rand::RngExt as _;
@@ -12,7 +12,6 @@ use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
-use super::placement::placement;
 use super::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario};
 use super::validate;
 use crate::faults::Moment;
@@ -52,11 +51,7 @@ pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: 
 
 /// Whether every host carries somebody: of the others nothing is seen.
 fn leaves_no_host_idle(scenario: &Scenario) -> bool {
-    let seed = scenario.seed.unwrap_or_default();
-    scenario.cells().iter().all(|cell| {
-        let used: BTreeSet<u16> = placement(cell, seed).into_iter().map(|(_, host)| host).collect();
-        used.len() == usize::from(cell.hosts)
-    })
+    scenario.cells().iter().all(|cell| cell.candidates() >= cell.hosts.into())
 }
 
 fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng: &mut ChaCha8Rng) -> Option<Scenario> {

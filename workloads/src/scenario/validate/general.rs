@@ -61,15 +61,14 @@ fn sizes_of(name: &str, matrix: &Coordinates, scenario: &Scenario, found: &mut V
         let key = format!("{}.servers", section(matrix.servers.is_some(), "ensemble"));
         add(found, &key, format!("{count} servers"), "choose 1, 3 or 5");
     }
-    for tick_ms in values(&matrix.tick_ms, ensemble.tick_ms) {
-        within(found, &format!("{}.tick_ms", section(matrix.tick_ms.is_some(), "ensemble")), tick_ms, 10, 60_000);
-    }
-    let mut each = |field: &str, axis: Option<Vec<u64>>, otherwise: u64, least: u64, most: u64| {
-        let section = section(axis.is_some(), "election");
+    let mut each_of = |otherwise_in, field: &str, axis: Option<Vec<u64>>, otherwise: u64, least: u64, most: u64| {
+        let section = section(axis.is_some(), otherwise_in);
         for value in axis.unwrap_or_else(|| vec![otherwise]) {
             within(found, &format!("{section}.{field}"), value, least, most);
         }
     };
+    each_of("ensemble", "tick_ms", wide(&matrix.tick_ms), ensemble.tick_ms, 10, 60_000);
+    let mut each = |field: &str, axis, otherwise, least, most| each_of("election", field, axis, otherwise, least, most);
     // Without groups there are no candidates: such a cell is about its servers alone.
     each("groups", wide(&matrix.groups), election.groups.into(), 0, 100_000);
     each("hosts", wide(&matrix.hosts), election.hosts.into(), 1, 1_000);
