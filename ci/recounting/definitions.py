@@ -25,5 +25,6 @@ DEFINITIONS = {
     "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
     "pools": "of all samples and all strikes of the repetitions that ended in order, as those of one cell",
     "pools[].medians": "least and most of the medians of the repetitions that had a failover",
+    "strikes": "of the leads lost to what was intended for one moment: medians and longest by Kaplan and Meier",
     "leaks": "at the end of the drain, where the servers are the run's own and the cell is older than 2 T and a second",
 }

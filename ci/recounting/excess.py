@@ -18,13 +18,14 @@ def shown(seen):
     return seen | {name: seen[name].shown() for name in ("over_naive_floor", "over_restarted_floor")}
 
 
-def seen_of(cell):
-    """The samples, and what is counted of them."""
+def seen_of(cell, losses=None):
+    """The samples, and what is counted of them; those of all losses, or of some."""
     over, naive, real = Samples(), Samples(), Samples()
     early = restarted = beyond = 0
     begins = new_leaders(cell)
     window = cell.tick_ns * 3 // 2 + 500 * MS
-    for loss in cell.losses[0] if wakes(cell) != "none" else []:
+    losses = cell.losses[0] if losses is None else losses
+    for loss in losses if wakes(cell) != "none" else []:
         told = Told(cell, loss).times
         seen = told[0] if told else (loss.next.begun if loss.next else cell.window[1])
         touched = last_up(cell, loss, seen)

@@ -2,7 +2,7 @@
 
 import re
 
-from . import counts, excess, fan_out, leaderless, losses, overlaps, ownership, phases, servers, sessions, stray, writes
+from . import counts, excess, fan_out, leaderless, losses, overlaps, ownership, per_strike, phases, servers, sessions, stray, writes
 from .definitions import DEFINITIONS
 
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
@@ -67,6 +67,7 @@ def of(cell):
         "enrolment": counts.enrolment(cell),
         "stalls": counts.stalls(cell),
         "wholeness": counts.wholeness(cell),
+        "strikes": per_strike.figures(cell),
     }
     return {name: nested(section) if name != "info" and isinstance(section, dict) else section for name, section in tree.items()}
 

@@ -43,9 +43,10 @@ class Taker:
 PHASES = ("whole", "from_intended", "release", "detect", "spread", "decide", "act")
 
 
-def samples_of(cell):
+def samples_of(cell, losses=None):
+    """Those of all losses, or of some."""
     samples = {name: Samples() for name in PHASES}
-    for loss in cell.losses[0]:
+    for loss in cell.losses[0] if losses is None else losses:
         taker, done = Taker(cell, loss), loss.next is not None
         end = loss.next.begun if done else cell.window[1]
         taker.take(samples["whole"], loss.since, end, done)
@@ -105,8 +106,26 @@ def act(cell, loss, taker, samples, end):
     if not loss.next:
         samples.add(0, False)
         return
-    first = next((w["t"] for w in cell.writes_of.get(loss.next.key, []) if cell.accepts(w) and w["t"] <= loss.next.left), None)
+    first = first_write(cell, loss)
     taker.take(samples, end, first or loss.next.leaving, first is not None)
+
+
+def first_write(cell, loss):
+    """The first one of the next term that was accepted."""
+    writes = cell.writes_of.get(loss.next.key, [])
+    return next((w["t"] for w in writes if cell.accepts(w) and w["t"] <= loss.next.left), None)
+
+
+def until_write(cell, losses):
+    """From the loss to that."""
+    samples = Samples()
+    for loss in losses:
+        if not loss.next:
+            samples.add(cell.window[1] - loss.since, False)
+            continue
+        first = first_write(cell, loss)
+        Taker(cell, loss).take(samples, loss.since, first or loss.next.leaving, first is not None)
+    return samples
 
 
 def floor(cell):

@@ -11,6 +11,8 @@ use hustings_record::{
 use rustix::fs::Access;
 
 const SCENARIO_FILE: &str = "scenario.toml";
+/// The scenario that the first one is held against.
+pub const AGAINST_FILE: &str = "against.toml";
 /// Between the scenario as it was given and, in comments, with everything resolved.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 
@@ -72,12 +74,17 @@ impl Archive {
         let what = || format!("the record's folder {}", folder.display());
         Self::check(folder)?;
         std::fs::create_dir_all(folder.join("events")).with_context(what)?;
-        let scenario = format!("{scenario_verbatim}\n{RESOLVED}\n{}", commented(scenario_resolved));
-        std::fs::write(folder.join(SCENARIO_FILE), &scenario).with_context(what)?;
         let mut archive = Self { folder: folder.to_owned(), manifest };
-        archive.manifest.files.insert(SCENARIO_FILE.into(), sum_of(scenario.as_bytes()));
-        save(folder, &archive.manifest)?;
+        archive.keep_scenario(SCENARIO_FILE, scenario_verbatim, scenario_resolved)?;
         Ok(archive)
+    }
+
+    /// Writes a scenario down, as it was given and resolved, as a part of the record.
+    pub fn keep_scenario(&mut self, name: &str, verbatim: &str, resolved: &str) -> anyhow::Result<()> {
+        let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
+        let path = self.folder.join(name);
+        std::fs::write(&path, &scenario).with_context(|| path.display().to_string())?;
+        self.update(|manifest| _ = manifest.files.insert(name.to_owned(), sum_of(scenario.as_bytes())))
     }
 
     #[must_use]

@@ -5,7 +5,7 @@ mod self_test;
 
 pub use self_test::shown;
 
-use crate::check::{CHECKERS, CellSummary};
+use crate::check::{CHECKERS, CellSummary, strikes};
 use crate::index::{Index, plausible};
 use crate::pooling::{Kept, pools};
 use crate::summary::Summary;
@@ -104,6 +104,7 @@ fn look(cell: &CellRecord, enters: bool) -> (CellSummary, Option<Kept>) {
         checker.run(&index, &mut summary);
     }
     self_test::judge(&mut summary);
+    summary.strikes = strikes::seen(&index);
     summary.timelines = timelines::worst(&index);
     let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));
     (summary, kept)

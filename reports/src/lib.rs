@@ -2,7 +2,11 @@
 
 pub mod analysis;
 pub mod check;
+pub mod compare;
+pub mod export;
+pub mod gate;
 pub mod index;
+pub mod past;
 pub mod pool;
 mod pooling;
 pub mod render;

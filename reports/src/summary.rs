@@ -25,6 +25,7 @@ pub use crate::check::stale_writes::Writes;
 pub use crate::check::stalls::Stalls;
 pub use crate::check::standing::Standing;
 pub use crate::check::stray_writes::StrayWrites;
+pub use crate::check::strikes::{Reduced, StrikeSeen};
 pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::{CellSummary, CheckResult};

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::cmd::report;
-use crate::coordinator::{RunOptions, default_folder, run as perform};
+use crate::coordinator::{Chosen, RunOptions, default_folder, run as perform};
 use crate::exit::{Exit, Failure};
 use crate::output::{inform, say};
 
@@ -132,11 +132,9 @@ async fn one(
 ) -> Result<(), Failure> {
     let cells = scenario.cells();
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
-    options.verbatim = scenario.to_toml().map_err(Failure::infrastructure)?;
-    options.resolved.clone_from(&options.verbatim);
+    let text = scenario.to_toml().map_err(Failure::infrastructure)?;
     options.seed = scenario.seed.unwrap_or_default();
-    options.only.clone_from(&names);
-    options.scenario = scenario;
+    options.chosen = Chosen { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
     let (place, servers) = (options.out.clone(), cells[0].servers);
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
     let (summary, _) = report::make_silently(&place, Damage::Refused)?;

@@ -1,10 +1,13 @@
-//! `hustings list`: the scenarios, recipes, faults and checks there are.
+//! `hustings list`: the scenarios, recipes, faults and checks there are; with `--runs`, the records in a folder.
+
+use std::path::PathBuf;
 
 use hustings_record::FaultKind;
 use hustings_reports::check::CHECKERS;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
+use crate::cmd::past;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
 
@@ -12,8 +15,19 @@ use crate::output::say;
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings list
-  hustings list --json | jq -r '.scenarios[].name'"))]
+  hustings list --json | jq -r '.scenarios[].name'
+  hustings list --runs                            the records in the folder runs, the last one last
+  hustings list --runs --page runs/index.html     the same as a page, with the failovers from run to run"))]
 pub(super) struct ListArgs {
+    /// List the records in a folder instead
+    #[arg(long)]
+    runs: bool,
+    /// The folder that the records are in
+    #[arg(long, value_name = "DIR", default_value = past::FOLDER, requires = "runs")]
+    r#in: PathBuf,
+    /// Write a page over all of them; best into the folder, for its links lead from there
+    #[arg(long, value_name = "FILE", requires = "runs")]
+    page: Option<PathBuf>,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -21,6 +35,9 @@ pub(super) struct ListArgs {
 
 /// Prints the list.
 pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
+    if args.runs {
+        return past::list(&args.r#in, args.page.as_deref(), args.json);
+    }
     let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
     let scenarios: Vec<(String, String)> = parsed.map(|s| (s.name, s.summary)).collect();
     if args.json {

@@ -1,19 +1,25 @@
 //! The command line: one file a subcommand.
 
 mod access;
+mod baseline;
 mod borrowed;
 mod calibrate;
 mod chaos;
 mod clean;
+mod compare;
 mod connect;
 mod doctor;
 mod embedded;
 mod ensemble;
 mod explain;
+mod export;
+mod gate;
 mod guard;
 mod init;
+mod junit;
 mod list;
 mod pages;
+mod past;
 mod proxy;
 mod report;
 mod run;
@@ -52,6 +58,10 @@ enum Command {
     Explain(explain::ExplainArgs),
     Check(report::CheckArgs),
     Report(report::ReportArgs),
+    Compare(compare::CompareArgs),
+    Gate(gate::GateArgs),
+    Export(export::ExportArgs),
+    Baseline(baseline::BaselineArgs),
     Proxy(proxy::Args),
     Doctor(doctor::Args),
     Clean(clean::Args),
@@ -124,6 +134,10 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Man(args) => pages::man(&args),
         Command::Check(args) => report::check(&args),
         Command::Report(args) => report::report(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Gate(args) => gate::run(&args),
+        Command::Baseline(args) => baseline::run(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Embedded(args) => embedded::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Doctor(args) => doctor::run(&args),

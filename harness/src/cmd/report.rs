@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
 
 const REPORT_FILE: &str = "report.html";
-const SUMMARY_FILE: &str = "summary.json";
+pub(super) const SUMMARY_FILE: &str = "summary.json";
 
 /// Make the report of one or more records anew, from what was written down.
 #[derive(Debug, clap::Args)]
@@ -79,7 +79,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 
 /// Checks one record.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let summary = summarise(&read(&args.record, damage(args.salvage))?);
+    let summary = read_summary(&args.record, damage(args.salvage))?;
     tell(&summary, &Told { json: args.json, quiet: false })?;
     Ok(Exit::of(&summary))
 }
@@ -126,7 +126,13 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
     }
 }
 
-fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
+/// What a record comes to; nothing is written.
+pub(super) fn read_summary(folder: &Path, damage: Damage) -> Result<Summary, Failure> {
+    Ok(summarise(&read(folder, damage)?))
+}
+
+/// A record by its folder.
+pub(super) fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
     Record::read_but(folder, damage).map_err(|error| unread(error, damage))
 }
 
@@ -147,14 +153,17 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
 }
 
 fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
-    let width = if std::io::stderr().is_terminal() { terminal_width() } else { 140 };
-    inform!("{}", render::terminal(summary, width, is_coloured()));
+    inform!("{}", render::terminal(summary, width(), is_coloured()));
     if told.json {
         say(render::json(summary))?;
     }
     Ok(())
 }
 
-fn terminal_width() -> usize {
+/// Columns of the terminal; of what is no terminal as many as a wide one has.
+pub(super) fn width() -> usize {
+    if !std::io::stderr().is_terminal() {
+        return 140;
+    }
     rustix::termios::tcgetwinsize(std::io::stderr()).map_or(120, |size| usize::from(size.ws_col).max(40))
 }

@@ -11,10 +11,11 @@ use wildmatch::WildMatch;
 
 use crate::archive::Archive;
 use crate::cmd::chaos;
+use crate::cmd::compare;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::report::{self, Told};
-use crate::coordinator::{RunError, RunOptions, default_folder, run as perform};
+use crate::coordinator::{Against, Chosen, RunError, RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::interrupt::Interrupt;
@@ -35,6 +36,9 @@ const DEFAULT_SEED: u64 = 1;
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
   hustings run quick --chaos --for 2h             random faults on its recipes, until time is up or something shows
+  hustings run gate --against-exe old/hustings    candidates of this program against those of another, in turn
+  hustings run gate --against-set election.session_timeout_ms=4000
+                                                  the scenario as it is against one with a longer session timeout
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
                                                   on servers that run already, of which only its own znodes are touched
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
@@ -55,6 +59,19 @@ pub(super) struct RunArgs {
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
+    /// Hold the cells against those of this scenario, in turn on one ensemble: is what is run worse, or better, than it? Cells of the
+    /// same name are pairs, else they are paired in their order [default with --against-set or --against-exe: the scenario itself]
+    #[arg(long, value_name = "SCENARIO", conflicts_with = "chaos")]
+    against: Option<String>,
+    /// Change a parameter of what the cells are held against, as --set does of them; may be given many times
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "chaos")]
+    against_set: Vec<String>,
+    /// Hosts of what the cells are held against are started from this program: another build of hustings
+    #[arg(long, value_name = "FILE", conflicts_with = "chaos")]
+    against_exe: Option<PathBuf>,
+    /// What is no further apart than this share of the median is the same, as `5%`
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = compare::share)]
+    delta: f64,
     /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
     #[arg(long, conflicts_with = "repeat")]
@@ -68,7 +85,7 @@ pub(super) struct RunArgs {
     /// Show the plan and end
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Print the summary as JSON on standard output
+    /// Print the summary as JSON on standard output; the comparison, where there is one
     #[arg(long)]
     pub(super) json: bool,
     /// No progress, only the result
@@ -164,13 +181,22 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
-    let request = args.ensemble.request().map_err(Failure::usage)?;
+    let request = args.ensemble.clone().request().map_err(Failure::usage)?;
     refuse_what_is_not_ours(&request, &scenario).map_err(Failure::usage)?;
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     let cells = chosen(&scenario, &args.only, args.repeat).map_err(Failure::usage)?;
+    let against = against(&args, &request)?;
+    let own = Chosen {
+        scenario: scenario.clone(),
+        only: cells.iter().map(|cell| cell.name.clone()).collect(),
+        verbatim,
+        resolved,
+    };
+    let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
+    check_rounds(&all, args.repeat).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     if args.dry_run && !args.chaos {
-        say(explain(&scenario, &cells, seed, args.repeat))?;
+        say(explain(&scenario, &all, seed, args.repeat))?;
         return Ok(Exit::Pass);
     }
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
@@ -180,11 +206,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     };
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let mut options = RunOptions {
-        scenario: scenario.clone(),
-        only: cells.iter().map(|cell| cell.name.clone()).collect(),
+        chosen: own,
+        against,
         repeat: args.repeat,
-        verbatim,
-        resolved,
         seed,
         out: PathBuf::new(),
         request,
@@ -215,7 +239,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     options.out.clone_from(&out);
     // A folder of ours that nothing was put into is of no use.
     let outcome = perform(&options).await.inspect_err(|_| _ = std::fs::remove_dir(&out))?;
-    let told = Told { json: args.json, quiet: args.quiet };
+    let held = options.against.is_some();
+    let told = Told { json: args.json && !held, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
     if let Some(why) = outcome.trouble {
         let exit = made.as_ref().map_or(Exit::Infrastructure, Exit::of);
@@ -224,6 +249,32 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         let why = format!("{why}; what was recorded until then is in {record}{}", unreported.unwrap_or_default());
         return Err(Failure { exit, error: anyhow::anyhow!(why) });
     }
-    let verdict = made?.verdict;
-    Ok(if outcome.state == RunState::Interrupted { Exit::Interrupted } else { verdict.into() })
+    let summary = made?;
+    if outcome.state == RunState::Interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    let verdict = Exit::from(summary.verdict);
+    Ok(if held { verdict.or_worse(compare::of_run(&summary, args.delta, args.json)?) } else { verdict })
+}
+
+/// What the cells are held against, if anything.
+fn against(args: &RunArgs, request: &EnsembleRequest) -> Result<Option<Against>, Failure> {
+    if args.against.is_none() && args.against_set.is_empty() && args.against_exe.is_none() {
+        return Ok(None);
+    }
+    let name = args.against.as_ref().unwrap_or(&args.scenario);
+    // The scenario itself is what it is for this side.
+    let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
+    let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
+    let verbatim = text(name)?;
+    let scenario = Scenario::parse(&verbatim, name, &set).map_err(Failure::usage)?;
+    refuse_what_is_not_ours(request, &scenario).map_err(Failure::usage)?;
+    let cells = chosen(&scenario, &args.only, args.repeat).map_err(Failure::usage)?;
+    let only = cells.iter().map(|cell| cell.name.clone()).collect();
+    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let exe = match &args.against_exe {
+        Some(exe) => exe.canonicalize().with_context(|| exe.display().to_string()).map_err(Failure::usage)?,
+        None => std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?,
+    };
+    Ok(Some(Against { chosen: Chosen { scenario, only, verbatim, resolved }, exe }))
 }

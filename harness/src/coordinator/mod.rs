@@ -5,6 +5,7 @@ mod again;
 mod backend;
 mod batch;
 mod cell;
+mod chosen;
 mod correction;
 mod cut_short;
 mod debts;
@@ -27,4 +28,5 @@ mod warm;
 mod watching;
 mod winner;
 
+pub use chosen::{Against, Chosen};
 pub use run::{Outcome, RunError, RunOptions, default_folder, run};

@@ -10,14 +10,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
-use hustings_workloads::scenario::{Cell, Rounds, Scenario};
+use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use crate::archive::Archive;
+use crate::archive::{AGAINST_FILE, Archive};
 use crate::capacity::{Demand, check_capacity};
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
+use crate::coordinator::chosen::{Against, Chosen};
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::hosts::HostFactory;
@@ -38,14 +39,11 @@ const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What a run is told.
 pub struct RunOptions {
-    pub scenario: Scenario,
-    /// Names of the cells that are run.
-    pub only: Vec<String>,
+    pub chosen: Chosen,
+    /// What its cells are held against, in turn.
+    pub against: Option<Against>,
     /// How many times each of them is run.
     pub repeat: u32,
-    /// The scenario's text as it was given, and resolved.
-    pub verbatim: String,
-    pub resolved: String,
     pub seed: u64,
     /// The record's folder.
     pub out: PathBuf,
@@ -62,6 +60,13 @@ pub struct RunOptions {
     /// Standard error is a terminal on which lines can be drawn over.
     pub screen: bool,
     pub quiet: bool,
+}
+
+impl RunOptions {
+    /// How many cells a round has.
+    fn cells(&self) -> u32 {
+        (self.chosen.only.len() + self.against.as_ref().map_or(0, |against| against.chosen.only.len())) as u32
+    }
 }
 
 /// How a run ended.
@@ -117,8 +122,7 @@ struct RunContext<'a> {
 /// # Errors
 /// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
 pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
-    let wanted = |cell: &Cell| options.only.contains(&cell.name);
-    let cells: Vec<Cell> = options.scenario.cells().into_iter().filter(wanted).collect();
+    let cells = options.chosen.all(options.against.as_ref(), Clone::clone)?;
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
     // A cell without candidates asks nothing of the machine.
     for cell in cells.iter().filter(|cell| cell.groups > 0) {
@@ -208,16 +212,20 @@ async fn on_ensemble(
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
     progress.line(&format!("ensemble: {}", ensemble.describe()));
-    let (scenario, found) = correction::corrected(&run.options.scenario, &*ensemble);
+    let RunOptions { chosen, against, .. } = run.options;
+    let corrected = |scenario: &Scenario| correction::corrected(scenario, &*ensemble);
+    let sides = std::iter::once(chosen).chain(against.as_ref().map(|against| &against.chosen));
+    let found = sides.flat_map(|side| corrected(&side.scenario).1);
     let caveat = ensemble.caveat().map(|text| Warning::new(WarningKind::Modelled, text));
     let mut warnings: Vec<Warning> = caveat.into_iter().chain(found).collect();
+    warnings.dedup();
     // What is known of the first ensemble and of the scenario need not be told again.
     warnings.retain(|warning| record.as_ref().is_none_or(|record| !record.borrow().warns(warning)));
     warnings.iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     progress.now("warming the servers up");
     let (access, servers) = (request.access(), ensemble.servers());
     let root = format!("{}warm-up", external::prefix(run_id));
-    let long = Duration::from_millis(run.options.scenario.ensemble.warm_up_ms);
+    let long = Duration::from_millis(chosen.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
         warmed = until_it_works(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
         died = sentinel::death(&*ensemble) => Some(Err(died.into())),
@@ -229,7 +237,8 @@ async fn on_ensemble(
         Some(Ok(rounds)) => {
             tracing::debug!(rounds, "the servers are warm");
             let wanted = |cell: &Cell| cells.iter().any(|asked| asked.index == cell.index);
-            let cells: Vec<Cell> = scenario.cells().into_iter().filter(wanted).collect();
+            let all = chosen.all(against.as_ref(), |scenario| corrected(scenario).0)?;
+            let cells: Vec<Cell> = all.into_iter().filter(wanted).collect();
             on_links(run, (cells, numbers), warnings, named, &ensemble, record).await
         }
     };
@@ -256,9 +265,14 @@ async fn on_links(
     let interrupt = &options.interrupt;
     let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
     let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
+    let of_base = match &options.against {
+        Some(against) => Rc::new(HostFactory::new(&against.exe, secret()?).await?),
+        None => factory.clone(),
+    };
     let archive = recorded(run, warnings, &**ensemble, record)?;
     let mut end = Ok(());
-    for cell in numbers.clone().flat_map(|number| run.rounds.round(&cells, number)) {
+    let round = |number| in_turn(run.rounds.round(&cells, number).collect(), options.seed, number);
+    for cell in numbers.clone().flat_map(round) {
         if let Err(error) = whole(&**ensemble).await {
             end = Err(error.into());
             break;
@@ -272,7 +286,7 @@ async fn on_links(
             chroot: format!("{}{}", external::prefix(run_id), cell.index),
             seed: options.seed,
             ensemble: ensemble.clone(),
-            factory: factory.clone(),
+            factory: if cell.is_base() { of_base.clone() } else { factory.clone() },
             archive: archive.clone(),
             interrupt: interrupt.clone(),
             progress: (*progress).clone(),
@@ -307,7 +321,11 @@ fn recorded(
         return Ok(archive.clone());
     }
     let manifest = manifest(run, warnings, ensemble);
-    let archive = Archive::create(&options.out, manifest, &options.verbatim, &options.resolved)?;
+    let Chosen { verbatim, resolved, .. } = &options.chosen;
+    let mut archive = Archive::create(&options.out, manifest, verbatim, resolved)?;
+    if let Some(Against { chosen, .. }) = &options.against {
+        archive.keep_scenario(AGAINST_FILE, &chosen.verbatim, &chosen.resolved)?;
+    }
     Ok(record.insert(Rc::new(RefCell::new(archive))).clone())
 }
 
@@ -390,9 +408,9 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
         schema: SCHEMA,
         run: run.run_id.clone(),
         state: RunState::Running,
-        scenario: options.scenario.name.clone(),
-        summary: options.scenario.summary.clone(),
-        analysis: options.scenario.analysis.clone(),
+        scenario: options.chosen.scenario.name.clone(),
+        summary: options.chosen.scenario.summary.clone(),
+        analysis: options.chosen.scenario.analysis.clone(),
         seed: options.seed,
         started_utc: run.started.clone(),
         ended_utc: None,
@@ -403,7 +421,7 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
         ensemble_version: ensemble.version().to_owned(),
         versions,
         machine: machine::describe(),
-        cells_planned: options.only.len() as u32 * options.repeat,
+        cells_planned: options.cells() * options.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,

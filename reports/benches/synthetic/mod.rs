@@ -262,6 +262,7 @@ fn info(size: &Size) -> CellInfo {
         index: 0,
         name: "cell".into(),
         repetition: None,
+        contest: None,
         recipe: "predecessor-watch".into(),
         declared: None,
         step_down: StepDown::OnDisconnect,
@@ -286,6 +287,7 @@ fn info(size: &Size) -> CellInfo {
         rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
+        parameters: BTreeMap::new(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! What a cell was meant to be, as the record keeps it: the resolved parameters and what is expected of them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::caught::Caught;
+use crate::contest::Contest;
 use crate::declaration::Declaration;
 use crate::expect::{Expect, FanOut};
 use crate::fault::FaultKind;
@@ -20,6 +23,9 @@ pub struct CellInfo {
     /// Which repetition of its configuration it is; None where that was run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<Repetition>,
+    /// Which side it is on; None where no two are held against each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contest: Option<Contest>,
     pub recipe: String,
     /// What the recipe declares. None: not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +70,10 @@ pub struct CellInfo {
     pub init_limit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_limit: Option<u32>,
+    /// What else was asked of it, as the scenario writes it: its faults' parameters and the lengths of its phases, by name, as
+    /// `fault.for_t`. Empty: not recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
 }
 
 impl CellInfo {

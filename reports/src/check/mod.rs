@@ -34,6 +34,7 @@ pub mod stale_writes;
 pub mod stalls;
 pub mod standing;
 pub mod stray_writes;
+pub mod strikes;
 pub mod unavailable;
 mod votes;
 mod wakes;

@@ -16,14 +16,16 @@ const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 /// Samples of every phase, of a cell or of several of one configuration.
 #[derive(Debug, Default)]
 pub struct Phases {
-    pub(super) whole: Samples,
+    pub(crate) whole: Samples,
     pub(super) from_intended: Samples,
     pub(super) release: Samples,
     pub(super) detect: Samples,
     pub(super) spread: Samples,
     pub(super) decide: Samples,
     pub(super) act: Samples,
-    pub(super) over_floor: Samples,
+    /// From the lead's loss to the first accepted write of the next term: for so long nobody did the leader's work.
+    pub(crate) until_write: Samples,
+    pub(crate) over_floor: Samples,
     /// Of sessions whose clock a new leader of the ensemble restarted: above their real floor, and above `T − age`.
     pub(super) over_restarted: Samples,
     pub(super) over_naive: Samples,
@@ -45,15 +47,20 @@ impl Phases {
         let window_ns = 3 * index.tick / 2 + WINDOW_MARGIN_NS;
         let mut phases = Self { window_ns, floor: Taken::new(index), ..Self::default() };
         for loss in &index.losses.all {
-            measure(index, loss, &mut phases);
+            phases.take(index, loss);
         }
         phases
+    }
+
+    /// Adds the samples of one lost lead.
+    pub(crate) fn take(&mut self, index: &Index<'_>, loss: &Loss) {
+        measure(index, loss, self);
     }
 
     /// Adds those of another cell of the same configuration: sample by sample, so that whatever is said of them all is said of
     /// their union.
     pub fn absorb(&mut self, other: Self) {
-        let Self { whole, from_intended, release, detect, spread, decide, act, .. } = other;
+        let Self { whole, from_intended, release, detect, spread, decide, act, until_write, .. } = other;
         let Self {
             over_floor, over_restarted, over_naive, early, beyond, window_ns, void, beside_pauses, floor, ..
         } = other;
@@ -64,6 +71,7 @@ impl Phases {
         self.spread.absorb(spread);
         self.decide.absorb(decide);
         self.act.absorb(act);
+        self.until_write.absorb(until_write);
         self.over_floor.absorb(over_floor);
         self.over_restarted.absorb(over_restarted);
         self.over_naive.absorb(over_naive);
@@ -127,7 +135,7 @@ fn measure(index: &Index<'_>, loss: &Loss, phases: &mut Phases) {
     if fault.kind == FaultKind::Resign {
         taker.take(&mut phases.release, loss.effect, loss.released, true);
     }
-    act(&taker, next, end, phases);
+    act(&taker, next, (loss.effect, end), phases);
     if index.info.leader_wakes() == Some(FanOut::None) {
         return;
     }
@@ -143,12 +151,17 @@ fn measure(index: &Index<'_>, loss: &Loss, phases: &mut Phases) {
     over_the_floor(&taker, loss, fault, (detected, end), phases);
 }
 
-/// From the grant to the first write that was accepted; how long the term was without one if there was none.
-fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, granted: Nanos, phases: &mut Phases) {
-    let Some(next) = next else { return phases.act.take(granted, granted, false) };
+/// From the grant, and from the loss, to the first write that was accepted; how long the term was without one if there was none.
+fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) {
+    let Some(next) = next else {
+        phases.act.take(granted, granted, false);
+        return phases.until_write.take(lost, granted, false);
+    };
     let first = taker.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
     let first = first.filter(|&t| t <= next.ended.1);
-    taker.take(&mut phases.act, granted, first.unwrap_or(next.ended.0), first.is_some());
+    let until = first.unwrap_or(next.ended.0);
+    taker.take(&mut phases.act, granted, until, first.is_some());
+    taker.take(&mut phases.until_write, lost, until, first.is_some());
 }
 
 /// How far detection was above the floor of expiry; without any, how far above it the failover ended.

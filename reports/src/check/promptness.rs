@@ -6,11 +6,12 @@
 //! - Whoever is told decides at once; a recipe that watches nothing has its interval for both.
 //! - To this comes the [allowance](super::allowance) of a handover for each sample, and the stricter one that more than half of
 //!   them must keep. What a stall of the harness covers is void, and so is what happened while links were slow, servers were
-//!   hit, or the one whose turn it was was hit itself.
+//!   hit, or the one whose turn it was was hit itself. What it may have brought about is inconclusive.
 
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
+use super::doubt::did_not_run;
 use super::finding::Finding;
 use super::phases::{Floor, expiry_floor};
 use super::section::Section;
@@ -144,19 +145,29 @@ impl Judge<'_, '_> {
             kept.void += 1;
             return;
         }
+        let text = || {
+            format!(
+                "{}: the loss at {} was {what} {} later than it could be, and {} are allowed",
+                index.group_name(loss.group),
+                moment(index, loss.effect),
+                duration(took),
+                duration(each),
+            )
+        };
+        // Sessions that ended in a stall are made anew after it.
+        if took > each
+            && let Some(stall) = index.felt_stall_of_group(loss.group, (due, came))
+        {
+            kept.void += 1;
+            return finding.inconclusive(format!("{}{}", text(), did_not_run(index, stall)));
+        }
         kept.n += 1;
         kept.slow += u64::from(took > half);
         kept.longest_ns = kept.longest_ns.max(took);
         kept.allowed_ns = Some(kept.allowed_ns.map_or(each, |least| least.min(each)));
         if took > each {
             kept.late += 1;
-            finding.fail(format!(
-                "{}: the loss at {} was {what} {} later than it could be, and {} are allowed",
-                index.group_name(loss.group),
-                moment(index, loss.effect),
-                duration(took),
-                duration(each),
-            ));
+            finding.fail(text());
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::CheckResult;
 use super::section::Section;
+use super::strikes::StrikeSeen;
 use crate::index::Index;
 use crate::timelines::Timeline;
 use crate::verdict::Verdict;
@@ -24,6 +25,9 @@ macro_rules! checkers {
             pub timeout_ms: Option<u64>,
             pub checks: Vec<CheckResult>,
             $(#[serde(default)] pub $field: super::$module::$section,)+
+            /// What each strike cost, in order of time: what two runs are compared by.
+            #[serde(default)]
+            pub strikes: Vec<StrikeSeen>,
             /// The groups worth looking at, worst first, few.
             pub timelines: Vec<Timeline>,
         }
@@ -33,9 +37,9 @@ macro_rules! checkers {
             #[must_use]
             pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
-                let (checks, timelines) = (Vec::new(), Vec::new());
+                let (checks, strikes, timelines) = (Vec::new(), Vec::new(), Vec::new());
                 $(let $field = super::$module::$section::default();)+
-                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ timelines }
+                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ strikes, timelines }
             }
         }
 

@@ -1,18 +1,22 @@
 //! The reports: one HTML file, a summary for the terminal, and the same as JSON. All three show a [`Summary`] and measure
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
-mod clean;
+pub(crate) mod clean;
+mod comparison_table;
 pub mod format;
 mod lines;
 mod plots;
 mod pool_table;
+mod runs_page;
 mod state;
 mod terminal;
 mod view;
 
 use minijinja::Environment;
 
+pub use comparison_table::{comparison, noise};
 pub use plots::PlotError;
+pub use runs_page::runs_page;
 pub use terminal::terminal;
 
 use crate::summary::Summary;

@@ -17,6 +17,7 @@ mod meetings;
 mod observed;
 mod oracle;
 mod outages;
+mod parameters;
 mod pools;
 mod promptness;
 mod proofs;

@@ -62,6 +62,20 @@ fn what_a_stall_of_the_harness_covers_is_void() {
 }
 
 #[test]
+fn what_a_stall_of_the_harness_may_have_brought_about_is_no_failure() {
+    // It was over long before, and sessions of T = 4 s that ended in it were made anew since.
+    let mut cell = sleeper();
+    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0 });
+    let summary = cell.summary();
+    let found = check(&summary, NAME);
+    assert_eq!((found.verdict, summary.promptness.decide.void), (Inconclusive, 1));
+    assert!(found.details[0].contains("did not run for 1.00 s"), "{:?}", found.details);
+    let mut cell = sleeper();
+    cell.host(1).push(Event::Stall { from: ms(9_000), to: ms(10_000), ran_ns: 0 });
+    assert_eq!(cell.verdict(NAME), Fail, "more than 2 T before it was due");
+}
+
+#[test]
 fn a_loss_that_nobody_is_told_of_is_noticed_late() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);

@@ -153,6 +153,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         sessions: Default::default(),
         ensemble: Default::default(),
         wholeness: Default::default(),
+        strikes: Vec::new(),
     }
 }
 
@@ -161,6 +162,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         index,
         name: format!("{index:02}-{recipe}-{step_down}-{fault}"),
         repetition: None,
+        contest: None,
         recipe: recipe.into(),
         declared: None,
         step_down: step_down.parse().unwrap_or_default(),
@@ -185,6 +187,7 @@ fn info(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates:
         rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
+        parameters: Default::default(),
     }
 }
 

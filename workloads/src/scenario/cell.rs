@@ -1,6 +1,6 @@
 //! A cell of a scenario, with everything resolved.
 
-use hustings_record::{Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown};
+use hustings_record::{Contest, Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown};
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultSpec;
@@ -21,6 +21,9 @@ pub struct Cell {
     /// Which repetition it is, where each cell is run several times.
     #[serde(default)]
     pub repetition: Option<Repetition>,
+    /// Which side it is on, where two scenarios are run against each other.
+    #[serde(default)]
+    pub contest: Option<Contest>,
     /// The election recipe.
     pub recipe: RecipeKind,
     /// When a leader that lost its connection stops believing.

@@ -143,6 +143,7 @@ fn base(scenario: &Scenario) -> Cell {
         index: 0,
         name: String::new(),
         repetition: None,
+        contest: None,
         recipe: election.recipe,
         step_down: election.step_down,
         fault_name: String::new(),

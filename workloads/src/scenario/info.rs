@@ -1,6 +1,9 @@
 //! A cell in the words of the record.
 
+use std::collections::BTreeMap;
+
 use hustings_record::{Caught, CellInfo, LinkUse};
+use toml::Value;
 
 use super::cell::Cell;
 use crate::recipes::cases;
@@ -20,6 +23,7 @@ impl Cell {
             index: self.index,
             name: self.name.clone(),
             repetition: self.repetition.clone(),
+            contest: self.contest.clone(),
             recipe: self.recipe.to_string(),
             declared: Some(self.recipe.declares()),
             step_down: self.step_down,
@@ -44,6 +48,36 @@ impl Cell {
             rejoin_after_ms: Some(self.rejoin_after_ms),
             init_limit: self.init_limit,
             sync_limit: self.sync_limit,
+            parameters: self.parameters(),
         }
+    }
+
+    /// What the record's other fields do not tell: parameters of faults and phases, by name.
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut told = BTreeMap::new();
+        let mut add = |name: &str, value: Result<Value, toml::ser::Error>| {
+            if let Ok(value) = value {
+                flatten(name, &value, &mut told);
+            }
+        };
+        add("fault", Value::try_from(&self.fault));
+        if let Some(with) = &self.with {
+            add("with", Value::try_from(with));
+        }
+        add("phases", Value::try_from(&self.phases));
+        add("connect_concurrency", Value::try_from(self.connect_concurrency));
+        add("fsync", Value::try_from(self.fsync));
+        told
+    }
+}
+
+/// Each value of a table by its dotted name.
+fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Table(fields) => {
+            fields.iter().for_each(|(field, value)| flatten(&format!("{name}.{field}"), value, into));
+        }
+        Value::String(text) => _ = into.insert(name.to_owned(), text.clone()),
+        other => _ = into.insert(name.to_owned(), other.to_string()),
     }
 }

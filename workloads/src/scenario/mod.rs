@@ -20,6 +20,7 @@
 
 mod axis;
 pub(crate) mod cell;
+mod contest;
 mod draft;
 mod error;
 mod expand;
@@ -38,6 +39,7 @@ mod validate;
 
 pub use self::axis::{Axis, Coordinates};
 pub use self::cell::{Cell, ROOT};
+pub use self::contest::{Sides, in_turn, sides};
 pub use self::error::{Problem, ScenarioError, UnknownWord, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};

@@ -24,6 +24,7 @@ fn parameters() -> Event {
         index: 0,
         name: "c0".into(),
         repetition: None,
+        contest: None,
         recipe: "naive".into(),
         declared: None,
         step_down: StepDown::OnDisconnect,
@@ -48,6 +49,7 @@ fn parameters() -> Event {
         rejoin_after_ms: None,
         init_limit: None,
         sync_limit: None,
+        parameters: BTreeMap::new(),
     };
     Event::Cell { t: 2, info: Box::new(info) }
 }

@@ -23,6 +23,14 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
         let what = format!("{} candidates in all", cell.candidates());
         add(found, "election.candidates_per_group", what, format!("{CANDIDATES_MAX} at most"));
     }
+    if cell.groups > 0 && cell.candidates() < cell.hosts.into() {
+        let what = format!(
+            "{} hosts for {} candidates, and of a host without any nothing is seen",
+            cell.hosts,
+            cell.candidates()
+        );
+        add(found, "election.hosts", what, format!("{} at most, or more candidates", cell.candidates()));
+    }
     for (key, given, needed) in [
         ("election.group_names", scenario.election.group_names.len(), u64::from(cell.groups)),
         ("election.host_names", scenario.election.host_names.len(), u64::from(cell.hosts)),

@@ -1,0 +1,157 @@
+//! `hustings baseline`: records' summaries under names, to hold later runs against.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use hustings_record::Damage;
+use hustings_record::words::plural;
+use hustings_reports::render;
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+
+use crate::archive::replace;
+use crate::cmd::report::{read_summary, width};
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::{inform, is_coloured, say};
+
+/// Where baselines are kept, if nothing else is said.
+pub(super) const FOLDER: &str = "baselines";
+const ENDING: &str = "json";
+/// A summary is smaller than this by far.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// Keep a record's figures under a name, for `hustings gate --baseline`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings baseline save main runs/20260102-030405-gate
+  hustings baseline list
+  hustings baseline show main"))]
+pub(super) struct BaselineArgs {
+    #[command(subcommand)]
+    action: Action,
+    /// Where baselines are kept
+    #[arg(long, value_name = "DIR", default_value = FOLDER, global = true)]
+    baselines: PathBuf,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Keep the figures of a record under this name; what was there is replaced
+    Save {
+        #[arg(value_name = "NAME", value_parser = name)]
+        name: String,
+        /// Folder of the record
+        #[arg(value_name = "RECORD")]
+        record: PathBuf,
+    },
+    /// List what is kept
+    List,
+    /// Show one as a run's summary is shown
+    Show {
+        #[arg(value_name = "NAME", value_parser = name)]
+        name: String,
+    },
+}
+
+/// It becomes a file's.
+fn name(text: &str) -> Result<String, String> {
+    let fine =
+        !text.is_empty() && text.len() <= 100 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let fine = fine && !text.starts_with('.');
+    if fine {
+        Ok(text.to_owned())
+    } else {
+        Err("letters, digits, dashes, dots and underscores, 100 at most".to_owned())
+    }
+}
+
+pub(super) fn run(args: &BaselineArgs) -> Result<Exit, Failure> {
+    let folder = &args.baselines;
+    match &args.action {
+        Action::Save { name, record } => save(folder, name, record),
+        Action::List => list(folder),
+        Action::Show { name } => {
+            let summary = load(&path(folder, name))?;
+            inform!("{}", render::terminal(&summary, width(), is_coloured()));
+            Ok(Exit::Pass)
+        }
+    }
+}
+
+fn path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.{ENDING}"))
+}
+
+/// Only what passed is worth holding others against.
+fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
+    let summary = read_summary(record, Damage::Refused)?;
+    if summary.verdict != Verdict::Pass {
+        let why = anyhow!("{} is {}, and no baseline: only what passed can be", record.display(), summary.verdict);
+        return Err(Failure { exit: Exit::of(&summary), error: why });
+    }
+    let path = path(folder, name);
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()).map_err(Failure::infrastructure)?;
+    replace(&path, render::json(&summary).as_bytes())
+        .with_context(|| path.display().to_string())
+        .map_err(Failure::infrastructure)?;
+    inform!("{}: {} of {}", path.display(), plural(summary.cells.len() as u64, "cell", "cells"), summary.manifest.run);
+    Ok(Exit::Pass)
+}
+
+fn list(folder: &Path) -> Result<Exit, Failure> {
+    let failed = |error: std::io::Error| Failure::infrastructure(anyhow!("{}: {error}", folder.display()));
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            inform!("there is no baseline in {}; `hustings baseline save NAME RECORD` makes one", folder.display());
+            return Ok(Exit::Pass);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|ending| ending == ENDING) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match load(&path) {
+            Ok(summary) => {
+                let manifest = &summary.manifest;
+                say(format_args!(
+                    "{name:<20} {:<12} {:<9} {}",
+                    manifest.scenario, manifest.ensemble_kind, manifest.started_utc
+                ))?;
+            }
+            Err(failure) => inform!("{name}: {:#}", failure.error),
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+/// A baseline by its name, else a record by its folder.
+pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
+    let kept = name(named).ok().map(|name| path(folder, &name)).filter(|path| path.exists());
+    match kept {
+        Some(path) => load(&path),
+        None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused),
+        None => Err(Failure::usage(anyhow!(
+            "{named} is neither a baseline in {} (`hustings baseline list`) nor the folder of a record",
+            folder.display()
+        ))),
+    }
+}
+
+fn load(path: &Path) -> Result<Summary, Failure> {
+    let named = || format!("the baseline {}", path.display());
+    let size = std::fs::metadata(path).with_context(named).map_err(Failure::infrastructure)?.len();
+    if size > BYTES_MAX {
+        return Err(Failure::infrastructure(anyhow!("{}: {size} bytes are no summary", named())));
+    }
+    let text = std::fs::read_to_string(path).with_context(named).map_err(Failure::infrastructure)?;
+    let read = serde_json::from_str(&text).with_context(|| format!("{} is of another version, or damaged", named()));
+    read.map_err(Failure::infrastructure)
+}

@@ -1,0 +1,112 @@
+//! `hustings compare`: is one run worse than another, better, the same, or can it not be told yet?
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use hustings_record::Damage;
+use hustings_reports::compare::{Answer, Comparing, Refused, Rules, compare, noise, sides_of};
+use hustings_reports::render;
+use hustings_reports::summary::Summary;
+use wildmatch::WildMatch;
+
+use crate::cmd::report::{read_summary, width};
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::{inform, is_coloured, say};
+
+/// Hold one run against another: worse, better, the same, or not to be told yet.
+///
+/// What is compared is the strike, never the handover: all that was planned for one moment shares its luck. Three strikes a side
+/// never tell, four may; of many cells each needs more.
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings compare runs/before runs/after
+  hustings compare runs/before runs/after --only '*-crash' --delta 10%
+  hustings compare runs/20260102-030405-gate      the two sides of a run with --against
+  hustings compare runs/one runs/again --noise    two runs of one build: how far apart do they lie on this machine?"))]
+pub(super) struct CompareArgs {
+    /// Folder of the record that the other is held against, or of one with two sides
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// Folder of the other record
+    #[arg(value_name = "NEW")]
+    new: Option<PathBuf>,
+    /// Compare only the cells of this name; `*` stands for anything; may be given many times
+    #[arg(long, value_name = "CELL")]
+    only: Vec<String>,
+    /// What is no further apart than this share of the median is the same, as `5%`
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
+    delta: f64,
+    /// How likely any of the comparisons is to be called worse or better by chance alone, as `5%`
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
+    alpha: f64,
+    /// The two are runs of one build: tell how far apart they lie, and which --delta suits this machine
+    #[arg(long, requires = "new")]
+    noise: bool,
+    /// Compare runs that are not alike, or cells that only one of them has; the result says so
+    #[arg(long)]
+    force: bool,
+    /// Leave cells out whose events are damaged or missing, and say which
+    #[arg(long)]
+    salvage: bool,
+    /// Print the comparison as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A share as `5%` or `0.05`.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "a share between 0 and 100 %, as in `5%` or `0.05`".to_owned())
+}
+
+/// Compares two records, or the two sides of one.
+pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let rules = Rules { alpha: args.alpha, delta: args.delta };
+    let patterns: Vec<WildMatch> = args.only.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
+    let damage = if args.salvage { Damage::LeftOut } else { Damage::Refused };
+    let base = read_summary(&args.base, damage)?;
+    let compared = match &args.new {
+        Some(new) => compare(&base, &read_summary(new, damage)?, rules, wanted, args.force),
+        None => sides_of(&base, rules, wanted),
+    };
+    let comparing = compared.map_err(refused)?;
+    if !args.noise {
+        return tell(&comparing, args.json);
+    }
+    let found = noise(&comparing).ok_or_else(|| {
+        let why = "no strike of the two cost a lead, so that nothing tells how far apart they lie";
+        Failure { exit: Exit::Inconclusive, error: anyhow!(why) }
+    })?;
+    inform!("{}", render::noise(&found));
+    if args.json {
+        say(serde_json::to_string_pretty(&found).map_err(Failure::infrastructure)?)?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// Compares the two sides of a run that has just ended.
+pub(super) fn of_run(summary: &Summary, delta: f64, json: bool) -> Result<Exit, Failure> {
+    let comparing = sides_of(summary, Rules { delta, ..Rules::default() }, |_| true).map_err(refused)?;
+    tell(&comparing, json)
+}
+
+fn refused(why: Refused) -> Failure {
+    Failure::usage(why)
+}
+
+fn tell(comparing: &Comparing, json: bool) -> Result<Exit, Failure> {
+    inform!("{}", render::comparison(comparing, width(), is_coloured()));
+    if json {
+        say(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;
+    }
+    Ok(match comparing.answer {
+        Answer::Same | Answer::Better => Exit::Pass,
+        Answer::CannotTell => Exit::Inconclusive,
+        Answer::Worse => Exit::Fail,
+    })
+}

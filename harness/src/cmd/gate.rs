@@ -1,0 +1,197 @@
+//! `hustings gate`: a record against limits and a baseline, for pipelines.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use hustings_record::Damage;
+use hustings_reports::compare::{Rules, compare, sides_of};
+use hustings_reports::gate::{
+    Asked, FIGURES, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
+};
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+use wildmatch::WildMatch;
+
+use crate::archive::replace;
+use crate::cmd::baseline;
+use crate::cmd::compare::share;
+use crate::cmd::junit::junit;
+use crate::cmd::report::read_summary;
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::{inform, say};
+
+/// Lines of what did not pass that a terminal is told.
+const TOLD_MAX: usize = 20;
+
+/// Hold a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
+///
+/// Whatever the record's own checks found counts too: a failure, an unproven fault or an uncaught self-test is never green, and
+/// nor are too few strikes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings gate runs/20260102-030405-gate --limits limits.toml
+  hustings gate runs/20260102-030405-gate --baseline main --junit gate.xml
+  hustings gate runs/20260102-030405-gate --github --markdown summary.md
+  hustings gate runs/20260102-030405-gate --history history.csv
+  hustings gate --figures                         what a limit can be put on
+
+A limits file:
+  strikes = 8                          # of every cell at least [default: 4]
+  allowed_regression_percent = 10      # against the baseline [default: 5]
+  [cells.\"*\"]
+  without_write_percent = 20
+  [cells.\"*-resign\"]
+  failover_p50_ms = 30"))]
+pub(super) struct GateArgs {
+    /// Folder of the record
+    #[arg(value_name = "RECORD", required_unless_present = "figures")]
+    record: Option<PathBuf>,
+    /// Limits on figures of cells, as TOML
+    #[arg(long, value_name = "FILE")]
+    limits: Option<PathBuf>,
+    /// What the record is held against: the name of a saved baseline, or the folder of a record
+    #[arg(long, value_name = "BASELINE")]
+    baseline: Option<String>,
+    /// Where baselines are kept
+    #[arg(long, value_name = "DIR", default_value = baseline::FOLDER)]
+    baselines: PathBuf,
+    /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 5%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    delta: Option<f64>,
+    /// Compare with a baseline that is not alike; the result says so
+    #[arg(long, requires = "baseline")]
+    force: bool,
+    /// Write the result as JUnit XML: a suite a cell, what is inconclusive an error
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the result as a table in Markdown, as for a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Print GitHub's annotations on standard output, and add the table to the job's summary ($GITHUB_STEP_SUMMARY)
+    #[arg(long, conflicts_with = "json")]
+    github: bool,
+    /// Write the figures in the Bencher Metric Format
+    #[arg(long, value_name = "FILE")]
+    bencher: Option<PathBuf>,
+    /// Write the figures for github-action-benchmark (customSmallerIsBetter)
+    #[arg(long, value_name = "FILE")]
+    benchmark_action: Option<PathBuf>,
+    /// Add a line to a CSV file: time, run, verdict and all figures
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// List the figures that limits can be put on, and end
+    #[arg(long)]
+    figures: bool,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Judges one record.
+pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
+    if args.figures {
+        for figure in FIGURES {
+            say(format_args!("{:<28} {}", figure.name, figure.about))?;
+        }
+        return Ok(Exit::Pass);
+    }
+    let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
+    let limits = args.limits.as_deref().map(read_limits).transpose()?;
+    let summary = read_summary(record, Damage::Refused)?;
+    let allowed = limits.as_ref().and_then(|limits| limits.allowed_regression_percent).map(|percent| percent / 100.0);
+    let delta = args.delta.or(allowed).unwrap_or(Rules::default().delta);
+    let rules = Rules { delta, ..Rules::default() };
+    let comparing = match &args.baseline {
+        Some(name) => {
+            let base = baseline::find(&args.baselines, name)?;
+            Some(compare(&base, &summary, rules, |_| true, args.force).map_err(Failure::usage)?)
+        }
+        // A record with two sides is its own baseline.
+        None => sides_of(&summary, rules, |_| true).ok(),
+    };
+    let asked = Asked { limits: limits.as_ref(), comparing: comparing.as_ref() };
+    let like = |pattern: &str, name: &str| WildMatch::new(pattern).matches(name);
+    let of_limits = |error| {
+        let file = args.limits.as_ref().map_or_else(String::new, |path| path.display().to_string());
+        Failure::usage(anyhow::Error::new(error).context(file))
+    };
+    let gated = gate(&summary, &asked, like).map_err(of_limits)?;
+    write_all(args, &summary, &gated)?;
+    tell(&gated);
+    if args.json {
+        say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
+    }
+    // A run that broke off is no verdict on what it did not run.
+    Ok(Exit::of(&summary).or_worse(gated.verdict.into()))
+}
+
+fn read_limits(path: &Path) -> Result<Limits, Failure> {
+    let failed = |error: anyhow::Error| Failure::usage(error.context(path.display().to_string()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.into()))?;
+    toml::from_str(&text).map_err(|error| failed(anyhow!("{}", error.to_string().trim_end())))
+}
+
+fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated) -> Result<(), Failure> {
+    if let Some(path) = &args.junit {
+        save(path, &junit(gated).map_err(Failure::infrastructure)?)?;
+    }
+    if let Some(path) = &args.markdown {
+        save(path, &markdown(gated))?;
+    }
+    let pretty = |value| serde_json::to_string_pretty(&value).map_err(Failure::infrastructure);
+    if let Some(path) = &args.bencher {
+        save(path, &pretty(bencher(summary))?)?;
+    }
+    if let Some(path) = &args.benchmark_action {
+        save(path, &pretty(benchmark_action(summary))?)?;
+    }
+    if let Some(path) = &args.history {
+        let first = match std::fs::read_to_string(path) {
+            Ok(text) => text.lines().next().map(str::to_owned),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Failure::infrastructure(anyhow!("{}: {error}", path.display()))),
+        };
+        let named = |error| Failure::usage(anyhow::Error::new(error).context(path.display().to_string()));
+        append(path, &history(summary, gated, first.as_deref()).map_err(named)?)?;
+    }
+    if args.github {
+        say(annotations(gated).trim_end())?;
+        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
+            append(Path::new(&path), &markdown(gated))?;
+        }
+    }
+    Ok(())
+}
+
+fn save(path: &Path, content: &str) -> Result<(), Failure> {
+    replace(path, content.as_bytes()).with_context(|| path.display().to_string()).map_err(Failure::infrastructure)
+}
+
+fn append(path: &Path, content: &str) -> Result<(), Failure> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
+    written.with_context(|| path.display().to_string()).map_err(Failure::infrastructure)
+}
+
+fn tell(gated: &Gated) {
+    let of = |verdict| gated.items.iter().filter(move |item| item.verdict == verdict);
+    let bad = of(Verdict::Fail).chain(of(Verdict::Inconclusive));
+    for item in bad.clone().take(TOLD_MAX) {
+        let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };
+        let cell = item.cell.as_deref().unwrap_or("record");
+        inform!("{sign} {cell}: {} {}: {}", item.what.name(), item.name, item.text);
+    }
+    let more = bad.count().saturating_sub(TOLD_MAX);
+    if more > 0 {
+        inform!("  … and {more} more");
+    }
+    inform!(
+        "gate: {}; of {} things asked {} passed, {} failed, {} are inconclusive",
+        gated.verdict,
+        gated.items.len(),
+        of(Verdict::Pass).count(),
+        of(Verdict::Fail).count(),
+        of(Verdict::Inconclusive).count()
+    );
+}

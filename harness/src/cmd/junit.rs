@@ -1,0 +1,38 @@
+//! JUnit XML: a suite a cell, a case for each thing asked. What is inconclusive is an error, for a skipped test is green in most
+//! systems.
+
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use hustings_reports::gate::{Gated, Item};
+use hustings_reports::verdict::Verdict;
+
+/// The gate's result as a file for CI systems.
+///
+/// # Errors
+/// None that is known of.
+pub(super) fn junit(gated: &Gated) -> Result<String, SerializeError> {
+    let mut report = Report::new(format!("hustings gate: {}", gated.scenario));
+    for (name, items) in gated.by_cell() {
+        let mut suite = TestSuite::new(name.unwrap_or("record"));
+        suite.add_property(("run", gated.run.as_str()));
+        suite.add_test_cases(items.into_iter().map(|item| case(name, item)));
+        report.add_test_suite(suite);
+    }
+    report.to_string()
+}
+
+fn case(cell: Option<&str>, item: &Item) -> TestCase {
+    let mut status = match item.verdict {
+        Verdict::Pass => TestCaseStatus::success(),
+        Verdict::Fail => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Verdict::Inconclusive => TestCaseStatus::non_success(NonSuccessKind::Error),
+    };
+    if item.verdict != Verdict::Pass {
+        status.set_type(if item.verdict == Verdict::Fail { item.what.name() } else { "inconclusive" });
+        status.set_message(item.text.as_str());
+    }
+    let mut case = TestCase::new(format!("{} {}", item.what.name(), item.name), status);
+    case.set_classname(cell.unwrap_or("record"));
+    case.add_property(("seen", item.text.as_str()));
+    case
+}

@@ -1,0 +1,65 @@
+//! The records in a folder: a line each, and a page over all of them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use hustings_record::MANIFEST_FILE;
+use hustings_reports::past::Past;
+use hustings_reports::render;
+use hustings_reports::summary::Summary;
+
+use crate::archive::replace;
+use crate::cmd::report::SUMMARY_FILE;
+use crate::exit::{Exit, Failure};
+use crate::output::{inform, say};
+
+/// Where records go, if nothing else is said.
+pub(super) const FOLDER: &str = "runs";
+
+/// Lists them by the summaries that were written beside them; what has none is named.
+pub(super) fn list(folder: &Path, page: Option<&Path>, json: bool) -> Result<Exit, Failure> {
+    let mut runs = Vec::new();
+    for record in records(folder).map_err(Failure::infrastructure)? {
+        let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match summary(&record) {
+            Ok(summary) => runs.push(Past::of(name, &summary)),
+            Err(error) => inform!("{}: {error:#}; `hustings report` makes one", record.display()),
+        }
+    }
+    runs.sort_by(|one, other| (&one.started_utc, &one.folder).cmp(&(&other.started_utc, &other.folder)));
+    if let Some(page) = page {
+        let html = render::runs_page(&runs).map_err(Failure::infrastructure)?;
+        replace(page, html.as_bytes()).with_context(|| page.display().to_string()).map_err(Failure::infrastructure)?;
+        inform!("page: {}", page.display());
+    }
+    if json {
+        say(serde_json::to_string_pretty(&runs).map_err(Failure::infrastructure)?)?;
+    } else {
+        for run in &runs {
+            let Past { started_utc, verdict, ensemble, cells, scenario, folder, .. } = run;
+            say(format_args!(
+                "{started_utc:<20}  {verdict:<12}  {ensemble:<9}  {cells:>4} cells  {scenario:<18}  {folder}"
+            ))?;
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+/// The folders in it that hold a manifest.
+fn records(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| folder.display().to_string())?.path();
+        if path.join(MANIFEST_FILE).is_file() {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn summary(record: &Path) -> anyhow::Result<Summary> {
+    let path = record.join(SUMMARY_FILE);
+    let text = std::fs::read_to_string(&path).map_err(|error| anyhow!("no summary ({error})"))?;
+    serde_json::from_str(&text).context("its summary is of another version, or damaged")
+}

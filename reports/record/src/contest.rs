@@ -1,0 +1,27 @@
+//! Which side a cell is on, where two configurations were run against each other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::names;
+
+/// A cell's part in a comparison within one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contest {
+    /// What both sides of the pair are called: the name of the base's cell.
+    pub pair: String,
+    pub side: Side,
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// What was there before.
+    Base,
+    /// What is held against it.
+    New,
+}
+
+names! {
+    Side { Base = "base", New = "new" }
+}

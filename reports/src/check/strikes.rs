@@ -1,0 +1,90 @@
+//! What each strike cost: the unit in which two runs are compared. All that was planned for one moment shares its luck, so of the
+//! many handovers that one moment brought there is one figure each, their median.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::phases::Phases;
+use crate::index::{Index, Outcome};
+use crate::stats::Samples;
+use hustings_record::{FanOut, Nanos};
+
+/// What one strike did to leads. Only proven faults strike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StrikeSeen {
+    /// When it was planned for, from the first strike of the cell on.
+    pub after_ns: Nanos,
+    /// Leads that it cost.
+    pub lost: u64,
+    /// Of these, how many had no new leader before the end.
+    pub censored: u64,
+    /// From the lead's loss to the next grant. None where stalls leave nothing to believe.
+    pub failover: Option<Reduced>,
+    /// From the lead's loss to the next term's first accepted write.
+    pub until_write: Option<Reduced>,
+    /// For sessions left to expire: detection above the floor of expiry.
+    pub over_floor: Option<Reduced>,
+    /// Other candidates that the loss of the lead woke, the median of the leads; None where the recipe watches nothing.
+    pub woken: Option<u64>,
+}
+
+/// Samples of one strike, by Kaplan and Meier's estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reduced {
+    /// Completed ones, and those that had not ended when the run did.
+    pub n: u64,
+    pub censored: u64,
+    /// The median; None where censoring hides it: longer than anything that was seen to end.
+    pub p50: Option<Nanos>,
+    /// The longest; None where one had not ended.
+    pub longest: Option<Nanos>,
+}
+
+impl Reduced {
+    fn of(samples: Samples) -> Option<Self> {
+        let all = samples.distribution()?;
+        let longest = Some(all.max).filter(|_| all.censored == 0);
+        Some(Self { n: all.n, censored: all.censored, p50: all.p50, longest })
+    }
+}
+
+#[derive(Default)]
+struct Strike {
+    phases: Phases,
+    lost: u64,
+    censored: u64,
+    woken: Vec<u64>,
+}
+
+/// All strikes that cost a lead, in order of time.
+pub(crate) fn seen(index: &Index<'_>) -> Vec<StrikeSeen> {
+    let mut strikes: BTreeMap<Nanos, Strike> = BTreeMap::new();
+    for loss in index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived) {
+        let strike = strikes.entry(index.faults.all[loss.fault].intended).or_default();
+        strike.lost += 1;
+        strike.censored += u64::from(matches!(loss.outcome, Outcome::Censored { .. }));
+        strike.phases.take(index, loss);
+        if index.info.leader_wakes() != Some(FanOut::None) {
+            strike.woken.push(index.woken(loss).len() as u64);
+        }
+    }
+    let first = strikes.keys().next().copied().unwrap_or(0);
+    strikes.into_iter().map(|(planned, strike)| strike.seen(planned - first)).collect()
+}
+
+impl Strike {
+    fn seen(self, after_ns: Nanos) -> StrikeSeen {
+        let Self { phases, lost, censored, mut woken } = self;
+        woken.sort_unstable();
+        StrikeSeen {
+            after_ns,
+            lost,
+            censored,
+            failover: Reduced::of(phases.whole),
+            until_write: Reduced::of(phases.until_write),
+            over_floor: Reduced::of(phases.over_floor),
+            woken: woken.get(woken.len().saturating_sub(1) / 2).copied(),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The four answers, and what decides among them.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::Measure;
+use crate::stats::rank_sum::{Shift, shift, smallest_p};
+
+/// More strikes than this nobody runs: it is as good as never.
+const MORE_MAX: f64 = 10_000.0;
+
+/// What a comparison comes to. The graver is the larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The interval lies within the margin.
+    Same,
+    Better,
+    /// Neither is shown: more strikes would tell.
+    CannotTell,
+    Worse,
+}
+
+impl Answer {
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Better => "better",
+            Self::CannotTell => "cannot tell",
+            Self::Worse => "worse",
+        }
+    }
+}
+
+/// What is asked of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// How likely at most one comparison of a call, whichever, is to be called worse or better by chance alone.
+    pub alpha: f64,
+    /// What is no further apart than this, as a share of the base's median, is the same for all purposes.
+    pub delta: f64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { alpha: 0.05, delta: 0.05 }
+    }
+}
+
+/// One side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Strikes that have the figure.
+    pub strikes: u64,
+    /// The median of their values; `null` in JSON where censoring hides it.
+    pub median: f64,
+}
+
+/// One figure of two sides, held against each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub measure: Measure,
+    pub base: Figures,
+    pub new: Figures,
+    /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences.
+    pub shift: f64,
+    /// The 1 − alpha interval of that; None where there are too few strikes for any.
+    pub interval: Option<(f64, f64)>,
+    /// By the rank-sum test, two-sided; and what Holm's step-down procedure (1979) makes of it beside all others of the call.
+    pub p: f64,
+    pub p_holm: f64,
+    pub answer: Answer,
+    /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
+    pub no_worse: bool,
+    /// Where it cannot be told: how many more strikes a side would tell, if they are like those that are there; None where no
+    /// number of them that anybody runs would.
+    pub needs: Option<u64>,
+}
+
+/// Values of the strikes of two sides, before anything is decided.
+pub(super) struct Asked {
+    pub(super) measure: Measure,
+    base: Vec<f64>,
+    new: Vec<f64>,
+    found: Shift,
+}
+
+impl Asked {
+    /// None where a side has no such figure, or where both have nothing to tell: nothing censored anywhere.
+    pub(super) fn new(measure: Measure, base: Vec<f64>, new: Vec<f64>, rules: &Rules) -> Option<Self> {
+        let nothing = || base.iter().chain(&new).all(|value| *value == 0.0);
+        if measure == Measure::Censored && nothing() {
+            return None;
+        }
+        let found = shift(&base, &new, rules.alpha)?;
+        Some(Self { measure, base, new, found })
+    }
+
+    /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
+    fn can_differ(&self) -> bool {
+        self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
+    }
+
+    /// How far apart counts as the same.
+    fn margin(&self, rules: &Rules) -> f64 {
+        let median = middle(&self.base);
+        if median.is_finite() { median * rules.delta } else { 0.0 }
+    }
+}
+
+impl Comparison {
+    /// How far apart the sides are, as a share of the base's median; None where that is 0, or either is hidden.
+    #[must_use]
+    pub fn relative(&self) -> Option<f64> {
+        Some(self.shift / self.base.median).filter(|share| share.is_finite())
+    }
+}
+
+/// Decides on all comparisons of a call at once.
+pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Comparison> {
+    let family: Vec<f64> = asked.iter().filter(|asked| asked.can_differ()).map(|asked| asked.found.p).collect();
+    asked.into_iter().map(|asked| one(asked, &family, rules)).collect()
+}
+
+/// The smallest level at which Holm's procedure rejects this one among all.
+fn holm(p: f64, family: &[f64]) -> f64 {
+    let mut smaller: Vec<f64> = family.iter().copied().filter(|other| *other <= p).collect();
+    smaller.sort_by(f64::total_cmp);
+    // Of equal ones the first stands for all: it is weighed most.
+    let first = smaller.iter().position(|other| *other == p);
+    let up_to = smaller.iter().take(first.map_or(smaller.len(), |first| first + 1));
+    let weighed = up_to.enumerate().map(|(rank, other)| other * (family.len() - rank) as f64);
+    weighed.fold(p, f64::max).min(1.0)
+}
+
+fn one(asked: Asked, family: &[f64], rules: &Rules) -> Comparison {
+    let margin = asked.margin(rules);
+    let Shift { p, estimate, interval } = asked.found;
+    let p_holm = if asked.can_differ() { holm(p, family) } else { 1.0 };
+    let differs = p_holm < rules.alpha;
+    let answer = match interval {
+        _ if differs && estimate > margin => Answer::Worse,
+        _ if differs && estimate < -margin => Answer::Better,
+        Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
+        _ => Answer::CannotTell,
+    };
+    let needs = (answer == Answer::CannotTell).then(|| more(&asked, margin, family.len(), rules)).flatten();
+    let side = |values: &[f64]| Figures { strikes: values.len() as u64, median: middle(values) };
+    Comparison {
+        measure: asked.measure,
+        base: side(&asked.base),
+        new: side(&asked.new),
+        shift: estimate,
+        interval,
+        p,
+        p_holm,
+        answer,
+        no_worse: interval.is_some_and(|(_, high)| high <= margin),
+        needs,
+    }
+}
+
+/// How many more strikes a side would tell: enough for the smallest probability to count beside all others, and for an interval
+/// that is narrow enough, as it narrows with the root of the number of strikes.
+fn more(asked: &Asked, margin: f64, family: usize, rules: &Rules) -> Option<u64> {
+    let there = asked.base.len().min(asked.new.len()) as f64;
+    let level = rules.alpha / family.max(1) as f64;
+    let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
+    let estimate = asked.found.estimate.abs();
+    let wanted = match asked.found.interval {
+        None => least,
+        Some((low, high)) => {
+            let room = if estimate > margin { estimate } else { margin - estimate };
+            let narrower = (high - low) / 2.0 / room;
+            if narrower.is_finite() { there * narrower * narrower } else { f64::INFINITY }
+        }
+    };
+    let more = (wanted.max(least) - there).ceil().max(1.0);
+    (more <= MORE_MAX).then_some(more as u64)
+}
+
+/// The median, of two the lower one; infinite where half of them are.
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(f64::INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn answer(base: &[f64], new: &[f64]) -> Comparison {
+        let rules = Rules::default();
+        let asked = Asked::new(Measure::Failover, base.to_vec(), new.to_vec(), &rules).unwrap();
+        decide(vec![asked], &rules).remove(0)
+    }
+
+    const EIGHT: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
+
+    #[test]
+    fn a_fifth_more_is_worse_a_fifth_less_better_and_a_hundredth_the_same() {
+        let scaled = |by: f64| EIGHT.map(|value| value * by);
+        assert_eq!(answer(&EIGHT, &scaled(1.2)).answer, Answer::Worse);
+        assert_eq!(answer(&EIGHT, &scaled(0.8)).answer, Answer::Better);
+        assert_eq!(answer(&EIGHT, &scaled(1.01)).answer, Answer::Same);
+    }
+
+    #[test]
+    fn three_strikes_a_side_never_tell_and_say_how_many_would() {
+        for new in [[1.0, 1.0, 1.0], [9.0, 9.0, 9.0], [f64::INFINITY; 3]] {
+            let found = answer(&[1.0, 1.0, 1.0], &new);
+            assert_eq!((found.answer, found.needs), (Answer::CannotTell, Some(1)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_by_censoring_is_worse_than_anything_seen() {
+        let found = answer(&EIGHT, &[f64::INFINITY; 8]);
+        assert_eq!((found.answer, found.shift), (Answer::Worse, f64::INFINITY));
+        assert_eq!(answer(&[f64::INFINITY; 8], &EIGHT).answer, Answer::Better);
+        assert_eq!(answer(&[f64::INFINITY; 8], &[f64::INFINITY; 8]).answer, Answer::Same);
+    }
+
+    #[test]
+    fn wide_scatter_is_no_sameness_and_asks_for_more_strikes() {
+        let scattered = [60.0, 140.0, 80.0, 120.0, 70.0, 130.0, 95.0, 105.0];
+        let found = answer(&scattered, &scattered);
+        assert_eq!(found.answer, Answer::CannotTell);
+        assert!(found.needs.is_some_and(|needs| needs > 50), "{found:?}");
+    }
+
+    #[test]
+    fn a_shift_that_is_certain_and_small_is_neither_worse_nor_better() {
+        let close: Vec<f64> = (0..8).map(|i| 100.0 + f64::from(i) * 0.01).collect();
+        let shifted: Vec<f64> = close.iter().map(|value| value + 3.0).collect();
+        let found = answer(&close, &shifted);
+        assert!(found.p < 0.001 && found.answer == Answer::Same, "{found:?}");
+    }
+
+    /// Rejected by going through the probabilities in order until one is too large.
+    fn rejected(family: &[f64], alpha: f64) -> Vec<f64> {
+        let mut sorted = family.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let steps = sorted.iter().enumerate();
+        steps.take_while(|(rank, p)| **p * (family.len() - rank) as f64 <= alpha).map(|(_, p)| *p).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn holm_rejects_what_stepping_down_rejects(family in prop::collection::vec(0.000_1_f64..1.0, 1..12), alpha in 0.01_f64..0.5) {
+            let stepped = rejected(&family, alpha);
+            for &p in &family {
+                prop_assert_eq!(holm(p, &family) <= alpha, stepped.contains(&p), "{} of {:?}", p, family);
+            }
+        }
+    }
+}

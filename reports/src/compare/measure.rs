@@ -1,0 +1,70 @@
+//! What is compared: figures that a strike has one of each. More is worse in all of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::strikes::{Reduced, StrikeSeen};
+
+/// A figure of a strike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    Failover,
+    UntilWrite,
+    Censored,
+    Woken,
+}
+
+/// What a figure is a figure of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Nanoseconds,
+    /// Between 0 and 1.
+    Share,
+    Count,
+}
+
+impl Measure {
+    /// Every one, the most telling first.
+    pub const ALL: [Self; 4] = [Self::Failover, Self::UntilWrite, Self::Censored, Self::Woken];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failover => "failover",
+            Self::UntilWrite => "until-write",
+            Self::Censored => "censored",
+            Self::Woken => "woken",
+        }
+    }
+
+    /// What it is of a strike, in words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Failover => "from the lead's loss to the next grant, the median of the strike's leads",
+            Self::UntilWrite => "from the lead's loss to the next accepted write, the median of the strike's leads",
+            Self::Censored => "share of the lost leads that had no new leader before the end",
+            Self::Woken => "candidates that the loss of a lead woke, the median of the strike's leads",
+        }
+    }
+
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Failover | Self::UntilWrite => Unit::Nanoseconds,
+            Self::Censored => Unit::Share,
+            Self::Woken => Unit::Count,
+        }
+    }
+
+    /// Its value in a strike: infinite where censoring hides it; None where the strike has none.
+    pub(super) fn value(self, strike: &StrikeSeen) -> Option<f64> {
+        let median = |reduced: &Reduced| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
+        match self {
+            Self::Failover => strike.failover.as_ref().map(median),
+            Self::UntilWrite => strike.until_write.as_ref().map(median),
+            Self::Censored => (strike.lost > 0).then(|| strike.censored as f64 / strike.lost as f64),
+            Self::Woken => strike.woken.map(|woken| woken as f64),
+        }
+    }
+}

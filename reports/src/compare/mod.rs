@@ -1,0 +1,16 @@
+//! Two runs, or two sides of one, held against each other: worse, better, the same, or not to be told yet. The unit is the strike,
+//! never the handover: what one moment brought shares its luck.
+
+mod answer;
+mod contest;
+mod differences;
+mod measure;
+mod noise;
+mod sides;
+
+pub use answer::{Answer, Comparison, Figures, Rules};
+pub use contest::{Comparing, Pair, Side, compare, sides_of};
+pub use differences::Difference;
+pub use measure::{Measure, Unit};
+pub use noise::{Noise, noise};
+pub use sides::Refused;

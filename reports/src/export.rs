@@ -1,0 +1,128 @@
+//! A record's handovers for other tools: a line each as CSV, a histogram a cell as an HdrHistogram interval log.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use serde::Serialize;
+
+use crate::index::{Index, Loss, Outcome, plausible};
+use hustings_record::{CellRecord, FaultKind, Nanos, Record};
+
+/// Why nothing was made. All are faults of this program.
+#[derive(Debug, thiserror::Error)]
+#[error("the handovers could not be written down: {0}; this is a fault of hustings, please report it with the record")]
+pub struct ExportError(String);
+
+impl ExportError {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// One lost lead.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    cell: &'a str,
+    recipe: &'a str,
+    group: String,
+    fault: FaultKind,
+    /// When the strike was planned for, and when the lead was lost, from the cell's first event, in seconds.
+    planned_s: f64,
+    lost_s: f64,
+    loser: u32,
+    /// `completed`, `retaken` by who had lost it, or `censored`: it had not ended when the run did.
+    outcome: &'static str,
+    winner: Option<u32>,
+    /// To the next grant; of a censored one for how long it had lasted.
+    failover_ns: Nanos,
+}
+
+/// Every lost lead that a proven fault explains, as CSV with a head.
+///
+/// # Errors
+/// None that is known of.
+pub fn handovers(record: &Record) -> Result<String, ExportError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for cell in &record.cells {
+        each(cell, |index, loss| writer.serialize(row(index, loss)).map_err(ExportError::of))?;
+    }
+    let bytes = writer.into_inner().map_err(ExportError::of)?;
+    String::from_utf8(bytes).map_err(ExportError::of)
+}
+
+/// The completed failovers of each cell as a histogram of nanoseconds, one interval a cell, tagged with its name. A histogram cannot
+/// hold what had not ended: how many these are stands in a comment.
+///
+/// # Errors
+/// None that is known of.
+pub fn interval_log(record: &Record) -> Result<String, ExportError> {
+    let mut cells = Vec::new();
+    for cell in &record.cells {
+        let mut histogram = Histogram::<u64>::new(3).map_err(ExportError::of)?;
+        let (mut censored, mut span) = (0_u64, None);
+        each(cell, |index, loss| {
+            span = Some(index.span);
+            match row(index, loss) {
+                Row { outcome: "censored", .. } => censored += 1,
+                row => histogram.saturating_record(row.failover_ns),
+            }
+            Ok(())
+        })?;
+        if let Some(span) = span {
+            cells.push((cell.info.name.as_str(), histogram, censored, span));
+        }
+    }
+    let first = cells.iter().map(|cell| cell.3.0).min().unwrap_or(0);
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder.add_comment(&format!("failovers of {} in nanoseconds", record.manifest.run)).with_max_value_divisor(1e6);
+    for (name, _, censored, _) in cells.iter().filter(|cell| cell.2 > 0) {
+        builder.add_comment(&format!("{name}: {censored} had not ended, and are not in it"));
+    }
+    let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    let mut log = builder.begin_log_with(&mut bytes, &mut serializer).map_err(ExportError::of)?;
+    for (name, histogram, _, (from, to)) in &cells {
+        let (since, long) = (Duration::from_nanos(from - first), Duration::from_nanos(to.saturating_sub(*from)));
+        log.write_histogram(histogram, since, long, Tag::new(name)).map_err(ExportError::of)?;
+    }
+    String::from_utf8(bytes).map_err(ExportError::of)
+}
+
+/// Every lead of the cell that was lost to a proven fault.
+fn each(
+    cell: &CellRecord,
+    mut with: impl FnMut(&Index<'_>, &Loss) -> Result<(), ExportError>,
+) -> Result<(), ExportError> {
+    let (cell, implausible) = plausible(cell);
+    let index = Index::new(&cell, implausible);
+    let mut lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    lost.try_for_each(|loss| with(&index, loss))
+}
+
+fn row<'a>(index: &Index<'a>, loss: &Loss) -> Row<'a> {
+    let fault = &index.faults.all[loss.fault];
+    let loser = index.terms.all[loss.term].cand;
+    let since = |t: Nanos| t.saturating_sub(index.span.0) as f64 / 1e9;
+    let (outcome, winner, end) = match loss.outcome {
+        Outcome::Completed { successor } => {
+            let next = &index.terms.all[successor];
+            let outcome = if next.cand == loser { "retaken" } else { "completed" };
+            (outcome, Some(next.cand), next.granted.unwrap_or(next.grant))
+        }
+        Outcome::Censored { at } => ("censored", None, at),
+        Outcome::Survived => ("survived", Some(loser), loss.effect),
+    };
+    Row {
+        cell: &index.info.name,
+        recipe: &index.info.recipe,
+        group: index.group_name(loss.group),
+        fault: fault.kind,
+        planned_s: since(fault.intended),
+        lost_s: since(loss.effect),
+        loser,
+        outcome,
+        winner,
+        failover_ns: end.saturating_sub(loss.effect),
+    }
+}

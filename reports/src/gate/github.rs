@@ -1,0 +1,40 @@
+//! Workflow commands that GitHub shows beside a job.
+
+use super::items::{Gated, Item};
+use super::markdown::worst_first;
+use crate::verdict::Verdict;
+
+/// So many of a kind are shown of a step; the last one says how many more there are.
+const SHOWN_MAX: usize = 10;
+
+/// One line for each of the worst things found: failures as errors, what is inconclusive as warnings.
+#[must_use]
+pub fn annotations(gated: &Gated) -> String {
+    [(Verdict::Fail, "error"), (Verdict::Inconclusive, "warning")]
+        .into_iter()
+        .map(|(verdict, kind)| of(gated, verdict, kind))
+        .collect()
+}
+
+fn of(gated: &Gated, verdict: Verdict, kind: &str) -> String {
+    let all: Vec<&Item> = worst_first(gated).filter(|item| item.verdict == verdict).collect();
+    let shown = if all.len() > SHOWN_MAX { SHOWN_MAX - 1 } else { all.len() };
+    let mut text = String::new();
+    for item in &all[..shown] {
+        let title = format!("{}: {} {}", item.cell.as_deref().unwrap_or("record"), item.what.name(), item.name);
+        text.push_str(&format!("::{kind} title={}::{}\n", property(&title), data(&item.text)));
+    }
+    if shown < all.len() {
+        text.push_str(&format!("::{kind} title=hustings gate::and {} more\n", all.len() - shown));
+    }
+    text
+}
+
+/// What ends a message would end the command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,207 @@
+//! Everything that a gate asks of a record, and what came of each.
+
+use serde::Serialize;
+
+use super::figures::Read;
+use super::limits::{Limit, Limits, LimitsError};
+use crate::check::CellSummary;
+use crate::compare::{Answer, Comparing, Comparison, Pair};
+use crate::render::format;
+use crate::summary::Summary;
+use crate::verdict::Verdict;
+use hustings_record::words::{plural, three_digits};
+
+/// Strikes of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
+const STRIKES_MIN: u64 = 4;
+
+/// What a gate stands on.
+pub struct Asked<'a> {
+    pub limits: Option<&'a Limits>,
+    /// The record held against its baseline.
+    pub comparing: Option<&'a Comparing>,
+}
+
+/// What a gate comes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gated {
+    /// Pass alone opens it.
+    pub verdict: Verdict,
+    pub run: String,
+    pub scenario: String,
+    pub items: Vec<Item>,
+}
+
+impl Gated {
+    /// What was asked of each cell, in the order in which cells are first named; None: of the record.
+    #[must_use]
+    pub fn by_cell(&self) -> Vec<(Option<&str>, Vec<&Item>)> {
+        let mut cells: Vec<(Option<&str>, Vec<&Item>)> = Vec::new();
+        for item in &self.items {
+            match cells.iter_mut().find(|(name, _)| *name == item.cell.as_deref()) {
+                Some((_, items)) => items.push(item),
+                None => cells.push((item.cell.as_deref(), vec![item])),
+            }
+        }
+        cells
+    }
+}
+
+/// One thing that was asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// Cell that it is of; None for the record as a whole.
+    pub cell: Option<String>,
+    pub what: What,
+    /// Name of the check, the limit's figure, or what is compared.
+    pub name: String,
+    pub verdict: Verdict,
+    /// What was seen, against what.
+    pub text: String,
+}
+
+/// What was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// Of the record: whether it is whole, and its self-tests were caught.
+    Record,
+    Check,
+    Strikes,
+    Limit,
+    Comparison,
+}
+
+impl What {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Check => "check",
+            Self::Strikes => "strikes",
+            Self::Limit => "limit",
+            Self::Comparison => "comparison",
+        }
+    }
+}
+
+/// Asks it all. `like` tells whether a cell's name is like a pattern.
+///
+/// # Errors
+/// Limits that say nothing of this record.
+pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> bool) -> Result<Gated, LimitsError> {
+    // Cells of a self-test are there to fail; whether they did is said of the record.
+    let judged: Vec<&CellSummary> = summary.cells.iter().filter(|cell| !cell.info.self_test).collect();
+    let mut items = of_record(summary);
+    items.extend(judged.iter().flat_map(|cell| of_checks(cell)));
+    let least = asked.limits.and_then(|limits| limits.strikes).unwrap_or(STRIKES_MIN);
+    items.extend(strikes(&judged, least));
+    if let Some(limits) = asked.limits {
+        items.extend(limits.on(&judged, like)?.iter().map(of_limit));
+    }
+    if let Some(comparing) = asked.comparing {
+        items.extend(comparing.pairs.iter().flat_map(of_pair));
+    }
+    let verdict = items.iter().map(|item| item.verdict).fold(summary.verdict, Verdict::merge);
+    let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
+    let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
+    Ok(Gated { verdict, run, scenario, items })
+}
+
+/// What the record's own verdict has beside its cells'.
+fn of_record(summary: &Summary) -> Vec<Item> {
+    let of_cells = summary.cells.iter().filter(|cell| !cell.info.self_test);
+    let of_cells = of_cells.map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge);
+    let doubtful = summary.verdict > of_cells;
+    let verdict = if doubtful { summary.verdict } else { Verdict::Pass };
+    let text = match summary.notes.first() {
+        Some(note) if doubtful => note.clone(),
+        _ => format!("{} of {} cells", summary.cells.len(), summary.manifest.cells_planned),
+    };
+    vec![Item { cell: None, what: What::Record, name: "whole".into(), verdict, text }]
+}
+
+fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
+    cell.checks.iter().map(|check| Item {
+        cell: Some(cell.info.name.clone()),
+        what: What::Check,
+        name: check.name.clone(),
+        verdict: check.verdict,
+        text: check.reason().to_owned(),
+    })
+}
+
+/// Of each configuration with candidates, all of its repetitions' strikes.
+fn strikes(cells: &[&CellSummary], least: u64) -> Vec<Item> {
+    let mut counted: Vec<(&str, u64)> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.info.has_candidates()) {
+        let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
+        let strikes = cell.strikes.len() as u64;
+        match counted.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 += strikes,
+            None => counted.push((name, strikes)),
+        }
+    }
+    let item = |(name, seen): (&str, u64)| Item {
+        cell: Some(name.to_owned()),
+        what: What::Strikes,
+        name: "strikes".into(),
+        verdict: if seen < least { Verdict::Inconclusive } else { Verdict::Pass },
+        text: format!("{} cost a lead, {least} are asked for", plural(seen, "strike", "strikes")),
+    };
+    counted.into_iter().map(item).collect()
+}
+
+fn of_limit(limit: &Limit<'_>) -> Item {
+    let Limit { cell, figure, read, most } = limit;
+    let (verdict, seen) = match read {
+        Read::Value(value) if value <= most => (Verdict::Pass, three_digits(*value)),
+        Read::Value(value) => (Verdict::Fail, three_digits(*value)),
+        // Longer than anything that ended: over any limit.
+        Read::Hidden => (Verdict::Fail, "more than was seen to end".to_owned()),
+        Read::Missing => (Verdict::Inconclusive, "not there".to_owned()),
+    };
+    Item {
+        cell: Some(cell.info.name.clone()),
+        what: What::Limit,
+        name: figure.name.to_owned(),
+        verdict,
+        text: format!("{seen}, at most {} is allowed", three_digits(*most)),
+    }
+}
+
+fn verdict(answer: Answer) -> Verdict {
+    match answer {
+        Answer::Same | Answer::Better => Verdict::Pass,
+        Answer::CannotTell => Verdict::Inconclusive,
+        Answer::Worse => Verdict::Fail,
+    }
+}
+
+fn of_pair(pair: &Pair) -> Vec<Item> {
+    let item = |name: &str, verdict, text| Item {
+        cell: Some(pair.name.clone()),
+        what: What::Comparison,
+        name: name.to_owned(),
+        verdict,
+        text,
+    };
+    // What may be better or the same, and is no worse for certain, goes through.
+    let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { verdict(found.answer) };
+    let compared = |found: &Comparison| item(found.measure.name(), judged(found), in_words(found));
+    let why = pair.why.as_ref().map(|why| item("verdict", verdict(pair.answer), why.clone()));
+    why.into_iter().chain(pair.comparisons.iter().map(compared)).collect()
+}
+
+fn in_words(found: &Comparison) -> String {
+    let by =
+        found.relative().map_or_else(String::new, |by| format!(" by {:+.1} % of the baseline's median", by * 100.0));
+    let needs = found
+        .needs
+        .map_or_else(String::new, |needs| format!("; {} a side would", plural(needs, "more strike", "more strikes")));
+    let strikes = format!("{} against {}", found.new.strikes, plural(found.base.strikes, "strike", "strikes"));
+    match found.answer {
+        Answer::CannotTell if found.no_worse => format!("no worse{by}, {strikes}"),
+        Answer::CannotTell => format!("cannot tell from {strikes}{needs}"),
+        answer => format!("{}{by}, p {}, {strikes}", answer.words(), format::share(found.p_holm)),
+    }
+}

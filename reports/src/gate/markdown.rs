@@ -1,0 +1,70 @@
+//! A table for a pull request, and for the summary of a GitHub job: what did not pass, then all cells in a line each.
+
+use std::fmt::Write as _;
+
+use super::items::{Gated, Item};
+use crate::render::clean;
+use crate::verdict::Verdict;
+
+/// What a summary of a job may hold: one MiB. Below it by what others of the step may write.
+const BYTES_MAX: usize = 512 * 1024;
+
+/// The gate's result as Markdown.
+#[must_use]
+pub fn markdown(gated: &Gated) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ =
+        writeln!(text, "### {} hustings gate: {}, {}\n", sign(gated.verdict), escaped(&gated.scenario), gated.verdict);
+    let bad: Vec<&Item> = worst_first(gated).collect();
+    if !bad.is_empty() {
+        let _ = writeln!(text, "| | cell | asked | seen |\n|---|---|---|---|");
+        for (shown, item) in bad.iter().enumerate() {
+            if text.len() > BYTES_MAX {
+                let _ = writeln!(text, "\nand {} more", bad.len() - shown);
+                break;
+            }
+            let cell = escaped(item.cell.as_deref().unwrap_or("record"));
+            let what = format!("{} {}", item.what.name(), escaped(&item.name));
+            let _ = writeln!(text, "| {} | {cell} | {what} | {} |", sign(item.verdict), escaped(&item.text));
+        }
+        let _ = writeln!(text);
+    }
+    let cells = gated.by_cell();
+    let _ =
+        writeln!(text, "<details><summary>{} cells</summary>\n\n| cell | asked | passed |\n|---|--:|--:|", cells.len());
+    for (name, items) in cells {
+        if text.len() > BYTES_MAX {
+            break;
+        }
+        let passed = items.iter().filter(|item| item.verdict == Verdict::Pass).count();
+        let _ = writeln!(text, "| {} | {} | {passed} |", escaped(name.unwrap_or("record")), items.len());
+    }
+    let _ = writeln!(text, "\n</details>");
+    text
+}
+
+/// What did not pass, failures before the rest.
+pub(super) fn worst_first(gated: &Gated) -> impl Iterator<Item = &Item> {
+    let of = |verdict| gated.items.iter().filter(move |item| item.verdict == verdict);
+    of(Verdict::Fail).chain(of(Verdict::Inconclusive))
+}
+
+fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Inconclusive => "❔",
+        Verdict::Fail => "❌",
+    }
+}
+
+/// Neither markup nor a new cell, whatever the text is.
+fn escaped(text: &str) -> String {
+    clean::line(text).chars().fold(String::new(), |mut all, c| {
+        if "\\`*_{}[]<>#!|&~@".contains(c) {
+            all.push('\\');
+        }
+        all.push(c);
+        all
+    })
+}

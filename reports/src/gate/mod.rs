@@ -1,0 +1,17 @@
+//! A record against limits and a baseline: may this go on? What cannot be told is never green.
+
+mod figures;
+mod formats;
+mod github;
+mod history;
+mod items;
+mod limits;
+mod markdown;
+
+pub use figures::{FIGURES, Figure, Read};
+pub use formats::{bencher, benchmark_action};
+pub use github::annotations;
+pub use history::{HistoryError, history};
+pub use items::{Asked, Gated, Item, What, gate};
+pub use limits::{Limits, LimitsError};
+pub use markdown::markdown;

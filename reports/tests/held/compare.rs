@@ -1,0 +1,160 @@
+//! Worse, better, the same, or not to be told.
+
+use hustings_record::{Contest, Side};
+use hustings_reports::compare::{Answer, Comparing, Measure, Refused, Rules, compare, noise, sides_of};
+use hustings_reports::render::{self, comparison};
+use hustings_reports::summary::{StrikeSeen, Summary};
+use hustings_reports::verdict::Verdict;
+
+use crate::made::{around, cell, run, strike};
+
+pub(crate) fn held(base: &Summary, new: &Summary) -> Comparing {
+    compare(base, new, Rules::default(), |_| true, false).expect("they can be compared")
+}
+
+fn answer_of(comparing: &Comparing, pair: &str, measure: Measure) -> Answer {
+    let pair = comparing.pairs.iter().find(|one| one.name == pair).expect("a pair");
+    pair.comparisons.iter().find(|found| found.measure == measure).expect("a comparison").answer
+}
+
+#[test]
+fn a_recipe_that_became_a_fifth_slower_is_found_and_it_alone() {
+    let base = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(30.0))]);
+    let new = run(vec![cell("naive", &around(24.0)), cell("lock-race", &around(30.1))]);
+    let found = held(&base, &new);
+    assert_eq!(found.answer, Answer::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Worse);
+    assert_eq!(answer_of(&found, "lock-race", Measure::Failover), Answer::Same);
+    assert_eq!(answer_of(&held(&new, &base), "naive", Measure::Failover), Answer::Better);
+}
+
+#[test]
+fn leads_that_nobody_takes_over_any_more_are_worse_though_all_others_are_as_fast() {
+    let base = run(vec![cell("naive", &around(20.0))]);
+    let mut new = base.clone();
+    for one in new.cells[0].strikes.iter_mut().skip(1) {
+        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    }
+    let found = held(&base, &new);
+    assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Worse);
+    assert_eq!(found.answer, Answer::Worse);
+}
+
+#[test]
+fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
+    // Half of the leads were never taken over; now all are, and all are slower than those that were.
+    let mut base = run(vec![cell("naive", &around(20.0))]);
+    for one in base.cells[0].strikes.iter_mut().skip(6) {
+        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    }
+    let new = run(vec![cell("naive", &around(40.0))]);
+    assert_eq!(answer_of(&held(&base, &new), "naive", Measure::Failover), Answer::CannotTell);
+    let all = run(vec![cell("naive", &around(20.0))]);
+    assert_eq!(answer_of(&held(&all, &new), "naive", Measure::Failover), Answer::Worse);
+}
+
+#[test]
+fn three_strikes_a_side_cannot_tell_whatever_they_show() {
+    let base = run(vec![cell("naive", &[20.0, 20.1, 19.9])]);
+    for new in [[20.0, 20.1, 19.9], [90.0, 91.0, 92.0]] {
+        let found = held(&base, &run(vec![cell("naive", &new)]));
+        assert_eq!(found.answer, Answer::CannotTell, "{new:?}");
+        assert!(found.pairs[0].comparisons.iter().all(|one| one.needs.is_some()));
+    }
+}
+
+#[test]
+fn what_fails_is_worse_than_what_passed_and_what_is_inconclusive_tells_nothing() {
+    let base = run(vec![cell("naive", &around(20.0))]);
+    let with = |verdict| {
+        let mut new = base.clone();
+        new.cells[0].verdict = verdict;
+        new
+    };
+    assert_eq!(held(&base, &with(Verdict::Fail)).answer, Answer::Worse);
+    assert_eq!(held(&base, &with(Verdict::Inconclusive)).answer, Answer::CannotTell);
+    assert_eq!(held(&with(Verdict::Fail), &base).answer, Answer::CannotTell);
+    assert_eq!(held(&with(Verdict::Inconclusive), &with(Verdict::Fail)).answer, Answer::Worse);
+}
+
+#[test]
+fn runs_that_are_not_alike_are_refused_by_name_and_compared_by_force() {
+    let base = run(vec![cell("naive", &around(20.0))]);
+    let mut other = base.clone();
+    other.cells[0].info.work_interval_ms = 77;
+    other.cells[0].info.parameters.insert("fault.for_t".into(), "3.0".into());
+    let refused = compare(&base, &other, Rules::default(), |_| true, false).expect_err("it differs").to_string();
+    for told in ["cell naive", "work_interval_ms 20 against 77", "parameters.fault.for_t untold against 3.0", "--force"]
+    {
+        assert!(refused.contains(told), "{refused}");
+    }
+    let forced = compare(&base, &other, Rules::default(), |_| true, true).expect("by force");
+    assert!(forced.forced[0].contains("work_interval_ms") && comparison(&forced, 140, false).contains("all the same"));
+
+    let mut elsewhere = base.clone();
+    elsewhere.manifest.machine.cpu = "another".into();
+    let refused = compare(&base, &elsewhere, Rules::default(), |_| true, false).expect_err("another machine");
+    assert!(matches!(&refused, Refused::OtherRuns(_)) && refused.to_string().contains("against another"), "{refused}");
+
+    let more = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(20.0))]);
+    let refused = compare(&base, &more, Rules::default(), |_| true, false).expect_err("one cell more").to_string();
+    assert!(refused.contains("the new one has lock-race"), "{refused}");
+    assert!(compare(&base, &more, Rules::default(), |name| name == "naive", false).is_ok());
+    let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), Rules::default(), |_| true, true);
+    assert!(matches!(alone, Err(Refused::NothingInCommon { .. })));
+    assert!(matches!(compare(&base, &base, Rules::default(), |_| false, true), Err(Refused::NothingChosen)));
+    assert!(matches!(sides_of(&base, Rules::default(), |_| true), Err(Refused::NoContest)));
+}
+
+#[test]
+fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
+    let on = |name: &str, side, ms: f64| {
+        let mut cell = cell(name, &around(ms)[..4]);
+        cell.info.contest = Some(Contest { pair: "naive".into(), side });
+        cell
+    };
+    let both = run(vec![
+        on("naive", Side::Base, 20.0),
+        on("naive-new", Side::New, 30.0),
+        on("naive-new-r2", Side::New, 30.0),
+        on("naive-r2", Side::Base, 20.0),
+    ]);
+    let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
+    assert!(found.in_turn && found.pairs.len() == 1);
+    let failover = &found.pairs[0].comparisons[0];
+    assert_eq!((failover.base.strikes, failover.new.strikes, failover.answer), (8, 8, Answer::Worse));
+}
+
+#[test]
+fn noise_is_twice_the_largest_spread_and_five_percent_at_least() {
+    let base = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(30.0))]);
+    let quiet = noise(&held(&base, &base)).expect("a spread");
+    assert!((quiet.delta - 0.05).abs() < 1e-12 && quiet.spreads.len() == 4);
+    let loud = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(33.0))]);
+    let loud = noise(&held(&base, &loud)).expect("a spread");
+    assert!((loud.delta - 0.2).abs() < 0.01, "{}", loud.delta);
+}
+
+#[test]
+fn a_comparison_on_a_terminal() {
+    let mut base = run(vec![
+        cell("naive", &around(20.0)),
+        cell("lock-race", &around(30.0)),
+        cell("predecessor-watch", &[5.0, 5.1]),
+        cell("poll-race", &around(100.0)),
+    ]);
+    base.cells[3].strikes.truncate(7);
+    let mut new = run(vec![
+        cell("naive", &around(26.0)),
+        cell("lock-race", &around(21.0)),
+        cell("predecessor-watch", &[5.0, 5.2]),
+        cell("poll-race", &around(100.4)),
+    ]);
+    new.cells[3].verdict = Verdict::Inconclusive;
+    let found = held(&base, &new);
+    for width in [140, 100, 50] {
+        insta::assert_snapshot!(format!("a_comparison_at_{width}_columns"), comparison(&found, width, false));
+    }
+    insta::assert_snapshot!("noise_on_a_terminal", render::noise(&noise(&held(&base, &base)).expect("a spread")));
+}

@@ -1,0 +1,202 @@
+//! What a gate lets through, and what it says to whom.
+
+use hustings_reports::gate::{
+    Asked, FIGURES, Gated, HistoryError, Limits, LimitsError, Read, What, annotations, bencher, benchmark_action, gate,
+    history, markdown,
+};
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+
+use crate::compare::held;
+use crate::made::{around, cell, run, strike};
+
+fn limits(strikes: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
+    let of = |all: &[(&str, f64)]| all.iter().map(|(name, most)| ((*name).to_owned(), *most)).collect();
+    let cells = cells.iter().map(|(pattern, all)| ((*pattern).to_owned(), of(all))).collect();
+    Limits { strikes, allowed_regression_percent: None, cells }
+}
+
+/// Enough of patterns: all, or one name.
+fn like(pattern: &str, name: &str) -> bool {
+    pattern == "*" || pattern == name
+}
+
+fn gated(summary: &Summary, limits: Option<&Limits>) -> Result<Gated, LimitsError> {
+    gate(summary, &Asked { limits, comparing: None }, like)
+}
+
+fn good() -> Summary {
+    run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(30.0))])
+}
+
+#[test]
+fn a_record_that_passes_goes_through_and_one_that_does_not_does_not() {
+    assert_eq!(gated(&good(), None).unwrap().verdict, Verdict::Pass);
+    for verdict in [Verdict::Fail, Verdict::Inconclusive] {
+        let mut bad = good();
+        bad.verdict = verdict;
+        bad.notes.push("a self-test was not caught".into());
+        let gated = gated(&bad, None).unwrap();
+        assert_eq!(gated.verdict, verdict);
+        let told = gated.items.iter().find(|item| item.what == What::Record).unwrap();
+        assert_eq!((told.verdict, told.text.as_str()), (verdict, "a self-test was not caught"));
+    }
+    assert_eq!(gated(&run(Vec::new()), None).unwrap().verdict, Verdict::Inconclusive, "nothing is not green");
+}
+
+#[test]
+fn too_few_strikes_are_inconclusive_whatever_they_show() {
+    let few = run(vec![cell("naive", &[20.0, 20.0, 20.0])]);
+    assert_eq!(gated(&few, None).unwrap().verdict, Verdict::Inconclusive);
+    assert_eq!(gated(&good(), Some(&limits(Some(8), &[]))).unwrap().verdict, Verdict::Pass);
+    assert_eq!(gated(&good(), Some(&limits(Some(9), &[]))).unwrap().verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_figure_over_its_limit_fails_and_one_at_it_passes() {
+    let mut summary = good();
+    let p50 = summary.cells[0].failover.whole.as_ref().and_then(|whole| whole.p50).unwrap() as f64 / 1e6;
+    let with = |most: f64| limits(None, &[("naive", &[("failover_p50_ms", most)])]);
+    assert_eq!(gated(&summary, Some(&with(p50))).unwrap().verdict, Verdict::Pass);
+    assert_eq!(gated(&summary, Some(&with(p50 * 0.99))).unwrap().verdict, Verdict::Fail);
+    // A median that censoring hides is over any limit.
+    summary.cells[0].failover.whole.as_mut().unwrap().p50 = None;
+    assert_eq!(gated(&summary, Some(&with(1e12))).unwrap().verdict, Verdict::Fail);
+}
+
+#[test]
+fn failures_are_over_a_limit_on_the_tail_and_so_are_the_slow_successes_that_they_become() {
+    let mut summary = good();
+    let limit = limits(None, &[("naive", &[("failover_tail_ms", 10_000.0)])]);
+    let verdict = |summary: &Summary| gated(summary, Some(&limit)).unwrap().verdict;
+    assert_eq!(verdict(&summary), Verdict::Pass);
+    let whole = summary.cells[0].failover.whole.as_mut().unwrap();
+    whole.censored = 3;
+    assert_eq!(verdict(&summary), Verdict::Fail, "who never ended is not left out");
+    let whole = summary.cells[0].failover.whole.as_mut().unwrap();
+    (whole.censored, whole.n, whole.max) = (0, whole.n + 3, 12_600_000_000);
+    assert_eq!(verdict(&summary), Verdict::Fail);
+}
+
+#[test]
+fn limits_that_say_nothing_of_the_record_are_errors_and_no_pass() {
+    let refused = |limits: Limits| gated(&good(), Some(&limits)).expect_err("it says nothing").to_string();
+    let unknown = refused(limits(None, &[("*", &[("failover_p51_ms", 1.0)])]));
+    assert!(unknown.contains("failover_p51_ms") && unknown.contains("failover_p50_ms"), "{unknown}");
+    assert!(refused(limits(None, &[("nobody", &[("failover_p50_ms", 1.0)])])).contains("nobody"));
+    // A resignation has no floor of expiry.
+    let missing = refused(limits(None, &[("*", &[("excess_p50_ms", 1.0)])]));
+    assert!(missing.contains("excess_p50_ms") && missing.contains("naive"), "{missing}");
+    for senseless in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(limits(None, &[("*", &[("failover_p50_ms", senseless)])])).contains("must be a number"));
+    }
+    let allowed = Limits { allowed_regression_percent: Some(100.0), ..Limits::default() };
+    assert!(refused(allowed).contains("allowed_regression_percent"));
+}
+
+#[test]
+fn every_figure_is_read_of_a_cell_that_has_it() {
+    let cell = &good().cells[0];
+    let mut names = std::collections::BTreeSet::new();
+    for figure in FIGURES {
+        assert!(names.insert(figure.name), "{} stands twice", figure.name);
+        if !figure.name.starts_with("excess") {
+            assert!(matches!(figure.of(cell), Read::Value(value) if value >= 0.0), "{}", figure.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive() {
+    let base = good();
+    let against = |new: &Summary| {
+        let comparing = held(&base, new);
+        gate(new, &Asked { limits: None, comparing: Some(&comparing) }, like).unwrap()
+    };
+    assert_eq!(against(&good()).verdict, Verdict::Pass);
+    let slower = run(vec![cell("naive", &around(26.0)), cell("lock-race", &around(30.0))]);
+    let gated = against(&slower);
+    assert_eq!(gated.verdict, Verdict::Fail);
+    let failed: Vec<&str> = gated
+        .items
+        .iter()
+        .filter(|item| item.verdict == Verdict::Fail)
+        .filter_map(|item| item.cell.as_deref())
+        .collect();
+    assert!(!failed.is_empty() && failed.iter().all(|cell| *cell == "naive"), "{failed:?}");
+    let fewer = run(vec![cell("naive", &around(20.0)[..3]), cell("lock-race", &around(30.0))]);
+    assert_eq!(against(&fewer).verdict, Verdict::Inconclusive);
+}
+
+/// A record with something of everything.
+fn mixed() -> Gated {
+    let mut summary = good();
+    summary.cells[0].strikes.truncate(2);
+    summary.cells[1].strikes.push(strike(9, None));
+    let limits = limits(None, &[("lock-race", &[("failover_p50_ms", 0.001), ("without_leader_percent", 100.0)])]);
+    gated(&summary, Some(&limits)).unwrap()
+}
+
+#[test]
+fn markdown_and_annotations_tell_the_worst_first() {
+    let gated = mixed();
+    insta::assert_snapshot!("a_gate_as_markdown", markdown(&gated));
+    insta::assert_snapshot!("a_gate_as_annotations", annotations(&gated));
+}
+
+#[test]
+fn names_from_outside_are_neither_markup_nor_commands() {
+    let mut summary = run(vec![cell("a|b<script>\n::error::x,y:z%", &around(20.0)[..2])]);
+    summary.cells[0].checks[0].verdict = Verdict::Fail;
+    summary.cells[0].checks[0].details = vec!["line\nbreak ::warning::`x` [l](u)".into()];
+    let gated = gated(&summary, None).unwrap();
+    let table = markdown(&gated);
+    assert!(!table.contains("<script>") && !table.contains("`x`") && !table.contains("[l]"), "{table}");
+    let told = annotations(&gated);
+    assert!(
+        told.lines().all(|line| line.starts_with("::error title=") || line.starts_with("::warning title=")),
+        "{told}"
+    );
+    assert!(!told.lines().any(|line| line.starts_with("::error::")), "{told}");
+}
+
+#[test]
+fn of_many_failures_ten_are_annotated_and_the_others_counted() {
+    let cells = (0..30).map(|i| {
+        let mut cell = cell(&format!("c{i}"), &around(20.0));
+        cell.checks[0].verdict = Verdict::Fail;
+        cell
+    });
+    let told = annotations(&gated(&run(cells.collect()), None).unwrap());
+    assert_eq!(told.lines().filter(|line| line.starts_with("::error")).count(), 10);
+    assert!(told.contains("and 21 more"), "{told}");
+}
+
+#[test]
+fn figures_go_to_services_by_cell_and_name() {
+    let summary = good();
+    let p50 = summary.cells[0].failover.whole.as_ref().and_then(|whole| whole.p50).unwrap() as f64 / 1e6;
+    assert_eq!(bencher(&summary)["naive"]["failover_p50_ms"]["value"], p50);
+    let entries = benchmark_action(&summary);
+    let entry = entries.as_array().unwrap().iter().find(|entry| entry["name"] == "naive failover_p50_ms").unwrap();
+    assert_eq!((&entry["value"], &entry["unit"]), (&p50.into(), &"ms".into()));
+}
+
+#[test]
+fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
+    let summary = good();
+    let gated = gated(&summary, None).unwrap();
+    let begun = history(&summary, &gated, None).unwrap();
+    let lines: Vec<&str> = begun.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0].split(',').count(), lines[1].split(',').count());
+    assert!(lines[0].starts_with("time,run,verdict,naive.failover_p50_ms,"));
+    let more = history(&summary, &gated, Some(lines[0])).unwrap();
+    assert_eq!(more.lines().collect::<Vec<_>>(), lines[1..]);
+    // A figure that is missing this time leaves its column empty.
+    let mut hidden = summary;
+    hidden.cells[0].failover.whole = None;
+    assert!(history(&hidden, &gated, Some(lines[0])).unwrap().contains(",pass,,,"));
+    let other = history(&run(vec![cell("naive", &around(20.0))]), &gated, Some(lines[0]));
+    assert!(matches!(other, Err(HistoryError::OtherColumns { .. })));
+}

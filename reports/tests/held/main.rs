@@ -1,0 +1,8 @@
+//! Runs held against each other and against limits.
+
+mod compare;
+mod gate;
+mod made;
+#[path = "../render_sample/mod.rs"]
+#[expect(dead_code, reason = "others use the rest of it")]
+mod render_sample;

@@ -1,0 +1,95 @@
+//! Two scenarios in one run, cell against cell: in turn, on one ensemble, so that whatever drifts hits both alike.
+
+use hustings_record::{Contest, Side};
+use rand::RngExt as _;
+
+use super::cell::Cell;
+use super::error::Problem;
+use crate::seed;
+
+/// What the new side's cells are called, behind the names of the base's.
+const NEW: &str = "-new";
+
+/// The cells of two sides: as many of each, the base's first of every pair.
+pub type Sides = Vec<Cell>;
+
+/// Pairs the cells of two scenarios: those of the same name, and where no two bear one, in their order. The base's keep their names
+/// and places; the new ones are called after their pairs, and come after them.
+///
+/// # Errors
+/// A cell is without a pair, or shares its name with one that is made.
+pub fn sides(base: &[Cell], new: &[Cell]) -> Result<Sides, Problem> {
+    let refused = |what: String| Problem {
+        key: "--against".into(),
+        what,
+        remedy: "choose cells with --only, so that each has one to be held against".into(),
+    };
+    let by_name = base.iter().any(|cell| new.iter().any(|other| other.name == cell.name));
+    if !by_name && base.len() != new.len() {
+        return Err(refused(format!(
+            "one side has {} and the other {}, and no two have the same name",
+            words(base),
+            words(new)
+        )));
+    }
+    let alone = |side: &[Cell], others: &[Cell]| {
+        side.iter()
+            .find(|cell| by_name && others.iter().all(|other| other.name != cell.name))
+            .map(|cell| cell.name.clone())
+    };
+    if let Some(name) = alone(base, new).or_else(|| alone(new, base)) {
+        return Err(refused(format!("cell {name} is on one side alone")));
+    }
+    let places = base.iter().map(|cell| cell.index + 1).max().unwrap_or(0);
+    let mut pairs = Vec::new();
+    for (at, one) in base.iter().enumerate() {
+        let other = if by_name { new.iter().find(|cell| cell.name == one.name) } else { new.get(at) };
+        let Some(other) = other else { continue };
+        let name = format!("{}{NEW}", one.name);
+        if base.iter().any(|cell| cell.name == name) {
+            return Err(refused(format!("cell {name} has the name that the other side of {} would have", one.name)));
+        }
+        if !one.same_ensemble(other) {
+            return Err(refused(format!(
+                "cell {} needs other servers on the other side, and both run on the same",
+                one.name
+            )));
+        }
+        let contest = |side| Some(Contest { pair: one.name.clone(), side });
+        pairs.push(Cell { contest: contest(Side::Base), ..one.clone() });
+        pairs.push(Cell { contest: contest(Side::New), name, index: places + at as u32, ..other.clone() });
+    }
+    Ok(pairs)
+}
+
+fn words(cells: &[Cell]) -> String {
+    hustings_record::words::plural(cells.len() as u64, "cell", "cells")
+}
+
+/// The cells of round `number`, counted from 1: which side of a pair comes first is drawn for every other round, and the round after
+/// has it the other way round, as in ABBA. Others stay as they are.
+#[must_use]
+pub fn in_turn(mut cells: Vec<Cell>, seed: u64, number: u32) -> Vec<Cell> {
+    for pair in cells.chunk_by_mut(|one, other| one.pair().is_some() && one.pair() == other.pair()) {
+        let [one, _] = pair else { continue };
+        let block = (number.saturating_sub(1)) / 2;
+        let scope = one.pair().unwrap_or_default();
+        let swapped = seed::rng(seed, scope, &format!("turn {block}")).random_bool(0.5);
+        if swapped != number.is_multiple_of(2) {
+            pair.swap(0, 1);
+        }
+    }
+    cells
+}
+
+impl Cell {
+    /// Whether it is of the side that another one is held against.
+    #[must_use]
+    pub fn is_base(&self) -> bool {
+        self.contest.as_ref().is_some_and(|contest| contest.side == Side::Base)
+    }
+
+    fn pair(&self) -> Option<&str> {
+        self.contest.as_ref().map(|contest| contest.pair.as_str())
+    }
+}
