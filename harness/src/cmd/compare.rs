@@ -34,7 +34,7 @@ pub(super) struct CompareArgs {
     #[arg(long, value_name = "CELL")]
     only: Vec<String>,
     /// What is no further apart than this share of the median is the same, as `5%`
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = share)]
     delta: f64,
     /// How likely any of the comparisons is to be called worse or better by chance alone, as `5%`
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]

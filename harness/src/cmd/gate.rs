@@ -38,7 +38,7 @@ const TOLD_MAX: usize = 20;
 
 A limits file:
   strikes = 8                          # of every cell at least [default: 4]
-  allowed_regression_percent = 10      # against the baseline [default: 5]
+  allowed_regression_percent = 10      # against the baseline [default: 15]
   [cells.\"*\"]
   without_write_percent = 20
   [cells.\"*-resign\"]
@@ -56,7 +56,7 @@ pub(super) struct GateArgs {
     /// Where baselines are kept
     #[arg(long, value_name = "DIR", default_value = baseline::FOLDER)]
     baselines: PathBuf,
-    /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 5%]
+    /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 15%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     delta: Option<f64>,
     /// Compare with a baseline that is not alike; the result says so

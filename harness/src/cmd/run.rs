@@ -70,7 +70,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "chaos")]
     against_exe: Option<PathBuf>,
     /// What is no further apart than this share of the median is the same, as `5%`
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = compare::share)]
+    #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = compare::share)]
     delta: f64,
     /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept

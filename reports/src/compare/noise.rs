@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use super::answer::{Comparison, Rules};
+use super::answer::Comparison;
 use super::contest::Comparing;
 use super::measure::{Measure, Unit};
 
 /// What is to be taken for the same must be twice what noise alone brings about.
 const TIMES: f64 = 2.0;
+/// What is no further apart than this is the same for all purposes.
+const LEAST: f64 = 0.05;
 
 /// What the machine's noise comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,5 +42,5 @@ pub fn noise(comparing: &Comparing) -> Option<Noise> {
         })
         .collect();
     let largest = spreads.iter().map(|one| one.spread).fold(f64::NAN, f64::max);
-    (!spreads.is_empty()).then(|| Noise { delta: (TIMES * largest).max(Rules::default().delta), spreads })
+    (!spreads.is_empty()).then(|| Noise { delta: (TIMES * largest).max(LEAST), spreads })
 }

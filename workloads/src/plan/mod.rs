@@ -81,7 +81,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     let settled_ms = settled_together_ms(cell, fault, after_ms);
     // The shortest gap still leaves a fault and its handover enough time.
     let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / SHORTEST_GAP).ceil() as u64);
-    let mut rng = seed::rng(seed, &cell.name, "plan");
+    let mut rng = seed::rng(seed, &cell.luck(), "plan");
     // The first may strike anywhere in a tick.
     let mut at_ms = LEAD_IN_MS + rng.random_range(0..=cell.tick_ms.min(1_000));
     let mut faults = Vec::new();

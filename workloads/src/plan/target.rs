@@ -74,7 +74,7 @@ impl Hit {
 /// more than a minority of the hosts or servers out; nobody is hit when nobody is there.
 #[must_use]
 pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Hit {
-    let rng = seed::rng(seed, &cell.name, &format!("target {}", fault.id));
+    let rng = seed::rng(seed, &cell.luck(), &format!("target {}", fault.id));
     let mut choice = Choice { cell, view, rng };
     match fault.kind().facts().hits {
         Hits::Nobody => Hit::default(),

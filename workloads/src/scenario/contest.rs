@@ -1,5 +1,7 @@
 //! Two scenarios in one run, cell against cell: in turn, on one ensemble, so that whatever drifts hits both alike.
 
+use std::borrow::Cow;
+
 use hustings_record::{Contest, Side};
 use rand::RngExt as _;
 
@@ -87,6 +89,17 @@ impl Cell {
     #[must_use]
     pub fn is_base(&self) -> bool {
         self.contest.as_ref().is_some_and(|contest| contest.side == Side::Base)
+    }
+
+    /// What its times, victims and places are drawn by: its name, and where two sides are held against each other that of their pair,
+    /// so that neither has the better luck.
+    #[must_use]
+    pub fn luck(&self) -> Cow<'_, str> {
+        match (&self.contest, &self.repetition) {
+            (Some(contest), Some(repetition)) => format!("{} {}", contest.pair, repetition.number).into(),
+            (Some(contest), None) => contest.pair.as_str().into(),
+            (None, _) => self.name.as_str().into(),
+        }
     }
 
     fn pair(&self) -> Option<&str> {
