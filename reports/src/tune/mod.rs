@@ -1,0 +1,3 @@
+//! How long should a session timeout be? From the user's own pauses.
+
+pub mod pauses;
