@@ -1,6 +1,7 @@
 //! The reports: one HTML file, a summary for the terminal, and the same as JSON. All three show a [`Summary`] and measure
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
+mod advice;
 mod clean;
 pub mod format;
 mod lines;
@@ -12,6 +13,7 @@ mod view;
 
 use minijinja::Environment;
 
+pub use advice::advice;
 pub use plots::PlotError;
 pub use terminal::terminal;
 
