@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE, Secret, Tls, TlsError};
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "External ensemble")]
 pub(super) struct AccessArgs {
     /// File with `user:password` of the scheme `digest`, whose alone the run's znodes are then [default: the environment's

@@ -12,7 +12,7 @@ use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEP
 use crate::ensemble::start::{DockerRequest, EmbeddedRequest, EnsembleRequest, ExternalRequest, LocalRequest};
 use crate::links::External;
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct EnsembleArgs {
     /// What runs the servers [default: auto; external with --connect]
     #[arg(long, value_enum, help_heading = "Ensemble")]

@@ -15,7 +15,7 @@ pub struct Shipped {
 }
 
 /// All of them. A new one is a file and a line here.
-pub const SHIPPED: [Shipped; 9] = [
+pub const SHIPPED: [Shipped; 10] = [
     Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
     Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
     Shipped { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
@@ -24,6 +24,7 @@ pub const SHIPPED: [Shipped; 9] = [
     Shipped { name: "quorum-loss", text: include_str!("../../scenarios/quorum-loss.toml") },
     Shipped { name: "reconnect", text: include_str!("../../scenarios/reconnect.toml") },
     Shipped { name: "gauntlet", text: include_str!("../../scenarios/gauntlet.toml") },
+    Shipped { name: "pauses", text: include_str!("../../scenarios/pauses.toml") },
     Shipped { name: "million", text: include_str!("../../scenarios/million.toml") },
 ];
 
