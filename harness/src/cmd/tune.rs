@@ -192,13 +192,7 @@ fn read(path: &Path) -> anyhow::Result<PauseLog> {
 }
 
 fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
-    let own = log.weeks();
-    if let (Some(given), Some(own)) = (args.weeks, own)
-        && (given / own - 1.0).abs() > 0.1
-    {
-        inform!("--weeks {given} goes before the times of the log, by which it is of {own:.2} weeks");
-    }
-    args.weeks.or(own.filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
+    args.weeks.or(log.weeks().filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
         anyhow!(
             "{}: it does not tell of how long a time it is ({}): give --weeks, as in `--weeks 8`",
             args.pauses.display(),

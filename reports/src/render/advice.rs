@@ -2,6 +2,7 @@
 
 use super::format::{NOTHING, count, duration, plural, setting_ms, share};
 use super::lines::{columns, lines, marked};
+use crate::tune::pauses::WEEK_NS;
 use crate::tune::{Advice, Band, Curve, Grade, Row};
 
 /// Columns of the table of timeouts that hold figures.
@@ -21,9 +22,8 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     let mut table = |head: &str, table: String| text.push_str(&format!("\n{}{table}\n", lines(head, width)));
     table(
         &format!(
-            "What each timeout costs a week, where leaders truly crash {} a week; * none has both fewer false failovers and less time \
-             without a leader",
-            times(advice.crashes_per_week)
+            "What each timeout costs a week, with {}; * none has both fewer false failovers and less time without a leader",
+            plural_of(advice.crashes_per_week, "true crash of a leader", "true crashes of leaders")
         ),
         columns(COSTS, advice.rows.iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
     );
@@ -79,12 +79,12 @@ fn reasons(advice: &Advice) -> Vec<String> {
     all.push(match advice.pauses {
         0 => format!(
             "No pause was seen in {}: that is no proof that there are none, but that there are at most 3 in as long: {} a week, \
-             whatever the timeout ({source})",
+             whatever the timeout; read from {source}",
             weeks(advice.weeks),
             rate_up(advice.zero_means_per_week)
         ),
         pauses => format!(
-            "{} in {}, the longest {} ({source})",
+            "{} in {}, the longest {}; read from {source}",
             plural(pauses, "pause", "pauses"),
             weeks(advice.weeks),
             milliseconds(advice.longest_ms)
@@ -117,8 +117,8 @@ fn reasons(advice: &Advice) -> Vec<String> {
     all.push(match &advice.curve {
         Curve::Model => "How pauses expire sessions is modelled, and was not measured".to_owned(),
         Curve::Measured(fitted) => format!(
-            "How pauses expire sessions was measured: {} met {}, and {} expired; by what sessions share that met the same pause, they \
-             are worth {}",
+            "How pauses expire sessions was measured: {} met {}, and {} expired; those that met the same pause share its moment, and \
+             all are worth {} independent ones",
             plural(fitted.pairs as u64, "session", "sessions"),
             plural(fitted.strikes as u64, "pause", "pauses"),
             count(fitted.expired as u64),
@@ -132,10 +132,6 @@ fn reasons(advice: &Advice) -> Vec<String> {
         n => format!("Beside the detection a failover took {parts}, on average of {}", count(n)),
     });
     all
-}
-
-fn times(n: f64) -> String {
-    plural_of(n, "time", "times")
 }
 
 fn cost(row: &Row, advice: &Advice) -> Vec<String> {
@@ -175,7 +171,11 @@ fn milliseconds(ms: f64) -> String {
 }
 
 fn weeks(weeks: f64) -> String {
-    if weeks < 1.0 { plural_of(weeks * 7.0, "day", "days") } else { plural_of(weeks, "week", "weeks") }
+    match weeks {
+        weeks if weeks < 1.0 / 7.0 => milliseconds(weeks * WEEK_NS / 1e6),
+        weeks if weeks < 1.0 => plural_of(weeks * 7.0, "day", "days"),
+        weeks => plural_of(weeks, "week", "weeks"),
+    }
 }
 
 fn plural_of(n: f64, one: &str, many: &str) -> String {

@@ -3,11 +3,14 @@
 use hustings_record::StepDown;
 use hustings_record::words::{duration, plural, setting_ms};
 
+use super::pauses::WEEK_NS;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::row::{Grade, Recommended, Row};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
 const RECONNECTS_MIN: f64 = 3.0;
+/// Whoever says that a log is of more weeks than this times its own makes its pauses rarer than they were.
+const OWN_WEEKS_MAX: f64 = 1.1;
 /// Shorter logs have not seen what a week brings: backups, batches, deployments.
 const WEEKS_MIN: f64 = 1.0;
 
@@ -35,6 +38,15 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &Recommended, rows:
     let timeout = question.setting(recommended.timeout_ms);
     if let Some(doubt) = question.log.shape.doubt() {
         all.push(format!("the log: {doubt}"));
+    }
+    if let Some(own) = question.log.weeks().filter(|own| question.weeks > own * OWN_WEEKS_MAX) {
+        all.push(format!(
+            "by the times of the log it is of {}, and you say that it is of {:.1} weeks: if the log is right, every rate here is {:.1} \
+             times too small",
+            duration((own * WEEK_NS) as u64),
+            question.weeks,
+            question.weeks / own
+        ));
     }
     if question.weeks < WEEKS_MIN {
         let days = question.weeks * 7.0;

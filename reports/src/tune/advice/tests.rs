@@ -110,6 +110,16 @@ fn a_timeout_that_servers_change_is_said_and_shown() {
 }
 
 #[test]
+fn whoever_says_that_a_log_is_longer_than_it_is_is_told_so() {
+    let log = read(
+        "[604800.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n".as_bytes(),
+    );
+    let log = log.expect("a log of a week");
+    let told = |weeks| advise(&question(&log, weeks)).warnings.iter().any(|text| text.contains("10.0 times too small"));
+    assert!(told(10.0) && !told(1.0) && !told(0.5));
+}
+
+#[test]
 fn the_policy_is_told_what_it_risks() {
     let log = log([]);
     let told = |client, step_down| advise(&Question { client, step_down, ..question(&log, 20.0) }).warnings.join("\n");
