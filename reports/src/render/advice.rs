@@ -160,7 +160,7 @@ fn band(band: &Band) -> Vec<String> {
         format!("{:.2}–{:.2}", band.from, band.to),
         count(band.sessions as u64),
         count(band.expired as u64),
-        format!("{}–{}", share(band.low), share(band.high)),
+        format!("{:.0}–{:.0} %", (band.low * 100.0).floor(), (band.high * 100.0).ceil()),
         share(band.fitted),
         share(band.model),
     ]
