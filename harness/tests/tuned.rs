@@ -107,3 +107,19 @@ fn a_curve_that_was_measured_holds_in_another_run() {
         .expect(3)
         .error(&["too few for a curve"]);
 }
+
+#[test]
+fn a_measurement_that_cannot_begin_is_refused_before_anything_is_started() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("full")).expect("a folder");
+    let file = bench.file("full/pauses.txt", "3000\n").display().to_string();
+    let ask = ["tune", "--pauses", &file, "--weeks", "20", "--ensemble", "embedded"];
+    bench.run(&[&ask[..], &["--out", "full"]].concat()).expect(2).error(&["not empty"]);
+    bench.run(&[&ask[..], &["--set", "election.grps=3"]].concat()).expect(2).error(&["grps", "groups"]);
+    // Both say what to measure.
+    bench.run(&[&ask[..], &["--model", "--record", "full"]].concat()).expect(2).error(&["--model", "--record"]);
+    // Logs are read first: nobody measures for minutes to hear that his file is wrong.
+    let wrong = bench.file("wrong.txt", "soon\n").display().to_string();
+    bench.run(&["tune", "--pauses", &wrong, "--weeks", "1"]).expect(2).error(&["line 1"]);
+    bench.assert_nothing_left();
+}
