@@ -36,6 +36,7 @@ fn list_tells_the_same_to_people_and_machines() {
             "reconnect",
             "gauntlet",
             "gate",
+            "pauses",
             "million",
         ]
     );

@@ -13,4 +13,5 @@ pub mod render;
 pub mod stats;
 pub mod summary;
 pub mod timelines;
+pub mod tune;
 pub mod verdict;

@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod search;
 mod simulate;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use tokio::runtime::Builder;
@@ -53,6 +54,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     Simulate(Box<simulate::SimulateArgs>),
     Calibrate(calibrate::CalibrateArgs),
+    Tune(Box<tune::TuneArgs>),
     Init(init::InitArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
@@ -127,6 +129,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         }
         Command::Simulate(args) => simulate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Tune(args) => block_on(tune::run(*args, typed())),
         Command::Init(args) => init::run(&args),
         Command::List(args) => list::run(&args),
         Command::Explain(args) => explain::run(&args),

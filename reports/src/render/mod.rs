@@ -1,6 +1,7 @@
 //! The reports: one HTML file, a summary for the terminal, and the same as JSON. All three show a [`Summary`] and measure
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
+mod advice;
 pub(crate) mod clean;
 mod comparison_table;
 pub mod format;
@@ -14,6 +15,7 @@ mod view;
 
 use minijinja::Environment;
 
+pub use advice::advice;
 pub use comparison_table::{comparison, noise};
 pub use plots::PlotError;
 pub use runs_page::runs_page;

@@ -4,11 +4,13 @@
 mod bound;
 mod distribution;
 pub mod rank_sum;
+mod random;
 pub mod spans;
 mod sweep;
 mod tallied;
 
 pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
+pub use random::normal;
 pub use sweep::{Overlap, Piece, sweep};
 pub use tallied::{Tallied, Tallying};

@@ -28,6 +28,7 @@ mod stalls;
 mod standing;
 mod stray_writes;
 mod strikes;
+mod tuning;
 mod wake_ups;
 mod write_gaps;
 mod writes;

@@ -1,0 +1,318 @@
+//! `hustings tune`: how long should the session timeout be? From the user's pauses, from what pauses do to sessions on a real
+//! ensemble, and from how long failovers take there.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, ensure};
+use hustings_record::words::{duration, plural, setting_ms};
+use hustings_record::{EnsembleKind, Record, StepDown};
+use hustings_reports::render;
+use hustings_reports::tune::pauses::{self, PauseLog};
+use hustings_reports::tune::{
+    Advice, Client, Curve, Failover, Grade, Left, Measured, Question, Setting, advise, bands,
+};
+use hustings_workloads::recipes::RecipeKind;
+
+use crate::cmd::ensemble::EnsembleArgs;
+use crate::cmd::run::{self, RunArgs};
+use crate::coordinator::default_folder;
+use crate::exit::{Exit, Failure, with_codes};
+use crate::output::{inform, say};
+
+/// The scenario that measures.
+const SCENARIO: &str = "pauses";
+/// ZooKeeper's tick where nobody says another one.
+const TICK_MS: u64 = 2_000;
+/// What a reconnect takes where nothing was measured: some round trips, in milliseconds.
+const RECONNECT_MS: f64 = 10.0;
+/// Of all that is drawn.
+const SEED: u64 = 1;
+/// Nobody has logs of more weeks.
+const WEEKS_MAX: f64 = 5_000.0;
+const WIDTH: usize = 120;
+
+/// Find out how long the session timeout should be.
+///
+/// A timeout that is too short takes the lead from processes that only pause; one that is too long leaves groups without a leader
+/// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some seven
+/// minutes), read from the record of an earlier measurement, or modelled. Says how many false failovers a week each timeout costs,
+/// how far your logs can show that, and which one to take. Ends in 0 where they show it, in 3 where they are too short for
+/// that, in 1 where no timeout that the servers grant is long enough.
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings tune --pauses safepoint.log                    measure, then answer
+  hustings tune --pauses safepoint.log --record runs/20260102-030405-pauses
+                                                          answer by what was measured before
+  hustings tune --pauses pauses.txt --weeks 8 --model     answer by the model alone
+  hustings tune --pauses hiccup.hlog --model --json | jq .advice.recommended
+
+Pauses:
+  -Xlog:safepoint:file=safepoint.log:uptime,tags          of a JVM, version 9 or later: all of its stops
+  -XX:+PrintGCApplicationStoppedTime                      the same of version 8
+  -Xlog:gc*                                               garbage collections alone
+  an interval log of HdrHistogram, as jHiccup writes it
+  a number of milliseconds a line, # before comments"))]
+pub(super) struct TuneArgs {
+    /// Log of the pauses of your processes; what it is, is seen from its lines. `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pauses: PathBuf,
+    /// How many weeks the pauses are of [default: by the times of the log]
+    #[arg(long, value_name = "WEEKS")]
+    weeks: Option<f64>,
+    /// How often a leader really dies, a week: restarts, deployments and crashes
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0)]
+    crashes_per_week: f64,
+    /// How many false failovers a week are borne; one a month is 0.23
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.25)]
+    false_per_week: f64,
+    /// The session timeout that you have, or think of, in milliseconds
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    /// The tick of your servers, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = TICK_MS)]
+    tick_ms: u64,
+    /// The client library of your processes: rust, java (and Curator), python (kazoo), go
+    #[arg(long, value_name = "NAME", default_value = "java", value_parser = client)]
+    client: Client,
+    /// The recipe that failovers are measured with, as `hustings list` has it
+    #[arg(long, default_value = "predecessor-watch", value_parser = recipe)]
+    recipe: RecipeKind,
+    /// When a leader of yours that lost its connection stops believing: on-disconnect, on-expiry, or after=<fraction of T>
+    #[arg(long, value_name = "POLICY", default_value = "on-disconnect")]
+    step_down: StepDown,
+    /// Take what was measured from this record instead of measuring
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["model", "out", "set"])]
+    record: Option<PathBuf>,
+    /// Measure nothing: the model alone
+    #[arg(long, conflicts_with_all = ["out", "set"])]
+    model: bool,
+    /// Folder for the record of the measurement [default: runs/<time>-pauses]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Change a parameter of the measurement, as `election.session_timeout_ms=4000`; may be given many times
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print the answer as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// No progress, only the result
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    ensemble: EnsembleArgs,
+}
+
+fn client(text: &str) -> Result<Client, String> {
+    let known = || Client::ALL.map(Client::name).join(", ");
+    Client::ALL.into_iter().find(|client| client.name() == text).ok_or_else(|| format!("there are {}", known()))
+}
+
+fn recipe(text: &str) -> Result<RecipeKind, String> {
+    let known = || RecipeKind::sound().map(RecipeKind::name).collect::<Vec<_>>().join(", ");
+    RecipeKind::sound().find(|recipe| recipe.name() == text).ok_or_else(|| format!("there are {}", known()))
+}
+
+/// What the answer rests on beside the pauses.
+struct Basis {
+    curve: Curve,
+    failover: Failover,
+    reconnect_ms: f64,
+    seen: Option<Seen>,
+}
+
+/// A record, and what was read from it.
+struct Seen {
+    folder: PathBuf,
+    servers: String,
+    /// Real ones.
+    real: bool,
+    measured: Measured,
+}
+
+/// Answers.
+pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure> {
+    in_range(&args).map_err(Failure::usage)?;
+    // Before anything is measured for it.
+    let log = read(&args.pauses).with_context(|| format!("{}", args.pauses.display())).map_err(Failure::usage)?;
+    let weeks = weeks(&args, &log).map_err(Failure::usage)?;
+    let folder = match &args.record {
+        Some(folder) => Some(folder.clone()),
+        None if args.model => None,
+        None => Some(measure(&args, command).await?),
+    };
+    let basis = match folder {
+        Some(folder) => basis_of(folder)?,
+        None => Basis { curve: Curve::Model, failover: Failover::ASSUMED, reconnect_ms: RECONNECT_MS, seen: None },
+    };
+    let advice = advise(&Question {
+        log: &log,
+        weeks,
+        client: args.client,
+        step_down: args.step_down,
+        tick_ms: args.tick_ms,
+        reconnect_ms: basis.reconnect_ms,
+        timeout_ms: args.timeout_ms,
+        crashes_per_week: args.crashes_per_week,
+        borne_per_week: args.false_per_week,
+        curve: basis.curve,
+        failover: basis.failover,
+        seed: SEED,
+    });
+    tell(&args, &log, &advice, basis.seen.as_ref())?;
+    Ok(match advice.recommended.grade {
+        Grade::Shown => Exit::Pass,
+        Grade::Estimated => Exit::Inconclusive,
+        Grade::Missed => Exit::Fail,
+    })
+}
+
+fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
+    let weeks = args.weeks.unwrap_or(1.0);
+    ensure!(weeks > 0.0 && weeks <= WEEKS_MAX, "--weeks {weeks}: a number above 0, {WEEKS_MAX} at most");
+    let crashes = args.crashes_per_week;
+    ensure!((0.0..=1e6).contains(&crashes), "--crashes-per-week {crashes}: a number from 0 to 1000000");
+    let borne = args.false_per_week;
+    ensure!(
+        borne > 0.0 && borne <= 1e6,
+        "--false-per-week {borne}: a number above 0; nothing shows that there is none"
+    );
+    ensure!((1..=600_000).contains(&args.tick_ms), "--tick-ms {}: from 1 to 600000", args.tick_ms);
+    ensure!(args.timeout_ms != Some(0), "--timeout-ms 0: a session timeout is longer than that");
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<PauseLog> {
+    let log = |input: &mut dyn BufRead| pauses::read(input).map_err(anyhow::Error::new);
+    if path == Path::new("-") {
+        return log(&mut io::stdin().lock());
+    }
+    log(&mut BufReader::new(File::open(path)?))
+}
+
+fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
+    args.weeks.or(log.weeks().filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
+        anyhow!(
+            "{}: it does not tell of how long a time it is ({}): give --weeks, as in `--weeks 8`",
+            args.pauses.display(),
+            log.shape.about()
+        )
+    })
+}
+
+/// Runs the scenario. Gives its record's folder.
+async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => default_folder(SCENARIO).map_err(Failure::usage)?,
+    };
+    let mut asked = RunArgs::of_quick();
+    asked.scenario = SCENARIO.to_owned();
+    asked.set = vec![
+        format!("election.recipe=\"{}\"", args.recipe.name()),
+        format!("election.step_down=\"{}\"", args.step_down),
+    ];
+    asked.set.extend(args.set.iter().cloned());
+    asked.out = Some(out.clone());
+    asked.quiet = args.quiet;
+    asked.ensemble = args.ensemble.clone();
+    match run::run(asked, command).await? {
+        Exit::Pass => {}
+        // What it measured is judged by what it is used for.
+        exit @ (Exit::Fail | Exit::Inconclusive) => {
+            let verdict = if exit == Exit::Fail { "failed" } else { "is inconclusive" };
+            inform!("the measurement {verdict}: {}", out.join("report.html").display());
+        }
+        exit @ (Exit::Usage | Exit::Infrastructure | Exit::Interrupted) => {
+            return Err(Failure { exit, error: anyhow!("the measurement was not finished; see {}", out.display()) });
+        }
+    }
+    Ok(out)
+}
+
+fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
+    let record = Record::read(&folder).map_err(Failure::infrastructure)?;
+    let measured = hustings_reports::tune::measured(&record);
+    let curve = Curve::fit(&measured.pairs).map_err(|why| {
+        let what = format!(
+            "{}: {why}{}; `hustings run {SCENARIO}` makes such a record",
+            folder.display(),
+            left(&measured.left)
+        );
+        Failure { exit: Exit::Inconclusive, error: anyhow!(what) }
+    })?;
+    let real = match record.manifest.ensemble_kind {
+        EnsembleKind::Local | EnsembleKind::Docker | EnsembleKind::External => true,
+        EnsembleKind::Embedded | EnsembleKind::Simulated => false,
+    };
+    Ok(Basis {
+        curve,
+        failover: measured.failover.unwrap_or(Failover::ASSUMED),
+        reconnect_ms: measured.reconnect_ms.unwrap_or(RECONNECT_MS),
+        seen: Some(Seen { folder, servers: record.manifest.ensemble, real, measured }),
+    })
+}
+
+/// Who is in no figure, and why.
+fn left(left: &Left) -> String {
+    let reasons = [
+        (left.unproven, "whose pause is not proven"),
+        (left.stalled, "beside which the machine stalled"),
+        (left.unknown, "of which nobody saw what became"),
+    ];
+    let told = reasons.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(n, why)| format!("{} {why}", plural(*n, "session", "sessions"))).collect();
+    if told.is_empty() { String::new() } else { format!("; left out: {}", told.join(", ")) }
+}
+
+fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Seen>) -> Result<(), Failure> {
+    let bands = seen.map_or_else(Vec::new, |seen| bands(&seen.measured.pairs, &advice.curve));
+    inform!("{}", render::advice(advice, &bands, WIDTH));
+    if let Some((line, text)) = &log.first_skipped {
+        let lines = plural(log.skipped, "line tells", "lines tell");
+        inform!("{lines} of other things than pauses and were skipped; the first is line {line}: {text}");
+    }
+    if let Some(seen) = seen {
+        inform!("{}", measured_on(seen));
+    }
+    if args.json {
+        let measured = seen.map(|seen| {
+            let measured = &seen.measured;
+            serde_json::json!({
+                "record": seen.folder, "servers": seen.servers, "real_servers": seen.real, "bands": bands, "left_out": measured.left,
+                "reconnect_ms": measured.reconnect_ms, "crashes": measured.crashes, "settings": measured.settings,
+            })
+        });
+        say(serde_json::json!({ "advice": advice, "measured": measured }))?;
+    }
+    Ok(())
+}
+
+fn measured_on(seen: &Seen) -> String {
+    let Seen { folder, servers, real, measured } = seen;
+    let settings: Vec<String> = measured
+        .settings
+        .iter()
+        .map(|(timeout, tick)| format!("T = {} and a tick of {}", setting_ms(*timeout), setting_ms(*tick)))
+        .collect();
+    let mut text =
+        format!("measured with {} on {servers}: {}{}", settings.join(", "), folder.display(), left(&measured.left));
+    if !real {
+        text.push_str("\nthose are no real ZooKeeper servers: it says nothing about theirs");
+    }
+    let Some(crashes) = &measured.crashes else { return text };
+    if let (Some(p50), [(timeout, tick)]) = (crashes.p50, &measured.settings[..]) {
+        let reconnect = measured.reconnect_ms.unwrap_or(RECONNECT_MS);
+        let (mean, most) = Setting::of(Client::Rust, *timeout as f64, *tick as f64, reconnect).detection_ms();
+        let ms = |ms: f64| duration((ms * 1e6) as u64);
+        text.push_str(&format!(
+            "\na crash there was followed by the next leader after {} (median of {}; by the formula {} on average, {} at most)",
+            duration(p50),
+            crashes.n + crashes.censored,
+            ms(mean),
+            ms(most)
+        ));
+    }
+    text
+}

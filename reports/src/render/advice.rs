@@ -1,0 +1,276 @@
+//! The answer to how long a session timeout should be, for a terminal.
+
+use super::format::{NOTHING, count, duration, plural, setting_ms, share};
+use super::lines::{columns, lines, marked};
+use crate::tune::pauses::WEEK_NS;
+use crate::tune::{Advice, Band, Curve, Grade, Row};
+
+/// Columns of the table of timeouts that hold figures.
+const COSTS: [&str; 10] =
+    ["T", "false a week", "at most", "given up", "crash costs", "at most", "crashed", "falsely", "waited", "φ"];
+
+/// The answer as text, for a terminal of this width. `measured` are the bands of what was measured of the expiry curve.
+#[must_use]
+pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
+    let mut text = String::new();
+    let mut add = |words: &str| text.push_str(&lines(words, width));
+    add(&headline(advice));
+    add("");
+    for reason in reasons(advice) {
+        text.push_str(&marked("·", &reason, width));
+    }
+    let mut table = |head: &str, table: String| text.push_str(&format!("\n{}{table}\n", lines(head, width)));
+    table(
+        &format!(
+            "What each timeout costs a week, with {}; * none has both fewer false failovers and less time without a leader",
+            plural_of(advice.crashes_per_week, "true crash of a leader", "true crashes of leaders")
+        ),
+        columns(COSTS, advice.rows.iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
+    );
+    if !measured.is_empty() {
+        let head = ["pause / T", "sessions", "expired", "95 %", "fitted", "model"];
+        table("What pauses did to sessions", columns(head, measured.iter().map(band), 0..head.len(), width));
+    }
+    text.push('\n');
+    for warning in &advice.warnings {
+        text.push_str(&marked("!", warning, width));
+    }
+    text
+}
+
+fn headline(advice: &Advice) -> String {
+    let recommended = &advice.recommended;
+    let timeout = setting_ms(recommended.timeout_ms);
+    let ticks = recommended.timeout_ms as f64 / advice.tick_ms as f64;
+    let ticks = format!("{} ticks of {}", rate(ticks), setting_ms(advice.tick_ms));
+    let Some(row) = advice.recommended_row() else { return "there is no timeout to speak of".to_owned() };
+    let costs = format!(
+        "a crash costs {} on average, {} at most",
+        milliseconds(row.outage_ms),
+        milliseconds(row.outage_ms_max)
+    );
+    let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
+    let borne = rate(advice.borne_per_week);
+    match recommended.grade {
+        Grade::Shown => format!(
+            "Take T = {timeout} ({ticks}): {seen} false failovers a week, at most {bound} (95 %), where {borne} are borne; {costs}."
+        ),
+        Grade::Estimated => format!(
+            "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, but no log of {} shows fewer than {bound} (95 %), \
+             and {borne} are borne; {costs}. {}",
+            weeks(advice.weeks),
+            more(recommended.weeks_missing)
+        ),
+        Grade::Missed => format!(
+            "No timeout keeps false failovers below {borne} a week. The fewest, {seen} (at most {bound}, 95 %), come with T = {timeout} \
+             ({ticks}); {costs}."
+        ),
+    }
+}
+
+fn more(missing: Option<f64>) -> String {
+    let missing = missing.filter(|weeks| weeks.is_finite());
+    missing.map_or_else(String::new, |more| format!("{} more, with nothing worse in them, would show it.", weeks(more)))
+}
+
+fn reasons(advice: &Advice) -> Vec<String> {
+    let mut all = Vec::new();
+    let source = advice.shape.about();
+    all.push(match advice.pauses {
+        0 => format!(
+            "No pause was seen in {}: that is no proof that there are none, but that there are at most 3 in as long: {} a week, \
+             whatever the timeout; read from {source}",
+            weeks(advice.weeks),
+            rate_up(advice.zero_means_per_week)
+        ),
+        pauses => format!(
+            "{} in {}, the longest {}; read from {source}",
+            plural(pauses, "pause", "pauses"),
+            weeks(advice.weeks),
+            milliseconds(advice.longest_ms)
+        ),
+    });
+    if let Some(row) = advice.recommended_row() {
+        all.push(match row.false_failovers.beyond_midpoint {
+            0 => "No pause was long enough to expire every other session of this T".to_owned(),
+            1 => "One incident was long enough to expire every other session of this T".to_owned(),
+            seen => format!("{} incidents were long enough to expire every other session of this T", count(seen)),
+        });
+        if let Some(extrapolated) = row.extrapolated_per_week {
+            all.push(format!(
+                "Extrapolated beyond the longest pause (generalised Pareto): {} a week; a guess, and no evidence",
+                rate(extrapolated)
+            ));
+        } else if let Some(why) = &row.not_extrapolated {
+            all.push(format!("Nothing is extrapolated beyond the longest pause: {why}"));
+        }
+    }
+    let shorter = advice.rows.iter().rev().find(|row| row.timeout_ms < advice.recommended.timeout_ms);
+    if let Some(row) = shorter {
+        all.push(format!(
+            "T = {} would have {} false failovers a week, at most {}",
+            setting_ms(row.timeout_ms),
+            rate(row.false_failovers.per_week),
+            rate_up(row.false_failovers.high)
+        ));
+    }
+    all.push(match &advice.curve {
+        Curve::Model => "How pauses expire sessions is modelled, and was not measured".to_owned(),
+        Curve::Measured(fitted) => format!(
+            "How pauses expire sessions was measured: {} met {}, and {} expired; those that met the same pause share its moment, and \
+             all are worth {} independent ones",
+            plural(fitted.pairs as u64, "session", "sessions"),
+            plural(fitted.strikes as u64, "pause", "pauses"),
+            count(fitted.expired as u64),
+            count((fitted.pairs as f64 / fitted.design_effect).round() as u64)
+        ),
+    });
+    let failover = &advice.failover;
+    let parts = format!("{} to decide and {} to act", milliseconds(failover.decide_ms), milliseconds(failover.act_ms));
+    all.push(match failover.measured {
+        0 => format!("Beside the detection a failover is assumed to take {parts}"),
+        n => format!("Beside the detection a failover took {parts}, on average of {}", count(n)),
+    });
+    all
+}
+
+fn cost(row: &Row, advice: &Advice) -> Vec<String> {
+    let seconds = |s: f64| milliseconds(s * 1e3);
+    let mark = match (row.timeout_ms == advice.recommended.timeout_ms, row.on_front) {
+        (true, _) => "→ ",
+        (false, true) => "* ",
+        (false, false) => "",
+    };
+    vec![
+        format!("{mark}{}", setting_ms(row.timeout_ms)),
+        rate(row.false_failovers.per_week),
+        rate_up(row.false_failovers.high),
+        rate(row.given_up_per_week),
+        milliseconds(row.outage_ms),
+        milliseconds(row.outage_ms_max),
+        seconds(row.crashed_s_per_week),
+        seconds(row.falsely_s_per_week),
+        seconds(row.waited_s_per_week),
+        row.phi.map_or_else(|| NOTHING.to_owned(), |phi| format!("{phi:.1}")),
+    ]
+}
+
+fn band(band: &Band) -> Vec<String> {
+    vec![
+        format!("{:.2}–{:.2}", band.from, band.to),
+        count(band.sessions as u64),
+        count(band.expired as u64),
+        format!("{:.0}–{:.0} %", (band.low * 100.0).floor(), (band.high * 100.0).ceil()),
+        share(band.fitted),
+        share(band.model),
+    ]
+}
+
+fn milliseconds(ms: f64) -> String {
+    duration((ms * 1e6).max(0.0).round() as u64)
+}
+
+fn weeks(weeks: f64) -> String {
+    match weeks {
+        weeks if weeks < 1.0 / 7.0 => milliseconds(weeks * WEEK_NS / 1e6),
+        weeks if weeks < 1.0 => plural_of(weeks * 7.0, "day", "days"),
+        weeks => plural_of(weeks, "week", "weeks"),
+    }
+}
+
+fn plural_of(n: f64, one: &str, many: &str) -> String {
+    format!("{} {}", rate(n), if (n - 1.0).abs() < 1e-9 { one } else { many })
+}
+
+/// Two significant digits and more before the point.
+fn rate(value: f64) -> String {
+    written(value, f64::round)
+}
+
+/// The same, rounded up: a bound never promises more than was shown.
+fn rate_up(value: f64) -> String {
+    written(value, f64::ceil)
+}
+
+fn written(value: f64, round: fn(f64) -> f64) -> String {
+    if !value.is_finite() {
+        return "unknown".into();
+    }
+    if value <= 0.0 {
+        return "0".into();
+    }
+    if value < 1e-6 {
+        return "< 0.000001".into();
+    }
+    let decimals = (1 - value.log10().floor() as i32).clamp(0, 8);
+    let step = 10f64.powi(decimals);
+    // What sits on its last digit must not be pushed over it by the error of the multiplication.
+    let scaled = value * step;
+    let nearest = scaled.round();
+    let rounded = if (scaled - nearest).abs() < 1e-6 { nearest } else { round(scaled) } / step;
+    let text = format!("{rounded:.*}", decimals as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tune::pauses::read;
+    use crate::tune::{Client, Failover, Pair, Question, Setting, advise, bands};
+    use hustings_record::StepDown;
+
+    fn text(log: &str, weeks: f64, measured: bool) -> String {
+        let log = read(log.as_bytes()).expect("a log");
+        let setting = Setting::of(Client::Rust, 2_000.0, 500.0, 4.0);
+        let pair = |i: u32| {
+            let pause_ms = 1_000.0 + 20.0 * f64::from(i);
+            Pair { setting, pause_ms, expired: pause_ms + 37.0 * f64::from(i % 11) > 2_300.0, strike: u64::from(i) }
+        };
+        let pairs: Vec<Pair> = if measured { (0..90).map(pair).collect() } else { Vec::new() };
+        let curve = if measured { Curve::fit(&pairs).expect("a curve") } else { Curve::Model };
+        let question = Question {
+            log: &log,
+            weeks,
+            client: Client::Java,
+            step_down: StepDown::OnDisconnect,
+            tick_ms: 2_000,
+            reconnect_ms: 4.0,
+            timeout_ms: None,
+            crashes_per_week: 1.0,
+            borne_per_week: 0.25,
+            curve,
+            failover: Failover::ASSUMED,
+            seed: 1,
+        };
+        let answer = advise(&question);
+        advice(&answer, &bands(&pairs, &answer.curve), 120)
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_its_reasons_after_it() {
+        let log: String = (0..300).map(|i| format!("{}\n", 20.0 + f64::from(i * i) / 10.0)).collect();
+        insta::assert_snapshot!("shown", text(&log, 26.0, true));
+        insta::assert_snapshot!("zero", text("# none\n", 2.0, false));
+        insta::assert_snapshot!("missed", text("90000\n120000\n", 2.0, false));
+    }
+
+    #[test]
+    fn rates_have_two_digits() {
+        assert_eq!(
+            [0.0, 0.002_345, 0.25, 1.0, 13.02, 123.4].map(rate),
+            ["0", "0.0023", "0.25", "1", "13", "123"].map(str::to_owned)
+        );
+        assert_eq!(rate_up(0.230_1), "0.24");
+        assert_eq!(rate(f64::NAN), "unknown");
+    }
+
+    proptest! {
+        #[test]
+        fn a_bound_is_never_written_smaller(value in 1e-6_f64..1e6) {
+            let back: f64 = rate_up(value).trim_start_matches("< ").parse().expect("a number");
+            prop_assert!(back >= value - 1e-6 && back <= value * 1.11 + 1e-6, "{value}: {back}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What each timeout costs, which of them are worth a look, and the one to take, with its reasons.
+
+use serde::Serialize;
+
+use super::curve::Curve;
+use super::downtime::Failover;
+use super::pauses::{Shape, WEEK_NS};
+use super::poisson::upper_95;
+use super::question::{Question, TICKS_MAX, TICKS_MIN};
+use super::rate::false_failovers;
+use super::row::{Grade, Recommended, Row};
+use super::setting::Client;
+use super::tail::{Tail, TailError};
+use super::warnings::warnings;
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    pub shape: Shape,
+    pub pauses: u64,
+    pub longest_ms: f64,
+    pub weeks: f64,
+    pub borne_per_week: f64,
+    pub crashes_per_week: f64,
+    pub tick_ms: u64,
+    pub client: Client,
+    pub step_down: String,
+    pub curve: Curve,
+    pub failover: Failover,
+    pub reconnect_ms: f64,
+    pub tail: Option<Tail>,
+    /// A row for each timeout, rising.
+    pub rows: Vec<Row>,
+    pub recommended: Recommended,
+    /// The least bound that a log of so many weeks can give: that of no pause at all, 3 in these weeks.
+    pub zero_means_per_week: f64,
+    pub warnings: Vec<String>,
+}
+
+impl Advice {
+    /// The row of the recommended timeout.
+    #[must_use]
+    pub fn recommended_row(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.timeout_ms == self.recommended.timeout_ms)
+    }
+}
+
+/// Answers it.
+#[must_use]
+pub fn advise(question: &Question<'_>) -> Advice {
+    let lengths: Vec<f64> = question.log.pauses.iter().map(|pause| pause.lasted as f64 / 1e6).collect();
+    let tail = Tail::fit(&lengths, question.weeks);
+    let mut rows: Vec<Row> =
+        timeouts(question).into_iter().map(|timeout| row(question, timeout, &lengths, tail)).collect();
+    mark_front(&mut rows);
+    let recommended = recommended(question, &rows);
+    let longest_ms = lengths.iter().copied().fold(0.0, f64::max);
+    Advice {
+        shape: question.log.shape,
+        pauses: lengths.len() as u64 + question.log.left_out,
+        longest_ms,
+        weeks: question.weeks,
+        borne_per_week: question.borne_per_week,
+        crashes_per_week: question.crashes_per_week,
+        tick_ms: question.tick_ms,
+        client: question.client,
+        step_down: question.step_down.to_string(),
+        curve: question.curve.clone(),
+        failover: question.failover,
+        reconnect_ms: question.reconnect_ms,
+        tail: tail.ok(),
+        warnings: warnings(question, &recommended, &rows),
+        rows,
+        recommended,
+        zero_means_per_week: upper_95(0) / question.weeks,
+    }
+}
+
+/// The timeouts that servers with this tick grant and round nothing of: whole ticks; and the one that is in use.
+fn timeouts(question: &Question<'_>) -> Vec<u64> {
+    let tick = question.tick_ms;
+    let used = question.timeout_ms.map(|timeout| timeout.clamp(TICKS_MIN * tick, TICKS_MAX * tick));
+    let mut all: Vec<u64> = (TICKS_MIN..=TICKS_MAX).map(|ticks| ticks * tick).chain(used).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<Tail, TailError>) -> Row {
+    let (setting, curve, weeks) = (question.setting(timeout_ms), &question.curve, question.weeks);
+    let false_failovers = false_failovers(question.log, weeks, &setting, curve, question.seed);
+    let midpoint = curve.midpoint_ms(&setting);
+    let unseen = lengths.iter().all(|ms| *ms <= midpoint);
+    let extrapolated = unseen.then(|| tail.and_then(|tail| tail.longer_per_week(midpoint)));
+    let (outage_ms, outage_ms_max) = question.failover.outage_ms(&setting);
+    let gives_up = question.client.gives_up_at_t() * setting.timeout_ms;
+    let given_up = lengths.iter().filter(|ms| **ms > gives_up).count();
+    let waited: f64 = lengths.iter().map(|ms| ms * (1.0 - curve.expired_share(&setting, *ms))).sum();
+    let pings_per_week = WEEK_NS / 1e6 / setting.ping_ms;
+    let late = false_failovers.per_week / pings_per_week;
+    Row {
+        timeout_ms,
+        false_failovers,
+        extrapolated_per_week: extrapolated.and_then(Result::ok),
+        not_extrapolated: extrapolated.and_then(Result::err).map(|why| why.to_string()),
+        given_up_per_week: given_up as f64 / weeks,
+        outage_ms,
+        outage_ms_max,
+        crashed_s_per_week: question.crashes_per_week * outage_ms / 1e3,
+        falsely_s_per_week: false_failovers.per_week * outage_ms / 1e3,
+        waited_s_per_week: waited / 1e3 / weeks,
+        phi: (late > 0.0).then(|| -late.log10()),
+        on_front: false,
+    }
+}
+
+/// A timeout is on the front if none is better in one of both and no worse in the other.
+fn mark_front(rows: &mut [Row]) {
+    let costs: Vec<(f64, f64)> =
+        rows.iter().map(|row| (row.false_failovers.per_week, row.downtime_s_per_week())).collect();
+    for (row, own) in rows.iter_mut().zip(&costs) {
+        row.on_front = !costs.iter().any(|other| other.0 <= own.0 && other.1 <= own.1 && other != own);
+    }
+}
+
+/// The one that costs least time among those whose false failovers are within what is borne: by their bound if there is such a one,
+/// else by the estimate, with what the tail adds to it; else the one with the fewest.
+fn recommended(question: &Question<'_>, rows: &[Row]) -> Recommended {
+    let within = |of: fn(&Row) -> f64| {
+        let fit = rows.iter().filter(|row| of(row) <= question.borne_per_week);
+        fit.min_by(|a, b| a.downtime_s_per_week().total_cmp(&b.downtime_s_per_week()))
+    };
+    let estimate = |row: &Row| row.false_failovers.per_week + row.extrapolated_per_week.unwrap_or(0.0);
+    let fewest = || rows.iter().min_by(|a, b| estimate(a).total_cmp(&estimate(b)));
+    let (row, grade) = match (within(|row| row.false_failovers.high), within(estimate)) {
+        (Some(row), _) => (Some(row), Grade::Shown),
+        (None, Some(row)) => (Some(row), Grade::Estimated),
+        (None, None) => (fewest(), Grade::Missed),
+    };
+    let weeks_missing = match grade {
+        Grade::Shown => Some(0.0),
+        // If nothing more is seen, the bound of what was seen is spread over more weeks.
+        Grade::Estimated => {
+            let bound = row.map_or(0.0, |row| row.false_failovers.high * question.weeks);
+            Some((bound / question.borne_per_week - question.weeks).max(0.0))
+        }
+        Grade::Missed => None,
+    };
+    Recommended { timeout_ms: row.map_or(0, |row| row.timeout_ms), grade, weeks_missing }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use proptest::prelude::*;
+
+use hustings_record::StepDown;
+
+use super::*;
+use crate::tune::pauses::{PauseLog, read};
+use crate::tune::setting::Setting;
+
+/// A log of these milliseconds.
+fn log(ms: impl IntoIterator<Item = f64>) -> PauseLog {
+    let text: String = ms.into_iter().map(|ms| format!("{ms}\n")).collect();
+    read(format!("# made\n{text}").as_bytes()).expect("a log")
+}
+
+fn question(log: &PauseLog, weeks: f64) -> Question<'_> {
+    Question {
+        log,
+        weeks,
+        client: Client::Java,
+        step_down: StepDown::OnDisconnect,
+        tick_ms: 2_000,
+        reconnect_ms: 10.0,
+        timeout_ms: None,
+        crashes_per_week: 1.0,
+        borne_per_week: 0.25,
+        curve: Curve::Model,
+        failover: Failover::ASSUMED,
+        seed: 1,
+    }
+}
+
+#[test]
+fn the_timeout_is_the_least_that_the_pauses_allow() {
+    // 26 weeks, and pauses of up to 9 s: the least T that none of them reaches, by its whole ping interval.
+    let log = log((1..=100).map(|i| f64::from(i) * 90.0));
+    let advice = advise(&question(&log, 26.0));
+    let due = (2..=20_u32).map(|ticks| ticks * 2_000).find(|t| {
+        let pauses = log.pauses.iter().map(|pause| pause.lasted as f64 / 1e6);
+        let setting = Setting::of(Client::Java, f64::from(*t), 2_000.0, 10.0);
+        let rate = pauses.map(|ms| setting.expired_share(ms)).sum::<f64>() / 26.0;
+        rate <= 0.25 && (upper_95(0) / 26.0) <= 0.25
+    });
+    assert_eq!(advice.rows.len(), 19);
+    assert!(advice.recommended.timeout_ms >= u64::from(due.expect("one")), "{:?}", advice.recommended);
+    assert!(advice.recommended.timeout_ms <= 14_000, "{:?}", advice.recommended);
+    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (Grade::Shown, Some(0.0)));
+}
+
+#[test]
+fn a_short_log_claims_no_more_than_three_in_its_weeks() {
+    let log = log([]);
+    let advice = advise(&Question { borne_per_week: 7.0 / 30.44, ..question(&log, 2.0) });
+    assert_eq!(advice.recommended.grade, Grade::Estimated);
+    assert!((advice.zero_means_per_week - 1.497_9).abs() < 1e-3);
+    // A claim of one a month takes 13 weeks.
+    let missing = advice.recommended.weeks_missing.expect("some");
+    assert!((missing - 11.0).abs() < 0.1, "{missing}");
+    assert!(advice.rows.iter().all(|row| row.false_failovers.per_week == 0.0 && row.phi.is_none()));
+}
+
+#[test]
+fn pauses_that_no_timeout_outlasts_are_said_to_be_so() {
+    let log = log([120_000.0; 20]);
+    let advice = advise(&question(&log, 4.0));
+    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (Grade::Missed, None));
+    assert!(advice.warnings.iter().any(|text| text.contains("no timeout that a tick of 2 s allows")));
+}
+
+#[test]
+fn only_timeouts_that_nothing_beats_are_on_the_front() {
+    let log = log([3_000.0, 5_000.0, 8_000.0, 13_000.0]);
+    let rows = advise(&question(&log, 4.0)).rows;
+    let cost = |row: &Row| (row.false_failovers.per_week, row.downtime_s_per_week());
+    for row in &rows {
+        let beaten = rows.iter().any(|other| {
+            let (one, own) = (cost(other), cost(row));
+            one.0 <= own.0 && one.1 < own.1 || one.0 < own.0 && one.1 <= own.1
+        });
+        assert_eq!(row.on_front, !beaten, "{} ms", row.timeout_ms);
+    }
+    // Beyond the last pause a longer timeout buys nothing.
+    assert!(!rows.last().expect("rows").on_front && rows.iter().filter(|row| row.on_front).count() >= 2);
+}
+
+#[test]
+fn a_row_adds_up() {
+    let log = log([60_000.0; 6]);
+    let advice = advise(&question(&log, 3.0));
+    let row = &advice.rows[0];
+    assert_eq!((row.timeout_ms, row.false_failovers.per_week), (4_000, 2.0));
+    // T − g/2 + tick/2, and what decides and acts.
+    let outage = 4_000.0 - 4_000.0 / 6.0 + 1_000.0 + 55.0;
+    assert!((row.outage_ms - outage).abs() < 1e-6 && (row.outage_ms_max - 7_055.0).abs() < 1e-6);
+    assert!(
+        (row.crashed_s_per_week - outage / 1e3).abs() < 1e-9
+            && (row.falsely_s_per_week - 2.0 * outage / 1e3).abs() < 1e-9
+    );
+    assert!((row.given_up_per_week - 2.0).abs() < 1e-12 && row.waited_s_per_week == 0.0);
+    let pings = WEEK_NS / 1e6 / (4_000.0 / 3.0);
+    assert!((row.phi.expect("late pings") - (pings / 2.0).log10()).abs() < 1e-9);
+}
+
+#[test]
+fn a_timeout_that_servers_change_is_said_and_shown() {
+    let log = log([100.0]);
+    let asked = |timeout_ms| advise(&Question { timeout_ms: Some(timeout_ms), ..question(&log, 20.0) });
+    assert!(asked(90_000).warnings[0].contains("90 s is granted as 40 s"));
+    assert!(asked(5_000).rows.iter().any(|row| row.timeout_ms == 5_000));
+    assert!(!asked(5_000).warnings.iter().any(|text| text.contains("granted")));
+}
+
+#[test]
+fn whoever_says_that_a_log_is_longer_than_it_is_is_told_so() {
+    let log = read(
+        "[604800.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n".as_bytes(),
+    );
+    let log = log.expect("a log of a week");
+    let told = |weeks| advise(&question(&log, weeks)).warnings.iter().any(|text| text.contains("10.0 times too small"));
+    assert!(told(10.0) && !told(1.0) && !told(0.5));
+}
+
+#[test]
+fn the_policy_is_told_what_it_risks() {
+    let log = log([]);
+    let told = |client, step_down| advise(&Question { client, step_down, ..question(&log, 20.0) }).warnings.join("\n");
+    assert!(told(Client::Rust, StepDown::OnExpiry).contains("gives the session up at 1.40 T"));
+    assert!(told(Client::Java, StepDown::OnExpiry).contains("as long as it is cut off"));
+    assert!(told(Client::Rust, StepDown::After(0.9)).contains("believes for up to 1.30 T"));
+    assert!(!told(Client::Rust, StepDown::After(0.4)).contains("two lead"));
+    assert!(!told(Client::Rust, StepDown::OnDisconnect).contains("two lead"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn longer_timeouts_never_have_more_false_failovers(ms in prop::collection::vec(0.0_f64..60_000.0, 0..60), weeks in 0.1_f64..50.0) {
+        let log = log(ms);
+        let rows = advise(&question(&log, weeks)).rows;
+        for pair in rows.windows(2) {
+            prop_assert!(pair[1].false_failovers.per_week <= pair[0].false_failovers.per_week + 1e-9);
+            prop_assert!(pair[1].outage_ms > pair[0].outage_ms);
+        }
+        for row in &rows {
+            prop_assert!(row.false_failovers.high >= upper_95(0) / weeks - 1e-9);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Why a log of pauses cannot be used.
+
+use std::io;
+
+/// No log that is known has longer lines: the histogram of an interval takes some kilobytes.
+pub(super) const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// Why a log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PauseError {
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    #[error("it is empty; if there was no pause, let it hold a comment that says so (`# none`), and give --weeks")]
+    Empty,
+    #[error("line {line} is longer than {LINE_BYTES_MAX} bytes: that is no log of pauses")]
+    LineTooLong { line: u64 },
+    #[error("line {line}: {text} is no number of milliseconds; comments begin with #")]
+    NoNumber { line: u64, text: String },
+    #[error(
+        "line {line}: {text} is not understood; known are a number of milliseconds a line, a JVM's -Xlog:safepoint, -Xlog:gc* and \
+         (of version 8) -XX:+PrintGCApplicationStoppedTime, and interval logs of HdrHistogram or jHiccup"
+    )]
+    UnknownShape { line: u64, text: String },
+    #[error("line {line}: {what}: {text}")]
+    Damaged { line: u64, what: &'static str, text: String },
+}

@@ -1,0 +1,53 @@
+//! Lines of any bytes, one at a time and none of them long.
+
+use std::io::{BufRead, Read as _};
+
+use super::error::{LINE_BYTES_MAX, PauseError};
+
+/// What a line is to the reader of one shape.
+pub(super) enum Told {
+    /// Understood.
+    Yes,
+    /// About something else.
+    Other,
+}
+
+/// A line without its end and the space around it.
+pub(super) struct Line<'a> {
+    /// From 1.
+    pub(super) number: u64,
+    pub(super) text: &'a str,
+}
+
+pub(super) struct Lines<R> {
+    input: R,
+    number: u64,
+    bytes: Vec<u8>,
+    text: String,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, number: 0, bytes: Vec::new(), text: String::new() }
+    }
+
+    /// How many there were.
+    pub(super) fn count(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, PauseError> {
+        self.bytes.clear();
+        let read = (&mut self.input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut self.bytes)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.bytes.len() as u64 > LINE_BYTES_MAX {
+            return Err(PauseError::LineTooLong { line: self.number });
+        }
+        self.text.clear();
+        self.text.push_str(&String::from_utf8_lossy(&self.bytes));
+        Ok(Some(Line { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim() }))
+    }
+}

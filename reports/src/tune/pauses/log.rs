@@ -1,0 +1,96 @@
+//! What a log of pauses says, whatever its shape.
+
+use hustings_record::Nanos;
+use serde::Serialize;
+
+/// A week in nanoseconds.
+pub const WEEK_NS: f64 = 7.0 * 86_400e9;
+
+/// One time in which the process did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When it was over, since the beginning of the log; None where the log tells no times.
+    pub ended: Option<Nanos>,
+    pub lasted: Nanos,
+}
+
+/// The shape of a log of pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// A number of milliseconds a line.
+    Milliseconds,
+    /// `-Xlog:safepoint` of a JVM of version 13 or later.
+    Safepoints {
+        /// The lines are as those of a JDK 17, on which this was tried. Other versions' lines are known from what was published.
+        as_jdk_17: bool,
+    },
+    /// `-Xlog:safepoint` of versions 9 to 12, and `-XX:+PrintGCApplicationStoppedTime` of version 8.
+    StoppedTimes,
+    /// `-Xlog:gc`: collections alone.
+    Collections,
+    /// An interval log of HdrHistogram, as jHiccup writes it.
+    Intervals,
+}
+
+impl Shape {
+    /// What it is, for people.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "a file of milliseconds",
+            Self::Safepoints { .. } => "safepoints of a JVM (-Xlog:safepoint)",
+            Self::StoppedTimes => "stopped times of a JVM of version 8 to 12",
+            Self::Collections => "garbage collections of a JVM (-Xlog:gc)",
+            Self::Intervals => "an interval log of HdrHistogram",
+        }
+    }
+
+    /// What such a log does not show, or what is not sure about reading it.
+    #[must_use]
+    pub fn doubt(self) -> Option<&'static str> {
+        match self {
+            Self::Milliseconds | Self::Safepoints { as_jdk_17: true } => None,
+            Self::Safepoints { as_jdk_17: false } => Some(
+                "the lines differ from those of JDK 17: they are read as they were published for other versions, and were not \
+                 tried on one",
+            ),
+            Self::StoppedTimes => {
+                Some("lines of JDK 8 to 12 are read as they were published, and were not tried on one")
+            }
+            Self::Collections => Some(
+                "a lower bound: the time to reach a safepoint, and stops for other reasons than a collection, are not in it; \
+                 -Xlog:safepoint has them",
+            ),
+            Self::Intervals => Some(
+                "of each interval its longest pause, taken for milliseconds as such logs have it; others in the same interval are \
+                 not in it, and no log says its unit: look whether the longest pause is as long as you know it",
+            ),
+        }
+    }
+}
+
+/// What a log says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseLog {
+    pub shape: Shape,
+    /// In the order of the log.
+    pub pauses: Vec<Pause>,
+    /// How long was logged, by the log's own times; None where it tells none.
+    pub span: Option<Nanos>,
+    /// Pauses that are not among `pauses`, because there are too many: how many, and the longest of them.
+    pub left_out: u64,
+    pub left_out_max: Nanos,
+    pub lines: u64,
+    /// Lines that tell of something else, and the first of them.
+    pub skipped: u64,
+    pub first_skipped: Option<(u64, String)>,
+}
+
+impl PauseLog {
+    /// How many weeks were logged, by the log's own times.
+    #[must_use]
+    pub fn weeks(&self) -> Option<f64> {
+        self.span.filter(|span| *span > 0).map(|span| span as f64 / WEEK_NS)
+    }
+}

@@ -1,0 +1,41 @@
+//! A number of milliseconds a line, and comments behind `#`.
+
+use hustings_record::Nanos;
+use hustings_record::words::quoted;
+
+use super::error::PauseError;
+use super::kept::Kept;
+use super::lines::Line;
+
+/// Nobody waits longer than a year for a process.
+const MS_MAX: f64 = 366.0 * 86_400e3;
+
+pub(super) struct Milliseconds {
+    kept: Kept,
+}
+
+/// Whether the line is a number, or what was meant to be one.
+pub(super) fn is_one(text: &str) -> bool {
+    number(text).parse::<f64>().is_ok()
+}
+
+fn number(text: &str) -> &str {
+    text.split('#').next().unwrap_or_default().trim()
+}
+
+impl Milliseconds {
+    pub(super) fn new(most: usize) -> Self {
+        Self { kept: Kept::new(most) }
+    }
+
+    pub(super) fn take(&mut self, line: &Line<'_>) -> Result<(), PauseError> {
+        let ms = number(line.text).parse().ok().filter(|ms| (0.0..=MS_MAX).contains(ms));
+        let ms = ms.ok_or_else(|| PauseError::NoNumber { line: line.number, text: quoted(line.text) })?;
+        self.kept.push((ms * 1e6_f64).round() as Nanos, None);
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Kept {
+        self.kept
+    }
+}

@@ -1,0 +1,17 @@
+//! The pauses of the user's own processes, read from what there is: a file of milliseconds, logs of a JVM, interval logs of
+//! HdrHistogram. Bytes in, pauses out, in bounded memory; what is not understood is an error that names its line.
+
+mod clock;
+mod error;
+mod intervals;
+mod jvm;
+mod kept;
+mod lines;
+mod log;
+mod milliseconds;
+mod read;
+mod stamp;
+
+pub use error::PauseError;
+pub use log::{Pause, PauseLog, Shape, WEEK_NS};
+pub use read::read;

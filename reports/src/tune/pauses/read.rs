@@ -1,0 +1,107 @@
+//! Sees from its lines what a log is, and reads it.
+
+use std::io::BufRead;
+
+use hustings_record::Nanos;
+use hustings_record::words::quoted;
+
+use super::error::PauseError;
+use super::intervals::{self, Intervals};
+use super::jvm::{self, Jvm};
+use super::kept::Kept;
+use super::lines::{Line, Lines, Told};
+use super::log::{PauseLog, Shape};
+use super::milliseconds::{self, Milliseconds};
+
+/// So many lines may stand before the first one that tells what the file is: banners, command lines.
+const BANNER_LINES_MAX: u64 = 1_000;
+/// So many pauses are kept one by one, the longest.
+const PAUSES_MAX: usize = 1_000_000;
+
+/// One shape of log, line by line.
+enum Reader {
+    Milliseconds(Milliseconds),
+    Jvm(Box<Jvm>),
+    Intervals(Intervals),
+}
+
+impl Reader {
+    /// The reader for what this line is, if that can be seen from it.
+    fn of(line: &Line<'_>) -> Option<Self> {
+        if milliseconds::is_one(line.text) {
+            Some(Self::Milliseconds(Milliseconds::new(PAUSES_MAX)))
+        } else if intervals::is_one(line.text) {
+            Some(Self::Intervals(Intervals::new(PAUSES_MAX)))
+        } else if jvm::is_one(line.text) {
+            Some(Self::Jvm(Box::new(Jvm::new(PAUSES_MAX))))
+        } else {
+            None
+        }
+    }
+
+    fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
+        match self {
+            Self::Milliseconds(reader) => reader.take(line).map(|()| Told::Yes),
+            Self::Jvm(reader) => reader.take(line),
+            Self::Intervals(reader) => reader.take(line),
+        }
+    }
+
+    fn finish(self) -> Option<(Shape, Kept, Option<Nanos>)> {
+        match self {
+            Self::Milliseconds(reader) => Some((Shape::Milliseconds, reader.finish(), None)),
+            Self::Jvm(reader) => reader.finish(),
+            Self::Intervals(reader) => {
+                let (kept, span) = reader.finish();
+                Some((Shape::Intervals, kept, Some(span)))
+            }
+        }
+    }
+}
+
+/// Reads a log; what it is, is seen from its lines.
+///
+/// # Errors
+/// Of every kind that [`PauseError`] has, with the first line that is not understood.
+pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
+    let mut lines = Lines::new(input);
+    let (mut reader, mut comments) = (None, 0_u64);
+    let (mut skipped, mut first_skipped) = (0_u64, None::<(u64, String)>);
+    while let Some(line) = lines.next()? {
+        if line.text.is_empty() || line.text.starts_with('#') {
+            comments += u64::from(!line.text.is_empty());
+            continue;
+        }
+        if reader.is_none() {
+            reader = Reader::of(&line);
+        }
+        let told = match &mut reader {
+            Some(reader) => reader.take(&line)?,
+            None if skipped >= BANNER_LINES_MAX => break,
+            None => Told::Other,
+        };
+        if matches!((&reader, &first_skipped), (Some(Reader::Milliseconds(_)), Some(_))) {
+            let (line, text) = first_skipped.unwrap_or_default();
+            return Err(PauseError::NoNumber { line, text });
+        }
+        if matches!(told, Told::Other) {
+            skipped += 1;
+            first_skipped.get_or_insert_with(|| (line.number, quoted(line.text)));
+        }
+    }
+    let unknown = |first: Option<(u64, String)>| match first {
+        Some((line, text)) => PauseError::UnknownShape { line, text },
+        None => PauseError::Empty,
+    };
+    let (shape, kept, span) = match reader {
+        None if first_skipped.is_none() && comments > 0 => (Shape::Milliseconds, Kept::new(0), None),
+        None => return Err(unknown(first_skipped)),
+        Some(reader) => reader.finish().ok_or_else(|| unknown(first_skipped.clone()))?,
+    };
+    let Kept { left_out, left_out_max, .. } = kept;
+    let (pauses, lines) = (kept.in_order(), lines.count());
+    Ok(PauseLog { shape, pauses, span, left_out, left_out_max, lines, skipped, first_skipped })
+}
+
+#[cfg(test)]
+mod tests;

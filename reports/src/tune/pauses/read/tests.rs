@@ -1,0 +1,168 @@
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+use proptest::prelude::*;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::*;
+use crate::tune::pauses::error::LINE_BYTES_MAX;
+use crate::tune::pauses::log::Pause;
+
+/// Of 17.0.15, but for the length of the second.
+const JDK_17: &str = "\
+[0.058s][info][safepoint] Safepoint \"G1TryInitiateConcMark\", Time since last: 42238182 ns, Reaching safepoint: 4036 ns, Cleanup: 6950 ns, At safepoint: 1199223 ns, Total: 1210209 ns
+[2.500s][info][safepoint] Safepoint \"G1CollectFull\", Time since last: 881991 ns, Reaching safepoint: 992 ns, Cleanup: 1151 ns, At safepoint: 1501997857 ns, Total: 1502000000 ns
+";
+
+/// As published for other versions.
+const JDK_25: &str = "[2026-11-23T10:00:00.000+0100][0.2s][info][safepoint   ] Safepoint \"G1PauseRemark\", Time since last: 1 ns, \
+    Reaching safepoint: 10 ns, At safepoint: 30 ns, Leaving safepoint: 20 ns, Total: 60 ns, Threads: 0 runnable, 14 total\n";
+
+const JDK_11: &str = "\
+[2022-10-04T15:44:48.045-0400][0.997s][info ][safepoint      ] Leaving safepoint region
+[2022-10-04T15:44:48.045-0400][0.997s][info ][safepoint      ] Total time for which application threads were stopped: 0.0061608 seconds, Stopping threads took: 0.0000084 seconds
+[2022-10-04T15:44:49.046-0400][1.998s][info ][safepoint      ] Application time: 0.0001907 seconds
+";
+
+const JDK_8: &str = "\
+OpenJDK 64-Bit Server VM (25.292-b10) for linux-amd64 JRE (1.8.0_292-b10)
+CommandLine flags: -XX:+PrintGCApplicationStoppedTime
+2015-06-05T07:00:00.123+0000: 12.345: [GC (Allocation Failure) 33280K->5096K(125952K), 0.0123456 secs]
+2015-06-05T07:00:01.123+0000: 13.345: Total time for which application threads were stopped: 1.2500000 seconds, Stopping threads took: 0.0000123 seconds
+";
+
+const GC: &str = "\
+[0.005s][info][gc,init] Version: 17.0.18 (release)
+[0.100s][info][gc,start] GC(0) Pause Young (Normal) (G1 Evacuation Pause)
+[0.112s][info][gc,phases] GC(0)   Evacuate Collection Set: 11.0ms
+[0.112s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 12.345ms
+[0.300s][info][gc] GC(1) Concurrent Mark Cycle 44.321ms
+";
+
+/// What is read of a log, in milliseconds with the time of each.
+fn check(log: &str, shape: Shape, span_ms: Option<f64>, pauses: &[(Option<f64>, f64)]) -> PauseLog {
+    let read = read(log.as_bytes()).expect("read");
+    let ms = |ns: Nanos| ns as f64 / 1e6;
+    assert_eq!(read.shape, shape);
+    let found: Vec<_> = read.pauses.iter().map(|pause| (pause.ended.map(ms), ms(pause.lasted))).collect();
+    assert_eq!(found, pauses);
+    assert_eq!(read.span.map(ms), span_ms);
+    read
+}
+
+fn refused(log: &str) -> String {
+    read(log.as_bytes()).expect_err("refused").to_string()
+}
+
+#[test]
+fn safepoints_of_jdk_17_are_read_whole_with_the_time_to_reach_them() {
+    let shape = Shape::Safepoints { as_jdk_17: true };
+    check(JDK_17, shape, Some(2_500.0), &[(Some(58.0), 1.210_209), (Some(2_500.0), 1_502.0)]);
+    assert_eq!(shape.doubt(), None);
+}
+
+#[test]
+fn other_versions_of_a_jvm_are_read_and_marked() {
+    let later = check(JDK_25, Shape::Safepoints { as_jdk_17: false }, Some(0.0), &[(Some(0.0), 0.000_06)]);
+    assert!(later.shape.doubt().is_some());
+    check(JDK_11, Shape::StoppedTimes, Some(1_001.0), &[(Some(0.0), 6.160_8)]);
+    let eight = check(JDK_8, Shape::StoppedTimes, Some(1_000.0), &[(Some(1_000.0), 1_250.0)]);
+    assert_eq!((eight.skipped, eight.first_skipped.expect("the banner").0), (3, 1));
+}
+
+#[test]
+fn collections_count_where_safepoints_are_not_told_and_are_marked_as_a_lower_bound() {
+    let log = check(GC, Shape::Collections, Some(300.0), &[(Some(112.0), 12.345)]);
+    assert!(log.shape.doubt().expect("a doubt").contains("lower bound"));
+    // A safepoint around a collection is one pause, not two.
+    check(
+        &format!("{GC}{JDK_17}"),
+        Shape::Safepoints { as_jdk_17: true },
+        Some(300.0 + 2_500.0),
+        &[(Some(358.0), 1.210_209), (Some(2_800.0), 1_502.0)],
+    );
+}
+
+#[test]
+fn a_file_of_milliseconds_has_comments_and_no_times() {
+    check(
+        "# mine\n 12.5\n\n7 # a long one\r\n0\n",
+        Shape::Milliseconds,
+        None,
+        &[(None, 12.5), (None, 7.0), (None, 0.0)],
+    );
+    check("# none\n", Shape::Milliseconds, None, &[]);
+}
+
+#[test]
+fn an_interval_log_gives_the_longest_of_each_interval() {
+    let mut log = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment("[Logged with jHiccup]")
+        .with_base_time(UNIX_EPOCH)
+        .with_max_value_divisor(1e6)
+        .begin_log_with(&mut log, &mut serializer)
+        .expect("a log");
+    for (second, values) in [(0, &[2_000_000_u64, 900_000_000][..]), (5, &[][..]), (10, &[1_000_000][..])] {
+        let mut histogram = Histogram::<u64>::new(3).expect("a histogram");
+        values.iter().for_each(|value| histogram.record(*value).expect("recorded"));
+        let interval = Duration::from_secs(5);
+        writer.write_histogram(&histogram, Duration::from_secs(second), interval, None).expect("written");
+    }
+    let log = read(log.as_slice()).expect("read");
+    assert_eq!((log.shape, log.span), (Shape::Intervals, Some(15_000_000_000)));
+    assert_eq!(
+        log.pauses.iter().map(|pause| pause.ended).collect::<Vec<_>>(),
+        [Some(5_000_000_000), Some(15_000_000_000)]
+    );
+    // A histogram of three digits.
+    let near = |pause: &Pause, ms: f64| (pause.lasted as f64 / 1e6 / ms - 1.0).abs() < 2e-3;
+    assert!(near(&log.pauses[0], 900.0) && near(&log.pauses[1], 1.0), "{:?}", log.pauses);
+}
+
+#[test]
+fn what_is_not_understood_is_named_by_its_line() {
+    for (log, told) in [
+        ("12\nlong\n", "line 2: \"long\" is no number"),
+        ("long\n12\n", "line 1: \"long\" is no number"),
+        ("12\n-3\n", "line 2: \"-3\" is no number"),
+        ("12\nNaN\n", "line 2: \"NaN\" is no number"),
+        ("# x\n\nhello world\nagain\n", "line 3: \"hello world\" is not understood"),
+        ("[1.0s][info][class,load] java.lang.Object\n", "line 1: \"[1.0s][info][class,load] java.lang.Object\" is not"),
+        ("[1.0s][info][safepoint] Safepoint \"x\", Total: ns\n", "line 1: a pause without its length"),
+        ("\"StartTimestamp\",\"Interval_Length\"\n1,2\n", "line 2: no interval of a histogram"),
+        ("\"StartTimestamp\"\n1.0,1.0,-5.0,HIST\n", "line 2: its longest value is no time"),
+        ("", "it is empty"),
+    ] {
+        assert!(refused(log).contains(told), "{log:?}: {}", refused(log));
+    }
+    let long = "1".repeat(LINE_BYTES_MAX as usize + 1);
+    assert!(refused(&long).contains("line 1 is longer"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        drop(read(bytes.as_slice()));
+    }
+
+    #[test]
+    fn no_change_of_a_known_line_makes_them_panic(
+        which in 0..5_usize, at in any::<prop::sample::Index>(), with in prop::collection::vec(any::<u8>(), 0..6), cut in 0..6_usize,
+    ) {
+        let hiccups = "\"StartTimestamp\"\n1.5,2.25,30.125,HISTFAAA\nTag=A,3.75,2.25,1.0,HISTFAAA\n";
+        let mut bytes = [JDK_17, JDK_11, JDK_8, GC, hiccups][which].as_bytes().to_vec();
+        let at = at.index(bytes.len());
+        bytes.splice(at..(at + cut).min(bytes.len()), with);
+        drop(read(bytes.as_slice()));
+    }
+
+    #[test]
+    fn milliseconds_come_back(all in prop::collection::vec(0_u32..100_000_000, 1..40)) {
+        let text: String = all.iter().map(|us| format!("{}\n", f64::from(*us) / 1e3)).collect();
+        let log = read(text.as_bytes()).expect("read");
+        let back: Vec<u64> = log.pauses.iter().map(|pause| pause.lasted / 1_000).collect();
+        prop_assert_eq!(back, all.iter().map(|us| u64::from(*us)).collect::<Vec<_>>());
+    }
+}

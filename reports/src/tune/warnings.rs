@@ -1,0 +1,130 @@
+//! What a timeout brings along that no table of costs shows.
+
+use hustings_record::StepDown;
+use hustings_record::words::{duration, plural, setting_ms};
+
+use super::pauses::WEEK_NS;
+use super::question::{Question, TICKS_MAX, TICKS_MIN};
+use super::row::{Grade, Recommended, Row};
+
+/// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
+const RECONNECTS_MIN: f64 = 3.0;
+/// Whoever says that a log is of more weeks than this times its own makes its pauses rarer than they were.
+const OWN_WEEKS_MAX: f64 = 1.1;
+/// Shorter logs have not seen what a week brings: backups, batches, deployments.
+const WEEKS_MIN: f64 = 1.0;
+
+/// In the order in which they matter.
+pub(super) fn warnings(question: &Question<'_>, recommended: &Recommended, rows: &[Row]) -> Vec<String> {
+    let mut all = Vec::new();
+    let tick = question.tick_ms;
+    let (least, most) = (TICKS_MIN * tick, TICKS_MAX * tick);
+    if let Some(asked) = question.timeout_ms.filter(|asked| !(least..=most).contains(asked)) {
+        all.push(format!(
+            "a session timeout of {} is granted as {}: servers with a tick of {} keep it within {TICKS_MIN} and {TICKS_MAX} ticks, \
+             unless minSessionTimeout or maxSessionTimeout say otherwise",
+            setting_ms(asked),
+            setting_ms(asked.clamp(least, most)),
+            setting_ms(tick),
+        ));
+    }
+    if recommended.grade == Grade::Missed {
+        all.push(format!(
+            "no timeout that a tick of {} allows has so few false failovers: a longer tick or maxSessionTimeout allows longer ones, \
+             and shorter pauses are better",
+            setting_ms(tick)
+        ));
+    }
+    let timeout = question.setting(recommended.timeout_ms);
+    if let Some(doubt) = question.log.shape.doubt() {
+        all.push(format!("the log: {doubt}"));
+    }
+    if let Some(own) = question.log.weeks().filter(|own| question.weeks > own * OWN_WEEKS_MAX) {
+        all.push(format!(
+            "by the times of the log it is of {}, and you say that it is of {:.1} weeks: if the log is right, every rate here is {:.1} \
+             times too small",
+            duration((own * WEEK_NS) as u64),
+            question.weeks,
+            question.weeks / own
+        ));
+    }
+    if question.weeks < WEEKS_MIN {
+        let days = question.weeks * 7.0;
+        all.push(format!("the log is of {days:.1} days: what comes once a week (backups, batches) may not be in it"));
+    }
+    let (none, _) = question.curve.limits_ms(&timeout);
+    if question.log.left_out_max as f64 / 1e6 > none {
+        all.push(format!(
+            "{} of up to {} are too many to keep, and are in no figure though they could expire sessions: cut the log",
+            plural(question.log.left_out, "pause", "pauses"),
+            duration(question.log.left_out_max),
+        ));
+    }
+    if timeout.timeout_ms < RECONNECTS_MIN * timeout.reconnect_ms {
+        all.push(format!(
+            "T is less than {RECONNECTS_MIN} times what a reconnect takes ({}): a lost connection may cost the session",
+            milliseconds(timeout.reconnect_ms)
+        ));
+    }
+    all.extend(own_expiry(question, timeout.timeout_ms));
+    let row = rows.iter().find(|row| row.timeout_ms == recommended.timeout_ms);
+    if let Some(row) = row.filter(|row| row.given_up_per_week > row.false_failovers.per_week)
+        && question.step_down == StepDown::OnDisconnect
+    {
+        all.push(format!(
+            "with on-disconnect a leader also steps down where its client gives the connection up, after {} T of silence: {:.2} a \
+             week, beside the false failovers",
+            two_digits(question.client.gives_up_at_t()),
+            row.given_up_per_week
+        ));
+    }
+    all.push(format!(
+        "these are pauses of candidates; one of the ensemble's leader between {} and syncLimit × tick ages all sessions at once, and a \
+         longer one has a new leader elected, which restarts every session's clock: `hustings run quorum-loss` shows it",
+        milliseconds(timeout.timeout_ms / 2.0)
+    ));
+    all.push("all this is of one leader with such pauses: of many, each has as many false failovers".to_owned());
+    all.push(
+        "where a process holds one session for many groups, a false failover takes all their leads at once".to_owned(),
+    );
+    all
+}
+
+/// The client and the servers each have their own end of a session.
+fn own_expiry(question: &Question<'_>, timeout_ms: f64) -> Option<String> {
+    let of_t = question.client.own_expiry_of_t();
+    match (of_t, question.step_down) {
+        (_, StepDown::OnDisconnect) => None,
+        (Some(of_t), StepDown::OnExpiry) => Some(format!(
+            "with on-expiry a leader that is cut off believes until its client gives the session up at {} T; the servers end it \
+             after T: two lead for up to {}",
+            two_digits(of_t),
+            milliseconds((of_t - 1.0) * timeout_ms)
+        )),
+        (None, StepDown::OnExpiry) => Some(format!(
+            "with on-expiry a leader that is cut off believes until a server tells it that its session has ended, which the {} client \
+             never says by itself: two lead for as long as it is cut off",
+            question.client.name()
+        )),
+        (_, StepDown::After(fraction)) => {
+            // Silence is noticed late, and the policy's time counts from there.
+            let ends = question.client.gives_up_at_t() + fraction;
+            (ends > 1.0).then(|| {
+                format!(
+                    "with after={fraction} a leader that is cut off believes for up to {} T; the servers end its session after T: two \
+                     lead for up to {}",
+                    two_digits(ends),
+                    milliseconds((ends - 1.0) * timeout_ms)
+                )
+            })
+        }
+    }
+}
+
+fn milliseconds(ms: f64) -> String {
+    duration((ms * 1e6).max(0.0) as u64)
+}
+
+fn two_digits(share: f64) -> String {
+    format!("{share:.2}")
+}

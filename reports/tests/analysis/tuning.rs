@@ -1,0 +1,92 @@
+//! What `tune` reads of a record: which sessions a pause expired, and which are in no figure, and why.
+
+use hustings_record::*;
+use hustings_reports::tune::{Left, Measured, measured};
+
+use crate::builder::{Cell, T, TICK, ms};
+
+const PAUSE: u64 = 20_000;
+const LONG: u64 = 3_000;
+
+/// Host 0, with a session for each of three groups, is stopped for `LONG`.
+fn paused(proven: bool) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 3, 3, FaultKind::Pause);
+    let id = cell.fault(FaultKind::Pause, 0, &[0, 1, 2], PAUSE, Some(LONG));
+    cell.injected(id, PAUSE);
+    cell.receipt(id, ReceiptStage::Healed, PAUSE + LONG, proven, Vec::new());
+    cell
+}
+
+fn says(cell: &mut Cell, group: u32, after: u64, state: SessionState) {
+    let session = cell.session(group, 0);
+    cell.host(0).push(Event::State { t: ms(PAUSE + LONG + after), session, state });
+}
+
+/// One goes on, one has expired, and of one nobody sees it.
+fn outcomes(cell: &mut Cell) {
+    (0..3).for_each(|group| says(cell, group, 1, SessionState::Disconnected));
+    says(cell, 0, 8, SessionState::Connected);
+    says(cell, 1, 9, SessionState::Ended(SessionEnd::Expired));
+}
+
+#[test]
+fn a_session_goes_on_or_has_expired_after_a_pause() {
+    let mut cell = paused(true);
+    outcomes(&mut cell);
+    let Measured { pairs, left, reconnect_ms, settings, .. } = measured(&cell.record());
+    assert_eq!(left, Left { unknown: 1, ..Left::default() });
+    assert_eq!((settings, reconnect_ms), (vec![(T, TICK)], Some(8.0)));
+    let expired: Vec<_> = pairs.iter().map(|pair| pair.expired).collect();
+    assert_eq!(expired, [false, true]);
+    assert!(pairs.iter().all(|pair| (pair.pause_ms - LONG as f64).abs() < 1e-9 && pair.strike == pairs[0].strike));
+    assert!(
+        (pairs[0].setting.timeout_ms - T as f64).abs() < 1e-9 && (pairs[0].setting.reconnect_ms - 8.0).abs() < 1e-9
+    );
+}
+
+#[test]
+fn a_session_that_never_lost_its_connection_went_on() {
+    let measured = measured(&paused(true).record());
+    assert_eq!((measured.pairs.len(), measured.left), (3, Left::default()));
+    assert!(measured.pairs.iter().all(|pair| !pair.expired));
+}
+
+#[test]
+fn a_pause_that_nobody_proved_is_none() {
+    let mut cell = paused(false);
+    outcomes(&mut cell);
+    let measured = measured(&cell.record());
+    assert_eq!((measured.pairs.len(), measured.left), (0, Left { unproven: 3, ..Left::default() }));
+}
+
+#[test]
+fn what_a_stall_lies_beside_is_left_out() {
+    let mut cell = paused(true);
+    outcomes(&mut cell);
+    let from = ms(PAUSE + LONG);
+    cell.coordinator.push(Event::Stall { from, to: from + ms(T / 8), ran_ns: 0 });
+    let measured = measured(&cell.record());
+    assert_eq!((measured.pairs.len(), measured.left), (0, Left { stalled: 3, ..Left::default() }));
+}
+
+#[test]
+fn what_comes_after_the_next_pause_is_not_of_this_one() {
+    let mut cell = paused(true);
+    says(&mut cell, 0, 1, SessionState::Disconnected);
+    let next = PAUSE + LONG + 2_000;
+    let id = cell.fault(FaultKind::Pause, 0, &[0, 1, 2], next, Some(LONG));
+    cell.injected(id, next);
+    cell.healed(id, next + LONG);
+    says(&mut cell, 0, 2_000 + LONG, SessionState::Ended(SessionEnd::Expired));
+    let Measured { pairs, left, .. } = measured(&cell.record());
+    // Of the first pause nothing is known in time, and the session that had lost its connection cannot be met by the second.
+    assert_eq!((pairs.len(), left.unknown), (2, 3), "{pairs:?}");
+}
+
+#[test]
+fn sessions_of_other_hosts_and_cells_that_broke_off_show_nothing() {
+    let mut cell = paused(true);
+    outcomes(&mut cell);
+    cell.complete = false;
+    assert!(measured(&cell.record()).pairs.is_empty());
+}
