@@ -105,8 +105,14 @@ def act(cell, loss, taker, samples, end):
     if not loss.next:
         samples.add(0, False)
         return
-    first = next((w["t"] for w in cell.writes_of.get(loss.next.key, []) if cell.accepts(w) and w["t"] <= loss.next.left), None)
+    first = first_write(cell, loss)
     taker.take(samples, end, first or loss.next.leaving, first is not None)
+
+
+def first_write(cell, loss):
+    """When the first write of the next term was accepted."""
+    writes = cell.writes_of.get(loss.next.key, [])
+    return next((w["t"] for w in writes if cell.accepts(w) and w["t"] <= loss.next.left), None)
 
 
 def floor(cell):

@@ -2,6 +2,8 @@
 
 pub mod analysis;
 pub mod check;
+pub mod exceptions;
+pub mod falls;
 pub mod index;
 pub mod pool;
 mod pooling;

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::CheckResult;
 use super::section::Section;
+use crate::exceptions::Exception;
+use crate::falls::Fall;
 use crate::index::Index;
 use crate::timelines::Timeline;
 use crate::verdict::Verdict;
@@ -26,6 +28,12 @@ macro_rules! checkers {
             $(#[serde(default)] pub $field: super::$module::$section,)+
             /// The groups worth looking at, worst first, few.
             pub timelines: Vec<Timeline>,
+            /// Which groups fell together, strike by strike.
+            #[serde(default)]
+            pub falls: Vec<Fall>,
+            /// Handovers that are no plain sample, the first of each kind.
+            #[serde(default)]
+            pub exceptions: Vec<Exception>,
         }
 
         impl CellSummary {
@@ -33,9 +41,9 @@ macro_rules! checkers {
             #[must_use]
             pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
-                let (checks, timelines) = (Vec::new(), Vec::new());
+                let (checks, timelines, falls, exceptions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
                 $(let $field = super::$module::$section::default();)+
-                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ timelines }
+                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ timelines, falls, exceptions }
             }
         }
 
