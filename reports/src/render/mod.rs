@@ -1,6 +1,7 @@
 //! The reports: one HTML file, a summary for the terminal, and the same as JSON. All three show a [`Summary`] and measure
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
+mod apart;
 mod clean;
 pub mod format;
 mod lines;
@@ -34,7 +35,9 @@ pub enum RenderError {
 const TEMPLATES: &[(&str, &str)] = &[
     ("report.html", include_str!("../../templates/report.html")),
     ("macros.html", include_str!("../../templates/macros.html")),
+    ("answers.html", include_str!("../../templates/answers.html")),
     ("overview.html", include_str!("../../templates/overview.html")),
+    ("costs.html", include_str!("../../templates/costs.html")),
     ("pools.html", include_str!("../../templates/pools.html")),
     ("cell.html", include_str!("../../templates/cell.html")),
     ("how.html", include_str!("../../templates/how.html")),
