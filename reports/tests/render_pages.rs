@@ -257,6 +257,34 @@ fn no_two_curves_of_a_drawing_look_the_same_and_no_legend_is_cut() {
 }
 
 #[test]
+fn a_failover_is_drawn_step_by_step_with_its_floor() {
+    let page = page(&sample());
+    let crash = drawings(&page, "A failover in steps: crash");
+    assert_eq!(crash.len(), 1);
+    let words = between(crash[0], "<desc", "</desc>");
+    for part in ["T runs out 5.18 s", "floor 5.18 s", "heard of last 820 ms", "noticed 9", "decided ", "acts 1.40 ms"] {
+        assert!(words.contains(part), "{part} is missing from {words}");
+    }
+    assert!(crash[0].contains("stroke-dasharray"), "the floor is dashed");
+    // Beside T nothing can be seen of what comes after it.
+    assert_eq!(drawings(&page, "The same from the first notification on: crash").len(), 1);
+    let resign = drawings(&page, "A failover in steps: resign");
+    assert!(between(resign[0], "<desc", "</desc>").contains("release 210 µs"));
+}
+
+#[test]
+fn growth_is_drawn_where_a_recipe_was_run_at_several_sizes() {
+    let large = page(&herd());
+    for title in ["Failover: resign", "Requests per loss of a leader: resign"] {
+        let drawn = drawings(&large, title);
+        assert_eq!(drawn.len(), 1, "{title}");
+        let words = between(drawn[0], "<desc", "</desc>");
+        assert!(words.contains(" at 10, ") && words.contains(" at 200"), "{words}");
+    }
+    assert!(drawings(&page(&fenced_and_unfenced()), "Requests per loss").is_empty(), "one size is no growth");
+}
+
+#[test]
 fn a_race_of_milliseconds_that_is_allowed_is_a_pass_and_no_headline() {
     let summary = fenced_and_unfenced();
     let page = page(&summary);

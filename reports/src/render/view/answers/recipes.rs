@@ -148,9 +148,12 @@ fn reached_by(d: &Distribution, share: f64) -> Option<Nanos> {
     d.curve.iter().find(|point| point.1 >= share - 1e-9).map(|point| point.0)
 }
 
+/// Cells by the size of their groups.
+type Sizes<'a> = BTreeMap<u32, Vec<&'a CellSummary>>;
+
 /// What the size of a group does to the first fault that was run at several sizes.
 fn growth(judged: &Judged<'_>) -> Option<String> {
-    let mut of_fault: Vec<(&str, BTreeMap<&str, BTreeMap<u32, Vec<&CellSummary>>>)> = Vec::new();
+    let mut of_fault: Vec<(&str, BTreeMap<&str, Sizes<'_>>)> = Vec::new();
     for cell in judged.passed.iter().filter(|cell| p50(cell.failover.whole.as_ref()).is_some()) {
         let fault = cell.info.fault.as_str();
         if of_fault.iter().all(|(known, _)| *known != fault) {
