@@ -91,12 +91,15 @@ mod tests {
     use hustings_record::{CellInfo, Fencing};
 
     fn cell(recipe: usize, policy: usize, fenced: bool, place: usize) -> CellSummary {
+        let recipe = ["naive", "lock-race", "my-own"][recipe];
+        let policy = ["on-disconnect", "on-expiry", "after=0.4", "after=0.6"][policy];
+        let fencing = if fenced { Fencing::Fenced } else { Fencing::Unfenced };
         let info = serde_json::json!({
-            "index": place, "name": format!("cell-{place}"), "recipe": ["naive", "lock-race", "my-own"][recipe],
-            "step_down": ["on-disconnect", "on-expiry", "after=0.4", "after=0.6"][policy], "fault": "pause",
+            "index": place, "name": format!("cell-{place}"), "recipe": recipe,
+            "step_down": policy, "fault": "pause",
             "fault_kind": "pause", "groups": ["g"], "hosts": ["h"], "candidates_per_group": 3, "timeout_asked_ms": 1000,
             "tick_ms": 100, "servers": 3, "sessions": "per-candidate", "links": "direct",
-            "fencing": if fenced { Fencing::Fenced } else { Fencing::Unfenced }, "work_interval_ms": 20,
+            "fencing": fencing, "work_interval_ms": 20,
             "expect": { "overlap": "none", "overlap_of_t_max": null, "stale_writes": "none", "unplanned": "none", "fan_out": null,
                 "because": "" },
             "fencing_method": "none", "poll_interval_ms": 100,
