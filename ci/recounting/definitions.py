@@ -15,6 +15,7 @@ DEFINITIONS = {
     "failover": "from the loss (before the revoke of a resigner, the beginning of the proof otherwise) to after the next grant",
     "failover.from_intended": "from the moment that the plan intended",
     "failover.detect": "from the loss, or from the sending of the deletion, to the first other candidate that is told of it",
+    "failover.course": "moments of one failover that is as long as the median, since the loss; the first in their order of several",
     "failover.spread": "first to last told until the next lead is lost",
     "failover.excess": "first told minus (last sign of life + T), or (the new leader's begin + T)",
     "fan_out": "candidates but the loser that are told of the lost znode's deletion until the next lead is lost",

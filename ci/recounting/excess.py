@@ -1,10 +1,16 @@
 """The excess over the floor: how much later than it could at the earliest a session left to expire was seen to be gone."""
 
+from functools import lru_cache
+
 from .cell import MS
 from .kinds import HITS_CANDIDATES, LETS_SESSIONS_EXPIRE
 from .numbers import Samples
 from .phases import Taker, Told, wakes
 from .servers import new_leaders
+
+
+# Cells are looked at one after the other.
+_new_leaders = lru_cache(maxsize=1)(new_leaders)
 
 
 def figures(cell):
@@ -22,17 +28,14 @@ def seen_of(cell, losses=None):
     """The samples, and what is counted of them; those of all losses, or of some."""
     over, naive, real = Samples(), Samples(), Samples()
     early = restarted = beyond = 0
-    begins = new_leaders(cell)
     window = cell.tick_ns * 3 // 2 + 500 * MS
     losses = cell.losses[0] if losses is None else losses
     for loss in losses if wakes(cell) != "none" else []:
         told = Told(cell, loss).times
         seen = told[0] if told else (loss.next.begun if loss.next else cell.window[1])
-        touched = last_up(cell, loss, seen)
-        if touched is None or is_ended_otherwise(cell, loss, seen) or came_back(cell, loss.lost.session, touched, seen):
+        touched, begun_anew, floor = floor_of(cell, loss, seen)
+        if touched is None:
             continue
-        begun_anew = restart(begins, touched, seen)
-        floor = (begun_anew or touched) + cell.t_ns
         taker = Taker(cell, loss)
         if begun_anew:
             taker.take(naive, touched + cell.t_ns, seen, bool(told))
@@ -48,6 +51,16 @@ def seen_of(cell, losses=None):
         "over_naive_floor": naive,
         "over_restarted_floor": real,
     }
+
+
+def floor_of(cell, loss, seen):
+    """When the lost session was last heard of, when its clock began anew after that, and when it could expire at the earliest. All
+    None where it did not expire, or nothing tells."""
+    touched = last_up(cell, loss, seen)
+    if touched is None or is_ended_otherwise(cell, loss, seen) or came_back(cell, loss.lost.session, touched, seen):
+        return None, None, None
+    begun_anew = restart(_new_leaders(cell), touched, seen)
+    return touched, begun_anew, (begun_anew or touched) + cell.t_ns
 
 
 def last_up(cell, loss, seen):

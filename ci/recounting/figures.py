@@ -2,12 +2,15 @@
 
 import re
 
-from . import counts, excess, fan_out, leaderless, losses, overlaps, ownership, per_strike, phases, servers, sessions, stray, writes
+from . import counts, courses, excess, fan_out, leaderless, losses, overlaps, ownership, per_strike, phases, servers
+from . import sessions, stray, writes
 from .definitions import DEFINITIONS
 
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
 NOT_RECOUNTED = {
     "timelines": "pictures",
+    "falls": "pictures",
+    "exceptions": "pictures",
     "ensemble.states": "pictures",
     "checks[].headline": "words",
     "checks[].details": "words",
@@ -56,7 +59,10 @@ def of(cell):
         "handovers": handovers,
         "leaderless": leaderless.leaderless(cell),
         "effect": leaderless.effect(cell),
-        "failover": phase | {"excess": excess.figures(cell)},
+        "failover": phase | {
+            "excess": excess.figures(cell),
+            "course": courses.middle(courses.of(cell), phase["whole"]),
+        },
         "fan_out": fan_out.figures(cell),
         "deletion_watches": {"servers_say": counts.servers_say(cell)},
         "ownership": ownership.figures(cell),

@@ -1,6 +1,6 @@
 """Repetitions of one configuration together: figures of all their samples and of all their strikes, and what did not enter."""
 
-from . import excess, phases
+from . import courses, excess, phases
 from .numbers import Samples, bound_95
 from .verdicts import worst
 
@@ -103,7 +103,9 @@ def failover(members):
     together = {name: union(part[name] for part in samples) for name in (*phases.PHASES, "floor")}
     sections = [member.tree["failover"] for member in members]
     counts = sums(sections, ("void", "beside_pauses", "floor_failed", "floor_pairs"))
-    return together | counts | {"excess": over_the_floor(members)}
+    every = [course for member in members for course in courses.of(member.cell)]
+    middle = courses.middle(every, together["whole"])
+    return together | counts | {"excess": over_the_floor(members), "course": middle}
 
 
 def over_the_floor(members):

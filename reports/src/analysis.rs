@@ -11,6 +11,7 @@ use crate::pooling::{Kept, pools};
 use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
+use crate::{exceptions, falls};
 use hustings_record::{CellEntry, CellRecord, Event, Nanos, Record, RunState};
 
 /// Computes everything that reports show.
@@ -106,6 +107,8 @@ fn look(cell: &CellRecord, enters: bool) -> (CellSummary, Option<Kept>) {
     self_test::judge(&mut summary);
     summary.strikes = strikes::seen(&index);
     summary.timelines = timelines::worst(&index);
+    summary.falls = falls::falls(&index);
+    summary.exceptions = exceptions::exceptions(&index);
     let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));
     (summary, kept)
 }

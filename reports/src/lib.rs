@@ -3,7 +3,9 @@
 pub mod analysis;
 pub mod check;
 pub mod compare;
+pub mod exceptions;
 pub mod export;
+pub mod falls;
 pub mod gate;
 pub mod index;
 pub mod past;

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::check::course::Course;
 pub use crate::check::effect::Effect;
 pub use crate::check::enrolment::Enrolment;
 pub use crate::check::failover::{Excess, Failover};
@@ -29,6 +30,8 @@ pub use crate::check::strikes::{Reduced, StrikeSeen};
 pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::{CellSummary, CheckResult};
+pub use crate::exceptions::{Exception, ExceptionKind};
+pub use crate::falls::Fall;
 pub use crate::pool::{Medians, Pool, Repeated, Without};
 pub use crate::stats::{Distribution, Rate};
 pub use crate::timelines::{FaultBand, TermBar, Timeline};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hustings_reports::render::html;
 use render_sample::pools::repeated;
-use render_sample::{empty, hostile, large, sample};
+use render_sample::{empty, fenced_and_unfenced, herd, hostile, large, sample};
 
 /// What the browser said on its console, and the addresses it was asked for on behalf of the page.
 struct Visit {
@@ -107,6 +107,8 @@ fn no_page_says_a_word_on_the_console_or_asks_the_network() {
         ("sample", sample()),
         ("repeated", repeated()),
         ("empty", empty()),
+        ("fenced", fenced_and_unfenced()),
+        ("herd", herd()),
         ("large", large(60)),
         ("hostile", hostile(attack)),
     ];

@@ -6,7 +6,7 @@ mod render_sample;
 use hustings_reports::render::{html, json, terminal};
 use hustings_reports::summary::Summary;
 use render_sample::pools::repeated;
-use render_sample::{empty, hostile, large, sample};
+use render_sample::{empty, fenced_and_unfenced, herd, hostile, large, sample};
 
 fn page(summary: &Summary) -> String {
     html(summary).expect("the page is made")
@@ -118,10 +118,12 @@ fn of_a_thousand_repetitions_a_page_shows_those_that_matter() {
 fn the_verdict_stands_before_everything_else_and_unsafe_is_not_shown_as_a_pass() {
     let page = page(&sample());
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-    assert!(at("id=\"verdict\"") < at("id=\"cautions\"") && at("id=\"cautions\"") < at("id=\"what\""));
+    assert!(at("id=\"verdict\"") < at("id=\"answers\"") && at("id=\"answers\"") < at("<table"));
+    assert!(at("id=\"answers\"") < at("id=\"problems\"") && at("id=\"problems\"") < at("id=\"cautions\""));
+    assert!(at("id=\"cautions\"") < at("id=\"what\""));
     assert!(at("id=\"what\"") < at("id=\"cells\"") && at("id=\"cells\"") < at("id=\"chart-1\""));
-    assert_eq!(page.matches("<tr role=\"row\" class=\"unsafe\">").count(), 2);
-    assert_eq!(page.matches("<tr role=\"row\" class=\"pass\">").count(), 11);
+    assert_eq!(page.matches("<tr role=\"row\" class=\"unsafe\">").count(), 1);
+    assert_eq!(page.matches("<tr role=\"row\" class=\"pass\">").count(), 12);
 
     let mut expected = sample();
     expected.verdict = hustings_reports::verdict::Verdict::Pass;
@@ -193,24 +195,155 @@ fn colour_adds_codes_and_changes_no_word() {
 }
 
 #[test]
-fn cells_that_differ_in_their_sizes_alone_are_told_apart_by_their_names() {
-    let mut summary = sample();
-    summary.cells.truncate(1);
-    let alone = terminal(&summary, 80, false);
-    assert!(alone.starts_with("recipe "), "{alone}");
-    summary.cells[0].info.name = "predecessor-watch-n50".to_owned();
-    let mut larger = summary.cells[0].clone();
-    larger.info.name = "predecessor-watch-n200".to_owned();
-    larger.info.candidates_per_group = 200;
-    summary.cells.push(larger);
-    for width in [80, 150] {
-        let text = terminal(&summary, width, false);
-        let named = |name: &str| text.lines().any(|line| line.starts_with(name) && line.contains("pass"));
-        assert!(
-            text.starts_with("cell ") && named("predecessor-watch-n50") && named("predecessor-watch-n200"),
-            "{text}"
-        );
+fn cells_are_told_apart_by_what_differs_between_them_and_by_nothing_else() {
+    let text = terminal(&herd(), 150, false);
+    for title in ["predecessor-watch, 10 a group", "predecessor-watch, 200 a group", "lock-race, 50 a group"] {
+        assert!(text.lines().any(|line| line.starts_with(title) && line.contains("pass")), "{title}:\n{text}");
     }
+    assert!(text.contains("All cells: on-disconnect, 20 groups, fenced"), "{text}");
+
+    let summary = fenced_and_unfenced();
+    for width in [60, 80, 150] {
+        let text = terminal(&summary, width, false);
+        let (_, table) = text.split_once("All cells:").expect("what they share");
+        assert_eq!(table.matches("unfenced").count(), 3, "{text}");
+        assert!(text.contains("All cells: predecessor-watch, 20 groups, 5 a group"), "{text}");
+    }
+    let page = page(&summary);
+    let titles: Vec<&str> =
+        page.split("role=\"rowheader\">").skip(1).filter_map(|row| row.split("</th>").next()).collect();
+    assert_eq!(titles.len(), 6);
+    for (i, title) in titles.iter().enumerate() {
+        let of_row = |title: &str| title.split_once('>').expect("a link").1.to_owned();
+        assert!(titles[..i].iter().all(|other| of_row(other) != of_row(title)), "{title}");
+    }
+}
+
+#[test]
+fn cells_that_differ_in_nothing_that_is_recorded_are_told_apart_by_their_names() {
+    let mut summary = herd();
+    summary.cells.truncate(1);
+    summary.cells.push(summary.cells[0].clone());
+    summary.cells[1].info.name = "once-more".into();
+    let text = terminal(&summary, 150, false);
+    assert!(text.lines().any(|line| line.starts_with("once-more ")), "{text}");
+}
+
+/// The legends of a drawing: what stands in lines of their own below its axis.
+fn drawings<'a>(page: &'a str, title: &str) -> Vec<&'a str> {
+    let all = page.split("<svg viewBox").skip(1).filter_map(|drawing| drawing.split("</svg>").next());
+    all.filter(|drawing| between(drawing, "<title", "</title>").starts_with(title)).collect()
+}
+
+#[test]
+fn no_two_curves_of_a_drawing_look_the_same_and_no_legend_is_cut() {
+    let page = page(&fenced_and_unfenced());
+    let latencies = drawings(&page, "Failover latency");
+    assert_eq!(latencies.len(), 1);
+    for label in ["on-disconnect, fenced: p50", "on-disconnect, unfenced: p50", "after=0.4, unfenced: p50"] {
+        assert!(latencies[0].contains(label), "{label} is missing");
+    }
+    assert!(!latencies[0].contains('…'));
+    let style = |curve: &&str| -> String {
+        let of = |name: &str| curve.split(name).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        format!("{} {}", of("stroke=\""), of("stroke-dasharray=\""))
+    };
+    // The samples in the legend are as wide as nothing else.
+    let samples: Vec<&str> =
+        latencies[0].split("<polyline").filter(|line| line.contains("stroke-width=\"3\"")).collect();
+    assert_eq!(samples.len(), 6);
+    let styles: std::collections::BTreeSet<String> = samples.iter().map(style).collect();
+    assert_eq!(styles.len(), 6, "{styles:?}");
+}
+
+#[test]
+fn a_failover_is_drawn_step_by_step_with_its_floor() {
+    let page = page(&sample());
+    let crash = drawings(&page, "A failover in steps: crash");
+    assert_eq!(crash.len(), 1);
+    let words = between(crash[0], "<desc", "</desc>");
+    for part in ["T runs out 5.18 s", "floor 5.18 s", "heard of last 820 ms", "noticed 9", "decided ", "acts 1.40 ms"] {
+        assert!(words.contains(part), "{part} is missing from {words}");
+    }
+    assert!(crash[0].contains("stroke-dasharray"), "the floor is dashed");
+    // Beside T nothing can be seen of what comes after it.
+    assert_eq!(drawings(&page, "The same from the first notification on: crash").len(), 1);
+    let resign = drawings(&page, "A failover in steps: resign");
+    assert!(between(resign[0], "<desc", "</desc>").contains("release 210 µs"));
+}
+
+#[test]
+fn growth_is_drawn_where_a_recipe_was_run_at_several_sizes() {
+    let large = page(&herd());
+    for title in ["Failover: resign", "Requests per loss of a leader: resign"] {
+        let drawn = drawings(&large, title);
+        assert_eq!(drawn.len(), 1, "{title}");
+        let words = between(drawn[0], "<desc", "</desc>");
+        assert!(words.contains(" at 10, ") && words.contains(" at 200"), "{words}");
+    }
+    assert!(drawings(&page(&fenced_and_unfenced()), "Requests per loss").is_empty(), "one size is no growth");
+}
+
+#[test]
+fn a_race_of_milliseconds_that_is_allowed_is_a_pass_and_no_headline() {
+    let summary = fenced_and_unfenced();
+    let page = page(&summary);
+    assert!(page.contains("<section class=\"banner pass\"") && !page.contains("unsafe, as expected</span>"));
+    assert!(page.contains("in 6 of these two led at once for moments (8 ms at most), as the scenario allows"));
+    assert!(!page.contains("class=\"rate seen\""), "it is not shown in red");
+    let mut long = summary;
+    long.cells[0].split_brain.active_max_ns = 800_000_000;
+    let page = page_of(&long);
+    assert!(page.contains("for a while (800 ms at most)"), "0.8 s of two leaders are no moment");
+    assert_eq!(page.matches("class=\"rate seen\"").count(), 1);
+}
+
+fn page_of(summary: &Summary) -> String {
+    page(summary)
+}
+
+#[test]
+fn the_four_questions_are_answered_in_sentences() {
+    for (name, summary) in
+        [("herd", herd()), ("fenced", fenced_and_unfenced()), ("sample", sample()), ("repeated", repeated())]
+    {
+        let page = page(&summary);
+        let text = skeleton(&page);
+        let from = text.find("In short").expect("answers");
+        let to = ["What did not pass", "Before you rely", "In short What was run"];
+        let to = to.into_iter().filter_map(|end| text[from..].find(end)).min().expect("an end");
+        insta::assert_snapshot!(format!("answers_of_{name}"), &text[from..from + to]);
+    }
+}
+
+#[test]
+fn a_difference_is_claimed_only_where_it_is_clear() {
+    let of_first =
+        |summary: &Summary| skeleton(&page(summary)).lines().find(|line| line.starts_with("After ")).map(str::to_owned);
+    let clear = of_first(&herd()).expect("a sentence");
+    assert!(clear.contains("with predecessor-watch; in") && clear.contains("at 200 candidates a group"), "{clear}");
+    assert!(clear.contains("with lock-race and naive (no clear difference)"), "{clear}");
+    // Two moments on each side are no evidence, however far apart the medians are.
+    let mut few = herd();
+    few.cells.iter_mut().for_each(|cell| cell.handovers.strikes = 2);
+    let few = of_first(&few).expect("a sentence");
+    assert!(few.contains("(no clear difference)") && few.contains("(2 strikes a cell)"), "{few}");
+    assert!(!few.contains("; in"), "{few}");
+}
+
+#[test]
+fn cells_that_failed_or_are_inconclusive_lend_no_figure_to_a_sentence() {
+    let mut summary = herd();
+    for cell in &mut summary.cells[3..] {
+        cell.verdict = hustings_reports::verdict::Verdict::Fail;
+        cell.failover.whole.as_mut().expect("failovers").p50 = Some(77_000_000_000);
+    }
+    let text = skeleton(&page(&summary));
+    let answers =
+        &text[text.find("In short").expect("answers")..text.find("What was run, and on what").expect("an end")];
+    assert!(!answers.contains("77") && answers.contains("6 cells failed"), "{answers}");
+    summary.cells.truncate(0);
+    assert!(!page(&summary).contains("id=\"answers\""), "nothing was judged");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::course::Course;
 use super::finding::Finding;
 use super::phases::Phases;
 use super::section::Section;
@@ -43,6 +44,9 @@ pub struct Failover {
     pub excess: Option<Excess>,
     /// Deleted → notified → listed, over the same links, without any election.
     pub floor: Option<Distribution>,
+    /// The failover in the middle, moment by moment; None where censoring hides the median.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// Samples of the floor that came to nothing. Those whose deletion was sent stay in it, longer than what was seen.
     #[serde(default)]
     pub floor_failed: u64,
@@ -75,10 +79,12 @@ impl Failover {
     #[must_use]
     pub(crate) fn of(phases: Phases) -> Self {
         let over_restarted_floor = phases.over_restarted.distribution();
+        let whole = phases.whole.distribution();
         Self {
             void: phases.void,
             beside_pauses: phases.beside_pauses,
-            whole: phases.whole.distribution(),
+            course: Course::middle(phases.courses, whole.as_ref().and_then(|whole| whole.p50)),
+            whole,
             from_intended: phases.from_intended.distribution(),
             release: phases.release.distribution(),
             detect: phases.detect.distribution(),

@@ -4,6 +4,7 @@
 
 mod allowance;
 mod asked;
+pub mod course;
 mod doubt;
 pub mod effect;
 pub mod enrolment;

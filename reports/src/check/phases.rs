@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::course::{Course, Moments};
 use crate::index::{Ending, Fault, Index, Loss, Outcome, Term};
 use crate::stats::Samples;
 use crate::stats::spans::Span;
@@ -37,6 +38,8 @@ pub struct Phases {
     pub(super) void: u64,
     pub(super) beside_pauses: u64,
     pub(super) floor: Taken,
+    /// Of the whole failovers that ended and are not void.
+    pub(super) courses: Vec<Course>,
 }
 
 impl Phases {
@@ -62,7 +65,17 @@ impl Phases {
     pub fn absorb(&mut self, other: Self) {
         let Self { whole, from_intended, release, detect, spread, decide, act, until_write, .. } = other;
         let Self {
-            over_floor, over_restarted, over_naive, early, beyond, window_ns, void, beside_pauses, floor, ..
+            over_floor,
+            over_restarted,
+            over_naive,
+            early,
+            beyond,
+            window_ns,
+            void,
+            beside_pauses,
+            floor,
+            courses,
+            ..
         } = other;
         self.whole.absorb(whole);
         self.from_intended.absorb(from_intended);
@@ -84,6 +97,7 @@ impl Phases {
         self.floor.samples.absorb(floor.samples);
         self.floor.failed += floor.failed;
         self.floor.pairs += floor.pairs;
+        self.courses.extend(courses);
     }
 }
 
@@ -135,45 +149,64 @@ fn measure(index: &Index<'_>, loss: &Loss, phases: &mut Phases) {
     if fault.kind == FaultKind::Resign {
         taker.take(&mut phases.release, loss.effect, loss.released, true);
     }
-    act(&taker, next, (loss.effect, end), phases);
-    if index.info.leader_wakes() == Some(FanOut::None) {
-        return;
+    let mut moments = Moments { written: act(&taker, next, (loss.effect, end), phases), ..Moments::default() };
+    if index.info.leader_wakes() != Some(FanOut::None) {
+        watched(&taker, loss, (end, happened), phases, &mut moments);
     }
+    let noticed = moments.told.unwrap_or(end);
+    let floor = expiry_floor(index, loss, fault, noticed);
+    if let Some(floor) = &floor {
+        (moments.touch, moments.due) = (Some(floor.touch), Some(floor.restarted.unwrap_or(floor.naive)));
+    }
+    if let Some(floor) = floor.filter(|_| index.info.leader_wakes() != Some(FanOut::None)) {
+        over_the_floor(&taker, &floor, (moments.told.is_some(), noticed), phases);
+    }
+    if taken && happened {
+        phases.courses.push(Course::new(loss, fault.kind == FaultKind::Resign, end, moments));
+    }
+}
+
+/// The phases of recipes whose candidates wait to be told.
+fn watched(
+    taker: &Taker<'_, '_>,
+    loss: &Loss,
+    (end, happened): (Nanos, bool),
+    phases: &mut Phases,
+    moments: &mut Moments,
+) {
+    let index = taker.index;
     let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).collect();
     // Who is told after the grant was not told in time to do anything about it, but belongs to the herd.
     let detected = woken.first().copied().filter(|&t| t <= end);
     taker.take(&mut phases.detect, loss.released, detected.unwrap_or(end), detected.is_some());
     taker.take(&mut phases.decide, detected.unwrap_or(end), end, happened && detected.is_some());
+    moments.told = detected;
     if index.info.leader_wakes() != Some(FanOut::One) {
         let (first, last) = (woken.first().copied(), woken.last().copied());
         taker.take(&mut phases.spread, first.unwrap_or(end), last.unwrap_or(end), last.is_some());
+        moments.last_told = last;
     }
-    over_the_floor(&taker, loss, fault, (detected, end), phases);
 }
 
 /// From the grant, and from the loss, to the first write that was accepted; how long the term was without one if there was none.
-fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) {
+/// When that write was.
+fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) -> Option<Nanos> {
     let Some(next) = next else {
         phases.act.take(granted, granted, false);
-        return phases.until_write.take(lost, granted, false);
+        phases.until_write.take(lost, granted, false);
+        return None;
     };
     let first = taker.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
     let first = first.filter(|&t| t <= next.ended.1);
     let until = first.unwrap_or(next.ended.0);
     taker.take(&mut phases.act, granted, until, first.is_some());
     taker.take(&mut phases.until_write, lost, until, first.is_some());
+    first
 }
 
 /// How far detection was above the floor of expiry; without any, how far above it the failover ended.
-fn over_the_floor(
-    taker: &Taker<'_, '_>,
-    loss: &Loss,
-    fault: &Fault<'_>,
-    (detected, end): (Option<Nanos>, Nanos),
-    phases: &mut Phases,
-) {
-    let (told, at) = (detected.is_some(), detected.unwrap_or(end));
-    let Some(Floor { naive, restarted, earliest }) = expiry_floor(taker.index, loss, fault, at) else { return };
+fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos), phases: &mut Phases) {
+    let Floor { touch: _, naive, restarted, earliest } = *floor;
     let floor = restarted.unwrap_or(naive);
     if restarted.is_some() {
         taker.take(&mut phases.over_naive, naive, at, told);
@@ -186,6 +219,8 @@ fn over_the_floor(
 
 /// When the lost leader's session could expire.
 pub(super) struct Floor {
+    /// When it was last heard of.
+    touch: Nanos,
     /// T after its last touch, `T − age` after the fault.
     pub(super) naive: Nanos,
     /// T after a new leader of the ensemble restarted its clock in between.
@@ -213,7 +248,7 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
     let timeout = index.timeout?;
     let restart = index.servers.restarts().filter(|r| r.at > touch && r.at < detected).max_by_key(|r| r.at);
     let earliest = restart.map_or(touch, |restart| restart.earliest.max(touch)) + timeout;
-    Some(Floor { naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
+    Some(Floor { touch, naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
 }
 
 /// Whether the lost znode may have gone before its session could expire: whoever held it had resigned when the fault struck, or

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::finding::CheckResult;
 use super::section::Section;
 use super::strikes::StrikeSeen;
+use crate::exceptions::Exception;
+use crate::falls::Fall;
 use crate::index::Index;
 use crate::timelines::Timeline;
 use crate::verdict::Verdict;
@@ -30,6 +32,12 @@ macro_rules! checkers {
             pub strikes: Vec<StrikeSeen>,
             /// The groups worth looking at, worst first, few.
             pub timelines: Vec<Timeline>,
+            /// Which groups fell together, strike by strike.
+            #[serde(default)]
+            pub falls: Vec<Fall>,
+            /// Handovers that are no plain sample, the first of each kind.
+            #[serde(default)]
+            pub exceptions: Vec<Exception>,
         }
 
         impl CellSummary {
@@ -38,8 +46,20 @@ macro_rules! checkers {
             pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
                 let (checks, strikes, timelines) = (Vec::new(), Vec::new(), Vec::new());
+                let (falls, exceptions) = (Vec::new(), Vec::new());
                 $(let $field = super::$module::$section::default();)+
-                Self { info, verdict, unsafe_as_expected, timeout_ms, checks, $($field,)+ strikes, timelines }
+                Self {
+                    info,
+                    verdict,
+                    unsafe_as_expected,
+                    timeout_ms,
+                    checks,
+                    $($field,)+
+                    strikes,
+                    timelines,
+                    falls,
+                    exceptions,
+                }
             }
         }
 

@@ -46,6 +46,30 @@ pub fn tick(ns: f64) -> String {
     round_duration(ns.round() as Nanos)
 }
 
+/// A duration as people say it: two digits below a second, three from there on, none of them needless: `2.1 ms`, `22 ms`,
+/// `1.03 s`.
+#[must_use]
+pub fn said(ns: Nanos) -> String {
+    if ns >= 1_000_000_000 {
+        return round_duration(ns);
+    }
+    let step = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    round_duration((ns + step / 2) / step * step)
+}
+
+/// From one to the other, with the unit once where both have the same: `1.02 to 1.05 s`; one figure where people hear no
+/// difference.
+#[must_use]
+pub fn said_between(least: Nanos, most: Nanos) -> String {
+    let (least, most) = (said(least), said(most));
+    let unit = |text: &str| text.rsplit_once(' ').map_or("", |(_, unit)| unit).to_owned();
+    match (least == most, unit(&least) == unit(&most)) {
+        (true, _) => least,
+        (false, true) => format!("{} to {most}", least.rsplit_once(' ').map_or("", |(value, _)| value)),
+        (false, false) => format!("{least} to {most}"),
+    }
+}
+
 /// A share between 0 and 1 as a percentage with two significant digits. Less than all is never written as 100 %.
 #[must_use]
 pub fn share(share: f64) -> String {
@@ -171,6 +195,15 @@ mod tests {
             [12.0, 2048.0, 3_145_728.0, f64::NAN].map(memory_kb),
             ["12.0 KB", "2.00 MB", "3.00 GB", "unknown"].map(str::to_owned)
         );
+    }
+
+    #[test]
+    fn durations_are_said_as_people_say_them() {
+        let all = [0, 7, 2_099_000, 21_990_000, 994_999_999, 999_999_999, 1_034_000_000, 12_345_000_000].map(said);
+        assert_eq!(all, ["0 s", "7 ns", "2.1 ms", "22 ms", "990 ms", "1 s", "1.03 s", "12.3 s"].map(str::to_owned));
+        assert_eq!(said_between(1_021_000_000, 1_049_000_000), "1.02 to 1.05 s");
+        assert_eq!(said_between(950_000_000, 1_020_000_000), "950 ms to 1.02 s");
+        assert_eq!(said_between(2_101_000, 2_099_000), "2.1 ms");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
 mod advice;
+mod apart;
 pub(crate) mod clean;
 mod comparison_table;
 pub mod format;
@@ -40,7 +41,9 @@ pub enum RenderError {
 const TEMPLATES: &[(&str, &str)] = &[
     ("report.html", include_str!("../../templates/report.html")),
     ("macros.html", include_str!("../../templates/macros.html")),
+    ("answers.html", include_str!("../../templates/answers.html")),
     ("overview.html", include_str!("../../templates/overview.html")),
+    ("costs.html", include_str!("../../templates/costs.html")),
     ("pools.html", include_str!("../../templates/pools.html")),
     ("cell.html", include_str!("../../templates/cell.html")),
     ("how.html", include_str!("../../templates/how.html")),

@@ -1,16 +1,17 @@
 //! The pools of a run for a terminal: a line a configuration, before those of its repetitions.
 
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint_table, verdict_words};
-use super::view::{PoolRow, pooled, told_apart};
+use super::view::{PoolRow, pooled};
 use crate::summary::Summary;
 
 /// Nothing where each configuration was run once.
 pub(super) fn pool_table(summary: &Summary, width: usize, colour: bool) -> String {
-    let (pools, tail) = pooled(summary);
+    let (pools, tail, shared) = pooled(summary);
     if pools.is_empty() {
         return String::new();
     }
-    let mut text = lines("All repetitions of each configuration together:", width);
+    let all = if shared.is_empty() { String::new() } else { format!(" (all of them {shared})") };
+    let mut text = lines(&format!("All repetitions of each configuration together{all}:"), width);
     if width < NARROW {
         pools.iter().for_each(|pool| text.push_str(&listed(pool, tail, width, colour)));
     } else {
@@ -30,11 +31,6 @@ pub(super) fn pool_table(summary: &Summary, width: usize, colour: bool) -> Strin
     text
 }
 
-/// What tells this configuration from the others.
-fn first(pool: &PoolRow, by_recipe: bool) -> &str {
-    if by_recipe { &pool.row.recipe } else { &pool.row.name }
-}
-
 /// `6.81 s–7.10 s`; the same once where there is one figure.
 fn medians(pool: &PoolRow) -> String {
     if pool.least == pool.most { pool.least.clone() } else { format!("{}–{}", pool.least, pool.most) }
@@ -43,7 +39,7 @@ fn medians(pool: &PoolRow) -> String {
 /// A few lines for one.
 fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
     let row = &pool.row;
-    let head = format!("{}, {} runs: {}, {}", verdict_words(&row.state), pool.show_it, row.recipe, row.step_down);
+    let head = format!("{}, {} runs: {}", verdict_words(&row.state), pool.show_it, row.title.join(", "));
     let figures =
         format!("{}, T {}: p50 {}, {tail} {}; medians {}", row.fault, row.t, row.p50, row.tail, medians(pool));
     let found = format!("overlaps {}; stale writes {}", row.overlaps_short, row.stale_short);
@@ -52,35 +48,32 @@ fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
 
 fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let by_recipe = told_apart(pools.iter().map(|pool| &pool.row));
-    let what = if by_recipe { "recipe" } else { "configuration" };
-    let (stacked, stacked_tail) = (format!("{what}\npolicy"), format!("p50\n{tail}"));
+    let stacked_tail = format!("p50\n{tail}");
     let (head, numbers) = if wide {
         let head =
-            vec![what, "policy", "fault", "T", "p50", tail, "medians", "overlaps", "stale writes", "verdict", "runs"];
-        (head, 4..9)
+            ["configuration", "fault", "T", "p50", tail, "medians", "overlaps", "stale writes", "verdict", "runs"];
+        (head.to_vec(), 3..8)
     } else {
-        (vec![&stacked, "fault\nT", &stacked_tail, "medians", "overlaps", "stale\nwrites", "verdict\nruns"], 2..6)
+        let end = ["medians", "overlaps", "stale\nwrites", "verdict\nruns"];
+        ([&["configuration", "fault\nT", &stacked_tail][..], &end].concat(), 2..6)
     };
-    let rows = pools.iter().map(|pool| {
-        let first = first(pool, by_recipe);
-        if wide { wide_row(first, pool) } else { narrow_row(first, pool) }
-    });
+    let rows = pools.iter().map(|pool| if wide { wide_row(pool) } else { narrow_row(pool) });
     columns(head, rows, numbers, width)
 }
 
-fn wide_row(first: &str, pool: &PoolRow) -> Vec<String> {
+fn wide_row(pool: &PoolRow) -> Vec<String> {
     let row = &pool.row;
-    let figures = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.tail].map(str::to_owned);
+    let title = row.title.join(", ");
+    let figures = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail].map(str::to_owned);
     let found = [medians(pool), row.overlaps_short.clone(), row.stale_short.clone(), verdict_words(&row.state)];
     figures.into_iter().chain(found).chain([pool.show_it.clone()]).collect()
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(first: &str, pool: &PoolRow) -> Vec<String> {
+fn narrow_row(pool: &PoolRow) -> Vec<String> {
     let row = &pool.row;
     vec![
-        format!("{first}\n{}", row.step_down),
+        row.title.join(",\n"),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
         format!("{}\n{}", row.p50, row.tail),
         medians(pool).replacen('–', "–\n", 1),

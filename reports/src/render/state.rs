@@ -1,10 +1,15 @@
 //! What a reader is told of a cell, a check or the run: a verdict, or *unsafe, as expected*, which is a pass that must not
-//! look like one.
+//! look like one. That word is kept for what the scenario says must be unsafe: a race of milliseconds that it allows is none.
 
 use serde::Serialize;
 
-use crate::summary::{CellSummary, CheckResult, Summary};
+use crate::check::Section as _;
+use crate::summary::{CellSummary, CheckResult, SplitBrain, Summary, Writes};
 use crate::verdict::Verdict;
+use hustings_record::{CellInfo, Expectation, Nanos};
+
+/// An overlap longer than this share of T is no race of who hears first.
+const BRIEF_PART: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -17,22 +22,35 @@ pub(crate) enum State {
 
 impl State {
     pub(crate) fn of_cell(cell: &CellSummary) -> Self {
-        Self::of(cell.verdict, cell.unsafe_as_expected)
+        Self::of(cell.verdict, cell.unsafe_as_expected, &cell.info)
     }
 
-    pub(crate) fn of_check(check: &CheckResult) -> Self {
-        Self::of(check.verdict, check.unsafe_as_expected)
+    pub(crate) fn of_check(cell: &CellSummary, check: &CheckResult) -> Self {
+        let expect = &cell.info.expect;
+        let must = match check.name.as_str() {
+            SplitBrain::NAME => expect.overlap == Expectation::Some,
+            Writes::NAME => expect.stale_writes == Expectation::Some,
+            _ => must_be_unsafe(&cell.info),
+        };
+        Self::told(check.verdict, check.unsafe_as_expected && must)
     }
 
     /// A run without a single cell has shown nothing, whatever its verdict says.
     pub(crate) fn of_run(summary: &Summary) -> Self {
         if summary.cells.is_empty() {
-            return Self::of(summary.verdict.merge(Verdict::Inconclusive), false);
+            return Self::told(summary.verdict.merge(Verdict::Inconclusive), false);
         }
-        Self::of(summary.verdict, summary.cells.iter().any(|cell| cell.unsafe_as_expected))
+        // What a broken recipe of the self-test shows says nothing of the sound ones.
+        let sound = summary.cells.iter().filter(|cell| !cell.info.self_test);
+        Self::told(summary.verdict, sound.map(Self::of_cell).any(|state| state == Self::Unsafe))
     }
 
-    pub(crate) fn of(verdict: Verdict, unsafe_as_expected: bool) -> Self {
+    /// Of a cell, or of several repetitions of it, of whose verdict and sight of what is unsafe this is the word.
+    pub(crate) fn of(verdict: Verdict, unsafe_seen: bool, info: &CellInfo) -> Self {
+        Self::told(verdict, unsafe_seen && must_be_unsafe(info))
+    }
+
+    fn told(verdict: Verdict, unsafe_as_expected: bool) -> Self {
         match verdict {
             Verdict::Pass if unsafe_as_expected => Self::Unsafe,
             Verdict::Pass => Self::Pass,
@@ -69,6 +87,18 @@ impl State {
             Self::Fail => "fail",
         }
     }
+}
+
+/// Whether the scenario says that something unsafe must be seen here; broken recipes are there for that.
+fn must_be_unsafe(info: &CellInfo) -> bool {
+    info.self_test || [info.expect.overlap, info.expect.stale_writes].contains(&Expectation::Some)
+}
+
+/// Whether overlaps were seen, and none of them lasted longer than a race of who hears first may: T/10. How loudly they are shown
+/// rests on that, and on whether they may be there at all.
+pub(crate) fn overlaps_briefly(cell: &CellSummary) -> bool {
+    let t: Nanos = cell.timeout_ms.unwrap_or(cell.info.timeout_asked_ms).saturating_mul(1_000_000);
+    cell.split_brain.active.seen > 0 && cell.split_brain.active_max_ns <= t / BRIEF_PART
 }
 
 /// A state as the templates want it.

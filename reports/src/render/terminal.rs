@@ -1,8 +1,9 @@
-//! The summary for a terminal: a line a cell, what failed and why, and the verdict last, where the eye rests.
+//! The summary for a terminal: the answers in sentences, a line a cell, what failed and why, and the verdict last, where the eye
+//! rests.
 
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
 use super::pool_table::pool_table;
-use super::view::{Banner, Problem, Row, banner, not_shown, remarks, rows, shown, told_apart};
+use super::view::{Answer, Banner, Problem, Row, Rows, answers, banner, not_shown, remarks, rows, shown};
 use crate::summary::Summary;
 
 const WIDTH_MIN: usize = 40;
@@ -11,14 +12,18 @@ const WIDTH_MIN: usize = 40;
 #[must_use]
 pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
-    let (rows, tail) = rows(summary, &shown(summary));
+    let Rows { rows, tail_name, shared } = rows(summary, &shown(summary));
     let banner = banner(summary);
-    let mut text = pool_table(summary, width, colour);
+    let mut text: String = answers(summary).iter().map(|answer| answered(answer, width, colour)).collect();
+    text.push_str(&pool_table(summary, width, colour));
     if !rows.is_empty() {
+        if !shared.is_empty() {
+            text.push_str(&lines(&format!("All cells: {shared}"), width));
+        }
         if width < NARROW {
-            text.push_str(&list(&rows, tail, width, colour));
+            text.push_str(&list(&rows, tail_name, width, colour));
         } else {
-            text.push_str(&paint_table(&table(&rows, tail, width), rows.iter().map(|row| &row.state), colour));
+            text.push_str(&paint_table(&table(&rows, tail_name, width), rows.iter().map(|row| &row.state), colour));
             text.push('\n');
         }
         if let Some(more) = not_shown(summary) {
@@ -50,6 +55,14 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     text
 }
 
+/// A question, and below it what there is to say.
+fn answered(answer: &Answer, width: usize, colour: bool) -> String {
+    let question = if colour { format!("\u{1b}[1m{}\u{1b}[0m", answer.question) } else { answer.question.to_owned() };
+    let below = answer.sentences.iter().flat_map(|sentence| wrapped(sentence, width - 2));
+    let below: String = below.map(|line| format!("  {line}\n")).collect();
+    format!("{question}\n{below}\n")
+}
+
 /// What the figures with a bound say.
 fn legend(rows: &[Row], width: usize) -> String {
     if rows.iter().all(|row| !row.overlaps_short.contains('·')) {
@@ -68,10 +81,8 @@ fn elections(rows: &[Row], width: usize) -> String {
 
 /// A few lines for each cell.
 fn list(rows: &[Row], tail_name: &str, width: usize, colour: bool) -> String {
-    let by_recipe = told_apart(rows);
     let cell = |row: &Row| {
-        let first = if by_recipe { &row.recipe } else { &row.name };
-        let head = format!("{} {first}, {}", verdict_words(&row.state), row.step_down);
+        let head = format!("{} {}", verdict_words(&row.state), row.title.join(", "));
         let figures = format!("{}, T {}: p50 {}, {tail_name} {}", row.fault, row.t, row.p50, row.tail);
         let found = format!("woken {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
         entry(&head, [figures, found], &row.state, width, colour)
@@ -81,33 +92,28 @@ fn list(rows: &[Row], tail_name: &str, width: usize, colour: bool) -> String {
 
 fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let by_recipe = told_apart(rows);
-    let first = if by_recipe { "recipe" } else { "cell" };
-    let stacked = format!("{first}\npolicy");
     let stacked_tail = format!("p50\n{tail_name}");
     let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
     let (head, numbers) = if wide {
-        (vec![first, "policy", "fault", "T", "p50", tail_name], 4..9)
+        (vec!["cell", "fault", "T", "p50", tail_name], 3..8)
     } else {
-        (vec![&stacked, "fault\nT", &stacked_tail], 2..6)
+        (vec!["cell", "fault\nT", &stacked_tail], 2..6)
     };
-    let rows = rows.iter().map(|row| {
-        let first = if by_recipe { &row.recipe } else { &row.name };
-        if wide { wide_row(first, row) } else { narrow_row(first, row) }
-    });
+    let rows = rows.iter().map(|row| if wide { wide_row(row) } else { narrow_row(row) });
     columns(head.into_iter().chain(tail), rows, numbers, width)
 }
 
-fn wide_row(first: &str, row: &Row) -> Vec<String> {
-    let cells = [first, &row.step_down, &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
+fn wide_row(row: &Row) -> Vec<String> {
+    let title = row.title.join(", ");
+    let cells = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
     let end = [row.overlaps_short.as_str(), &row.stale_short];
     cells.into_iter().chain(end).map(str::to_owned).chain([verdict_words(&row.state)]).collect()
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(first: &str, row: &Row) -> Vec<String> {
+fn narrow_row(row: &Row) -> Vec<String> {
     vec![
-        format!("{first}\n{}", row.step_down),
+        row.title.join(",\n"),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
         format!("{}\n{}", row.p50, row.tail),
         row.woken.replacen(" (", "\n(", 1),

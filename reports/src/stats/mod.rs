@@ -3,8 +3,8 @@
 
 mod bound;
 mod distribution;
-pub mod rank_sum;
 mod random;
+pub mod rank_sum;
 pub mod spans;
 mod sweep;
 mod tallied;

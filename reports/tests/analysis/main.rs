@@ -3,6 +3,7 @@
 
 mod builder;
 mod corners;
+mod courses;
 mod effect;
 mod elections;
 mod ensemble;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Excess, Failover,
-    FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless, Ownership, Promptness, Rate, Receipt,
-    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing,
-    StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, Writes,
+    CellSummary, CheckResult, Course, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Exception,
+    ExceptionKind, Excess, Failover, Fall, FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless,
+    Ownership, Promptness, Rate, Receipt, ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch,
+    Sessions, SplitBrain, Stalls, Standing, StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap,
+    WriteProbes, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -36,6 +37,56 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
         max: sample(n - 1),
         mean: (0..n).map(sample).sum::<u64>() / n,
         curve: (0..n).map(|i| (sample(i), (i + 1) as f64 / all as f64)).collect(),
+    }
+}
+
+/// The failover in the middle, of messages alone.
+fn course(pace: u64, fault: FaultKind) -> Course {
+    let released = (fault == FaultKind::Resign).then_some(210 * US);
+    let told = released.unwrap_or(0) + pace * 480 * US;
+    Course {
+        granted: told + pace * 730 * US,
+        touched_before: None,
+        due: None,
+        released,
+        told: Some(told),
+        last_told: (pace > 1).then(|| told + 90 * US),
+        written: Some(told + pace * 730 * US + 1_400 * US),
+    }
+}
+
+/// The same where T runs out first.
+pub(crate) fn expiring_course(cell: &CellSummary) -> Option<Course> {
+    let course = cell.failover.course?;
+    let due = 5_180 * MS;
+    let later = |at: Nanos| at + due + 95 * MS;
+    Some(Course {
+        granted: later(course.granted),
+        touched_before: Some(820 * MS),
+        due: Some(due),
+        released: None,
+        told: course.told.map(later),
+        last_told: course.last_told.map(later),
+        written: course.written.map(later),
+    })
+}
+
+/// Ten groups, of which most fell in one tick.
+pub(crate) fn fall(cell: &CellSummary, strike: u64) -> Fall {
+    let (at, kind, tick) = ((12 + strike * 9) * S, cell.info.fault_kind, 200 * MS);
+    Fall { at, kind, groups: 10, never: 0, tick, noticed: vec![(24, 1), (26, 7 - strike), (27, 2 + strike)] }
+}
+
+/// A handover that had not ended when the run did.
+pub(crate) fn never_led_again(cell: &CellSummary, group: u32) -> Exception {
+    Exception {
+        kind: ExceptionKind::Censored,
+        group: format!("election-{group:04}"),
+        at: 52 * S,
+        lasted: 9 * S,
+        loser: ("host-1".into(), 10 * group + 1),
+        next: None,
+        fault: Some((3, cell.info.fault_kind)),
     }
 }
 
@@ -81,6 +132,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             from_intended: Some(distribution(40, 0, pace * 1_300 * US, pace * 1_900 * US)),
             release: (fault == FaultKind::Resign).then(|| distribution(40, 0, 150 * US, 300 * US)),
             excess: None,
+            course: Some(course(pace, fault)),
             void: 0,
             floor: Some(distribution(200, 0, 900 * US, 600 * US)),
             floor_failed: 0,
@@ -150,6 +202,8 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         },
         stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0, servers_ms: Default::default() },
         timelines: Vec::new(),
+        falls: Vec::new(),
+        exceptions: Vec::new(),
         sessions: Default::default(),
         ensemble: Default::default(),
         wholeness: Default::default(),

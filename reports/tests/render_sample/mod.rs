@@ -10,7 +10,8 @@ use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary}
 use hustings_reports::verdict::Verdict;
 
 use build::{
-    MS, cell, distribution, excess, partition_timeline, pause_timeline, quorum_loss, rate, receipts, sequential_start,
+    MS, cell, distribution, excess, expiring_course, fall, never_led_again, partition_timeline, pause_timeline,
+    quorum_loss, rate, receipts, sequential_start,
 };
 
 pub(crate) fn empty() -> Summary {
@@ -169,6 +170,10 @@ fn polls(mut cell: CellSummary) -> CellSummary {
     cell.fan_out = Default::default();
     cell.deletion_watches = Default::default();
     (cell.failover.detect, cell.failover.spread, cell.failover.decide) = (None, None, None);
+    if let Some(course) = &mut cell.failover.course {
+        (course.granted, course.told, course.last_told) = (262 * MS, None, None);
+        course.written = Some(263 * MS);
+    }
     cell.failover.whole = Some(distribution(38, 0, 40 * MS, 1_000 * MS));
     cell
 }
@@ -179,12 +184,15 @@ fn expiring(mut cell: CellSummary) -> CellSummary {
     cell.failover.detect = Some(distribution(40, 0, 5_200 * MS + add, 900 * MS));
     cell.failover.whole = Some(distribution(40, 0, 5_202 * MS + add, 905 * MS));
     cell.failover.excess = Some(excess(40, add));
+    cell.failover.course = expiring_course(&cell);
+    cell.falls = (0..4).map(|strike| fall(&cell, strike)).collect();
     cell
 }
 
 fn censored(mut cell: CellSummary) -> CellSummary {
     cell.failover.whole = Some(distribution(34, 6, 5_201 * MS, 2_900 * MS));
     (cell.handovers.completed, cell.handovers.censored) = (34, 6);
+    cell.exceptions = (0..4).map(|i| never_led_again(&cell, i)).collect();
     cell.failover.void = 3;
     if let Some(whole) = &mut cell.failover.whole {
         whole.void = 3;
@@ -209,6 +217,47 @@ fn unsafe_partition(mut cell: CellSummary) -> CellSummary {
     replace(&mut cell, seen);
     cell.timelines = vec![partition_timeline()];
     cell
+}
+
+/// A race that the scenario allows: over in a moment, and nothing got past the fence.
+pub(crate) fn racing(mut cell: CellSummary) -> CellSummary {
+    cell.info.expect.overlap = Expectation::Any;
+    cell.split_brain.active = rate(3, 40);
+    (cell.split_brain.active_total_ns, cell.split_brain.active_max_ns) = (14 * MS, 8 * MS);
+    let mut seen = check("split-brain", Verdict::Pass, "3 overlaps while both ran in 40 handovers, longest 8 ms", &[]);
+    seen.unsafe_as_expected = true;
+    replace(&mut cell, seen);
+    cell
+}
+
+/// Policies with a fence and without, as in `split-brain`: nothing but the fence tells half of the cells from the others.
+pub(crate) fn fenced_and_unfenced() -> Summary {
+    let mut summary = empty();
+    for (place, policy) in ["on-disconnect", "after=0.4", "on-expiry"].into_iter().enumerate() {
+        for (turn, fencing) in [Fencing::Fenced, Fencing::Unfenced].into_iter().enumerate() {
+            let index = (place * 2 + turn) as u32;
+            let mut one = expiring(cell(index, "predecessor-watch", policy, FaultKind::Pause, 5));
+            (one.info.fencing, one.info.name) = (fencing, format!("predecessor-watch-pause-{policy}-{fencing}"));
+            summary.cells.push(racing(one));
+        }
+    }
+    summary.manifest.cells_planned = 6;
+    summary
+}
+
+/// Recipes at three sizes, as in `herd`.
+pub(crate) fn herd() -> Summary {
+    let mut summary = empty();
+    for (recipe, place) in ["predecessor-watch", "naive", "lock-race"].into_iter().zip(0..) {
+        for (candidates, turn) in [10, 50, 200].into_iter().zip(0..) {
+            let mut one = cell(place * 3 + turn, recipe, "on-disconnect", FaultKind::Resign, candidates);
+            let base = if recipe == "predecessor-watch" { 1_900 } else { u64::from(candidates) * 110 };
+            one.failover.whole = Some(distribution(40, 0, base * 1_000, base * 200));
+            summary.cells.push(one);
+        }
+    }
+    summary.manifest.cells_planned = 9;
+    summary
 }
 
 fn unsafe_pause(mut cell: CellSummary) -> CellSummary {
@@ -250,6 +299,7 @@ fn failing(mut cell: CellSummary) -> CellSummary {
 fn without_receipt(mut cell: CellSummary) -> CellSummary {
     (cell.failover.whole, cell.failover.detect, cell.failover.spread, cell.failover.decide, cell.failover.act) =
         (None, None, None, None, None);
+    cell.failover.course = None;
     cell.handovers = Default::default();
     cell.fan_out = Default::default();
     cell.deletion_watches = Default::default();

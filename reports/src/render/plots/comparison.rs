@@ -1,11 +1,11 @@
-//! Which cells may share one plot: those that differ in recipe and step-down policy alone. A plot never holds more than
-//! can be told apart.
+//! Which cells may share one plot: those of one fault, one T and one size. A plot never holds more than can be told apart.
 
 use std::collections::BTreeMap;
 
 use super::canvas::{Figure, PlotError};
 use super::ecdf::{Curve, Plot};
-use super::palette::{Palette, step_down};
+use super::palette::Palette;
+use crate::render::apart::Apart;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
 
@@ -34,17 +34,6 @@ pub(crate) fn alike(summary: &Summary) -> Vec<(String, Vec<&CellSummary>)> {
     groups
 }
 
-/// `recipe, policy`, with the cell's name where that is not enough to tell it from its neighbours.
-pub(crate) fn label(cell: &CellSummary, neighbours: &[&CellSummary]) -> String {
-    let same =
-        |other: &&CellSummary| other.info.recipe == cell.info.recipe && other.info.step_down == cell.info.step_down;
-    let mut text = format!("{}, {}", clean::short(&cell.info.recipe, 28), cell.info.step_down);
-    if neighbours.iter().filter(|other| same(other)).count() > 1 {
-        text.push_str(&format!(" ({})", clean::short(&cell.info.name, 24)));
-    }
-    text
-}
-
 /// One plot of rising curves for every group of cells that are alike.
 pub(crate) fn ecdfs(
     summary: &Summary,
@@ -59,14 +48,10 @@ pub(crate) fn ecdfs(
         let with_samples: Vec<&CellSummary> =
             cells.iter().copied().filter(|cell| of(cell).is_some_and(|d| !d.curve.is_empty())).collect();
         let parts = with_samples.len().div_ceil(CURVES_MAX);
+        let apart = Apart::of(with_samples.iter().copied());
         for (i, part) in with_samples.chunks(CURVES_MAX).enumerate() {
-            let curves = part.iter().filter_map(|cell| {
-                Some(Curve {
-                    label: label(cell, &cells),
-                    colour: palette.recipe(&cell.info.recipe),
-                    dash: step_down(cell.info.step_down),
-                    distribution: of(cell)?,
-                })
+            let curves = part.iter().zip(palette.styles(part)).filter_map(|(cell, (colour, dash))| {
+                Some(Curve { label: apart.label(cell, &[]), colour, dash, distribution: of(cell)? })
             });
             let suffix = if parts > 1 { format!(" ({} of {parts})", i + 1) } else { String::new() };
             let t = part.first().and_then(|cell| cell.timeout_ms).filter(|_| mark_t);

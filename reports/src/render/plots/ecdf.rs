@@ -33,14 +33,16 @@ const LEGEND_ROW: i32 = 20;
 
 impl Plot<'_> {
     pub(crate) fn draw(&self) -> Result<Figure, PlotError> {
-        let height = BOTTOM + 56 + LEGEND_ROW * i32::try_from(self.curves.len()).unwrap_or(0);
+        let rows: usize = self.curves.iter().map(|curve| curve.legend_rows().len()).sum();
+        let height = BOTTOM + 56 + LEGEND_ROW * i32::try_from(rows).unwrap_or(0);
         figure(self.title.clone(), self.words(), (WIDTH as u32, height as u32), |canvas| {
             let x = self.x_scale();
             let y = Scale::new(Kind::Linear, 0.0, 1.0, (BOTTOM, TOP));
             self.axes(canvas, &x, &y)?;
-            for (i, curve) in self.curves.iter().enumerate() {
+            let mut at = BOTTOM + 62;
+            for curve in &self.curves {
                 curve.draw(canvas, &x, &y)?;
-                curve.legend(canvas, BOTTOM + 62 + LEGEND_ROW * i as i32)?;
+                at = curve.legend(canvas, at)?;
             }
             Ok(())
         })
@@ -107,18 +109,29 @@ impl Curve<'_> {
         canvas.dot(end, 3, self.colour)
     }
 
-    fn legend(&self, canvas: &Canvas<'_>, at: i32) -> Drawn {
-        canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
+    /// Its name and its figures: below each other where one line does not hold both, for a name that is cut tells nobody apart.
+    fn legend_rows(&self) -> Vec<String> {
         let d = self.distribution;
-        let mut text =
-            format!(": p50 {}, {}, n {}", format::duration_or_hidden(d.p50), format::tail(d), format::count(d.n));
+        let mut figures =
+            format!("p50 {}, {}, n {}", format::duration_or_hidden(d.p50), format::tail(d), format::count(d.n));
         if d.censored > 0 {
-            text.push_str(&format!(" and {} not ended", format::count(d.censored)));
+            figures.push_str(&format!(" and {} not ended", format::count(d.censored)));
         }
         if d.void > 0 {
-            text.push_str(&format!(", {} void by a stall", format::count(d.void)));
+            figures.push_str(&format!(", {} void by a stall", format::count(d.void)));
         }
-        let room = chars_in(WIDTH - LEFT - 44).saturating_sub(text.chars().count());
-        canvas.text((LEFT + 44, at), &format!("{}{text}", clean::short(&self.label, room)), Align::Left, false)
+        let room = chars_in(WIDTH - LEFT - 44);
+        let both = format!("{}: {figures}", self.label);
+        if both.chars().count() <= room { vec![both] } else { vec![clean::short(&self.label, room), figures] }
+    }
+
+    /// Draws it, and says where the next one begins.
+    fn legend(&self, canvas: &Canvas<'_>, mut at: i32) -> Result<i32, PlotError> {
+        canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
+        for row in self.legend_rows() {
+            canvas.text((LEFT + 44, at), &row, Align::Left, false)?;
+            at += LEGEND_ROW;
+        }
+        Ok(at)
     }
 }

@@ -15,8 +15,8 @@ pub(super) const CHART: Chart = Chart {
     heading: "Fan-out",
     about: "Wake-ups of other candidates by one leader loss, by watches of any kind, against the number of candidates in a \
             group; who is woken twice counts twice. A dot is a cell's median, its whisker runs from the least to the most. \
-            Dashed lines: one, and everybody else. Recipes stand side by side; one without watches wakes nobody and is \
-            not shown.",
+            Dashed lines: one, and everybody else. Recipes stand side by side, and a line joins the medians of one that was run \
+            at several sizes; one without watches wakes nobody and is not shown.",
     draw: Draw::Run(draw),
 };
 
@@ -59,6 +59,11 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
             let at = BOTTOM + 64 + 20 * i as i32;
             canvas.dot((LEFT + 6, at), 5, *colour)?;
             canvas.text((LEFT + 20, at), &clean::short(name, 60), Align::Left, false)?;
+            let path: Vec<(i32, i32)> =
+                medians(points).iter().map(|&(size, woken)| (x.at(size.into()) + shift, y.at(woken as f64))).collect();
+            if path.len() > 1 {
+                canvas.path(path, Pen::new(*colour, 2))?;
+            }
             for point in points {
                 let (least, median, most) = point.woken;
                 let at = x.at(point.size.into()) + shift;
@@ -69,6 +74,19 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
         Ok(())
     })?;
     Ok(vec![figure])
+}
+
+/// The lower of the middle medians at each size.
+fn medians(points: &[Point]) -> Vec<(u32, u64)> {
+    let mut by_size: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for point in points {
+        by_size.entry(point.size).or_default().push(point.woken.1);
+    }
+    let middle = |(size, mut medians): (u32, Vec<u64>)| {
+        medians.sort_unstable();
+        medians.get(medians.len().saturating_sub(1) / 2).map(|&median| (size, median))
+    };
+    by_size.into_iter().filter_map(middle).collect()
 }
 
 fn words(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>) -> String {

@@ -8,11 +8,13 @@ mod excess;
 mod failover;
 mod fan_out;
 mod palette;
-mod phases;
 mod registry;
 mod scale;
+mod scaling;
 mod servers;
 mod timeline;
+mod together;
+mod waterfall;
 
 pub(crate) use canvas::Figure;
 pub use canvas::PlotError;

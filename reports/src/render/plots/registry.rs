@@ -1,8 +1,16 @@
 //! The registry of charts.
 
 use super::chart::Chart;
-use super::{excess, failover, fan_out, phases, servers, timeline};
+use super::{excess, failover, fan_out, scaling, servers, timeline, together, waterfall};
 
 /// All charts, in the order of the page.
-pub(crate) const CHARTS: &[Chart] =
-    &[failover::CHART, phases::CHART, fan_out::CHART, excess::CHART, servers::CHART, timeline::CHART];
+pub(crate) const CHARTS: &[Chart] = &[
+    failover::CHART,
+    waterfall::CHART,
+    scaling::CHART,
+    fan_out::CHART,
+    excess::CHART,
+    servers::CHART,
+    together::CHART,
+    timeline::CHART,
+];

@@ -4,11 +4,13 @@ use minijinja::Value;
 use serde::Serialize;
 
 use super::ensemble::Ensemble;
+use super::exceptions::Exceptions;
 use super::facts::{Line, Subject, distributions, subjects};
 use super::parts::{Fact, Figures, Panel, first_lines};
 use super::receipts::Receipts;
-use super::row::{Row, negotiated};
+use super::row::Row;
 
+use crate::render::apart::negotiated;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
@@ -33,6 +35,7 @@ pub(super) struct Section {
     distributions: Vec<Line>,
     not_measured: String,
     subjects: Vec<Subject>,
+    exceptions: Option<Exceptions>,
     receipts: Receipts,
     ensemble: Option<Ensemble>,
     panels: Vec<Panel>,
@@ -71,10 +74,11 @@ impl Section {
             open: state >= State::Inconclusive,
             because: clean::short(&cell.info.expect.because, 600),
             parameters: parameters(cell),
-            checks: worst_first(cell).into_iter().map(check).collect(),
+            checks: worst_first(cell).into_iter().map(|one| check(cell, one)).collect(),
             distributions,
             not_measured: if cell.info.has_candidates() { missing.join(", ") } else { String::new() },
             subjects: subjects(cell),
+            exceptions: Exceptions::new(cell),
             receipts: Receipts::new(cell),
             ensemble: Ensemble::new(cell),
             panels: panels(cell, figures)?,
@@ -84,7 +88,8 @@ impl Section {
 }
 
 fn what(cell: &CellSummary, row: &Row) -> String {
-    let which = if row.repetition.is_empty() { String::new() } else { format!(", {}", row.repetition) };
+    let further = [&row.besides, &row.repetition].into_iter().filter(|part| !part.is_empty());
+    let which: String = further.map(|part| format!(", {part}")).collect();
     if cell.info.has_candidates() {
         format!("{}, {}, {}, T = {}, {}{which}", row.recipe, row.step_down, row.fault, row.t, row.size)
     } else {
@@ -108,7 +113,7 @@ fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotE
 
 fn headline(cell: &CellSummary) -> String {
     match worst_first(cell).first() {
-        Some(check) if State::of_check(check) > State::Pass => clean::short(check.reason(), 200),
+        Some(check) if State::of_check(cell, check) > State::Pass => clean::short(check.reason(), 200),
         Some(_) => format!("all {} passed", format::plural(cell.checks.len() as u64, "check", "checks")),
         None => "no check was made".into(),
     }
@@ -116,12 +121,12 @@ fn headline(cell: &CellSummary) -> String {
 
 fn worst_first(cell: &CellSummary) -> Vec<&CheckResult> {
     let mut checks: Vec<&CheckResult> = cell.checks.iter().collect();
-    checks.sort_by_key(|check| std::cmp::Reverse(State::of_check(check)));
+    checks.sort_by_key(|check| std::cmp::Reverse(State::of_check(cell, check)));
     checks
 }
 
-fn check(check: &CheckResult) -> Check {
-    let state = State::of_check(check);
+fn check(cell: &CellSummary, check: &CheckResult) -> Check {
+    let state = State::of_check(cell, check);
     Check {
         name: clean::short(&check.name, 40),
         headline: clean::short(&check.headline, 400),

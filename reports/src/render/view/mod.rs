@@ -1,8 +1,12 @@
 //! What the templates are given: words and figures ready to be laid out, nothing left to compute. Everything in here is a
 //! plain string that the templates escape, apart from the drawings, which are marked safe where they are made.
 
+mod answers;
+mod availability;
+mod beliefs;
 mod cell;
 mod ensemble;
+mod exceptions;
 mod facts;
 mod page;
 mod parts;
@@ -12,7 +16,8 @@ mod receipts;
 mod row;
 mod run;
 
+pub(crate) use answers::{Answer, answers};
 pub(crate) use page::Page;
 pub(crate) use pools::{PoolRow, not_shown, pooled, shown};
-pub(crate) use row::{Row, rows, told_apart};
+pub(crate) use row::{Row, Rows, rows};
 pub(crate) use run::{Banner, Problem, banner, remarks};

@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
+use super::availability::{Gap, gaps};
+use super::beliefs::{Beliefs, beliefs};
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
-use super::row::Row;
+use super::row::{Row, Rows, rows};
 use super::run::{Banner, Run, banner};
-use super::{cell, row};
+use super::{Answer, answers, cell};
 use crate::render::clean;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::summary::Summary;
@@ -20,13 +22,18 @@ const TOGETHER: &str = " All repetitions of a configuration are drawn together."
 pub(crate) struct Page {
     title: String,
     banner: Banner,
+    answers: Vec<Answer>,
     run: Run,
     pools: Vec<PoolRow>,
     pool_tail: &'static str,
+    pools_share: String,
     rows: Vec<Row>,
     tail_name: &'static str,
+    cells_share: String,
     not_shown: Option<String>,
     policies: Vec<Policies>,
+    gaps: Vec<Gap>,
+    beliefs: Vec<Beliefs>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
 }
@@ -49,16 +56,33 @@ impl Page {
             charts.push(Panel { heading: chart.heading, about, figures: figures.place(&drawn) });
         }
         let shown = shown(summary);
-        let (rows, tail_name) = row::rows(summary, &shown);
+        let Rows { rows, tail_name, shared: cells_share } = rows(summary, &shown);
         let cells = shown
             .iter()
             .zip(&rows)
             .map(|(&place, row)| cell::Section::new(&summary.cells[place], row, &mut figures))
             .collect::<Result<_, _>>()?;
-        let (pools, pool_tail) = pooled(summary);
+        let (pools, pool_tail, pools_share) = pooled(summary);
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells, &shown);
-        let (banner, run, not_shown) = (banner(summary), Run::new(summary), not_shown(summary));
-        Ok(Self { title, banner, run, pools, pool_tail, rows, tail_name, not_shown, policies, charts, cells })
+        let (banner, answers, run) = (banner(summary), answers(summary), Run::new(summary));
+        Ok(Self {
+            title,
+            banner,
+            answers,
+            run,
+            pools,
+            pool_tail,
+            pools_share,
+            rows,
+            tail_name,
+            cells_share,
+            not_shown: not_shown(summary),
+            policies,
+            gaps: gaps(&summary.cells, &shown),
+            beliefs: beliefs(&summary.cells, &shown),
+            charts,
+            cells,
+        })
     }
 }

@@ -4,10 +4,22 @@
 use serde::Serialize;
 
 use super::ensemble::{gap_range, range};
+use crate::render::apart::{Apart, Axis};
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
 
 const SIDE_BY_SIDE_MAX: usize = 40;
+/// What a table's words say in any case, or its rows do.
+const SAID: [Axis; 8] = [
+    Axis::Recipe,
+    Axis::Fault,
+    Axis::Timeout,
+    Axis::Groups,
+    Axis::Candidates,
+    Axis::StepDown,
+    Axis::Fencing,
+    Axis::Repetition,
+];
 
 #[derive(Serialize)]
 pub(crate) struct Policies {
@@ -42,7 +54,9 @@ pub(super) fn policies(cells: &[CellSummary], shown: &[usize]) -> Vec<Policies> 
     let differs = |group: &&Vec<(usize, &CellSummary)>| {
         group.iter().any(|(_, cell)| cell.info.step_down != group[0].1.info.step_down)
     };
-    groups.iter().filter(differs).take(SIDE_BY_SIDE_MAX).map(|group| side_by_side(group)).collect()
+    // Where two tables would bear the same words, these say what tells them apart.
+    let tables = Apart::of(groups.iter().filter(differs).map(|group| group[0].1));
+    groups.iter().filter(differs).take(SIDE_BY_SIDE_MAX).map(|group| side_by_side(group, &tables)).collect()
 }
 
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
@@ -58,10 +72,12 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
             == (b.info.fencing_method, b.info.poll_interval_ms, b.info.init_limit, b.info.sync_limit)
 }
 
-fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
+fn side_by_side(cells: &[(usize, &CellSummary)], tables: &Apart) -> Policies {
+    let apart = Apart::of(cells.iter().map(|(_, cell)| *cell));
     let info = &cells[0].1.info;
+    let further = tables.parts(cells[0].1, &SAID).into_iter().map(|part| format!(", {part}")).collect::<String>();
     let what = format!(
-        "{}, {}, T = {}, {} × {}",
+        "{}, {}, T = {}, {} × {}{further}",
         clean::short(&info.recipe, 40),
         clean::short(&info.fault, 40),
         format::setting_ms(cells[0].1.timeout_ms.unwrap_or(info.timeout_asked_ms)),
@@ -70,10 +86,7 @@ fn side_by_side(cells: &[(usize, &CellSummary)]) -> Policies {
     );
     let rows = cells.iter().map(|&(place, cell)| Line {
         anchor: format!("cell-{}", place + 1),
-        step_down: match &cell.info.repetition {
-            Some(one) => format!("{}, repetition {}", cell.info.step_down, one.number),
-            None => cell.info.step_down.to_string(),
-        },
+        step_down: apart.label(cell, &[]),
         leaderless: format::share(cell.leaderless.share),
         longest: format::duration(cell.leaderless.longest_ns),
         interrupted: format::count(cell.sessions.interrupted_terms),

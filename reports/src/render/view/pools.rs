@@ -6,11 +6,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::facts::{Line, distributions};
-use super::row::{Row, has_p99};
+use super::row::{Row, has_p99, shared, tail_name};
+use crate::render::apart::Apart;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Medians, Pool, Repeated, Summary, Without};
 use crate::verdict::Verdict;
+use hustings_record::CellInfo;
 
 /// Repetitions that are listed one by one.
 const LISTED_MAX: usize = 100;
@@ -44,15 +46,16 @@ struct RepeatedLine {
     state: Chip,
 }
 
-/// All pools, and the name of their column of tails.
-pub(crate) fn pooled(summary: &Summary) -> (Vec<PoolRow>, &'static str) {
+/// All pools, the name of their column of tails, and what all of them share.
+pub(crate) fn pooled(summary: &Summary) -> (Vec<PoolRow>, &'static str, String) {
     let cells = of_pools(summary);
-    let has_p99 = has_p99(cells.iter().map(|(_, cell)| cell));
+    let each = || cells.iter().map(|(_, cell)| cell);
+    let (has_p99, apart) = (has_p99(each()), Apart::of(each()));
     let rows = cells.iter().enumerate().map(|(i, (pool, cell))| {
-        let row = Row { anchor: format!("pool-{}", i + 1), ..Row::new(i, cell, has_p99) };
+        let row = Row { anchor: format!("pool-{}", i + 1), ..Row::new(i, cell, &apart, has_p99) };
         pool_row(summary, pool, cell, row)
     });
-    (rows.collect(), if has_p99 { "p99" } else { "longest" })
+    (rows.collect(), tail_name(has_p99), shared(&apart, each()))
 }
 
 /// The summary as it is of configurations: of those that were run several times the pool stands in the place of the cells.
@@ -94,23 +97,23 @@ fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, row: Row) -> Poo
         } else {
             format!("{} of {}", pool.pooled, pool.planned)
         },
-        show_it: show_it(pool),
+        show_it: show_it(pool, &cell.info),
         least,
         most,
         left_out: left_out(pool),
         without_leader: without(pool.without_leader.as_ref()),
         without_write: without(pool.without_write.as_ref()),
         durations: distributions(cell).0,
-        repetitions: pool.repetitions.iter().take(LISTED_MAX).map(|one| repeated(summary, one)).collect(),
+        repetitions: pool.repetitions.iter().take(LISTED_MAX).map(|one| repeated(summary, one, &cell.info)).collect(),
         more: pool.repetitions.len().saturating_sub(LISTED_MAX),
         row,
     }
 }
 
 /// How many repetitions show what the pool's verdict says.
-fn show_it(pool: &Pool) -> String {
-    let state = State::of(pool.verdict, pool.unsafe_as_expected);
-    let same = pool.repetitions.iter().filter(|one| State::of(one.verdict, one.unsafe_as_expected) == state);
+fn show_it(pool: &Pool, info: &CellInfo) -> String {
+    let state = State::of(pool.verdict, pool.unsafe_as_expected, info);
+    let same = pool.repetitions.iter().filter(|one| State::of(one.verdict, one.unsafe_as_expected, info) == state);
     match same.count() {
         // It is so for what is missing alone.
         0 => format!("only {} of {}", pool.pooled, pool.planned),
@@ -154,14 +157,14 @@ fn without(without: Option<&Without>) -> String {
     )
 }
 
-fn repeated(summary: &Summary, one: &Repeated) -> RepeatedLine {
+fn repeated(summary: &Summary, one: &Repeated, info: &CellInfo) -> RepeatedLine {
     let place = summary.cells.iter().position(|cell| cell.info.name == one.cell);
     RepeatedLine {
         anchor: place.map_or_else(String::new, |place| format!("cell-{}", place + 1)),
         number: one.number,
         p50: one.p50.map_or_else(|| format::NOTHING.into(), format::duration),
         pooled: one.pooled,
-        state: State::of(one.verdict, one.unsafe_as_expected).into(),
+        state: State::of(one.verdict, one.unsafe_as_expected, info).into(),
     }
 }
 

@@ -1,15 +1,20 @@
 //! A cell in one line: what it was, the three headline numbers, its verdict. The page and the terminal show the same.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::ensemble::in_short;
-use crate::render::state::{Chip, State};
+use crate::render::apart::{Apart, Axis, negotiated};
+use crate::render::state::{Chip, State, overlaps_briefly};
 use crate::render::{clean, format};
 use crate::stats::Tail;
 use crate::summary::{CellSummary, Rate, Summary};
-use hustings_record::Fencing;
+use hustings_record::{Expectation, Fencing};
+
+/// What stands in columns of its own in every table of cells.
+const COLUMNS: [Axis; 2] = [Axis::Fault, Axis::Timeout];
+/// What the sections of cells say of each in any case.
+const SAID: [Axis; 7] =
+    [Axis::Recipe, Axis::StepDown, Axis::Fault, Axis::Timeout, Axis::Groups, Axis::Candidates, Axis::Repetition];
 
 /// Where a recipe and its policy would stand, in a cell about the servers alone.
 const NO_CANDIDATES: &str = "no candidates";
@@ -19,6 +24,10 @@ pub(crate) struct Row {
     /// Name of the cell's section within the page.
     pub(crate) anchor: String,
     pub(crate) name: String,
+    /// What tells it from the others of its table, by line: fault and T apart, which have columns of their own.
+    pub(crate) title: Vec<String>,
+    /// What it is beside recipe, policy, fault, T and size, as far as that tells it from others.
+    pub(crate) besides: String,
     pub(crate) recipe: String,
     pub(crate) step_down: String,
     /// Which repetition of its configuration it is; empty where that was run once.
@@ -35,8 +44,8 @@ pub(crate) struct Row {
     pub(crate) woken: String,
     pub(crate) overlaps: String,
     pub(crate) overlaps_short: String,
-    /// Whether there is something to be seen in red.
-    pub(crate) overlapped: bool,
+    /// Whether they are to be seen in red: they may not be there, or must, or are longer than a race of who hears first.
+    pub(crate) overlaps_loud: bool,
     pub(crate) overlap_longest: String,
     pub(crate) stale: String,
     pub(crate) stale_short: String,
@@ -48,12 +57,31 @@ pub(crate) struct Row {
     pub(crate) state: Chip,
 }
 
-/// The rows of these cells, by their places, and the name of their column of tails: where nothing has a 99th percentile it is that of the longest, and
-/// no value needs to say so.
-pub(crate) fn rows(summary: &Summary, shown: &[usize]) -> (Vec<Row>, &'static str) {
+/// Rows of a table, with what is said of all of them.
+pub(crate) struct Rows {
+    pub(crate) rows: Vec<Row>,
+    /// The name of the column of tails: where nothing has a 99th percentile it is that of the longest, and no value needs to say so.
+    pub(crate) tail_name: &'static str,
+    /// What all of them share.
+    pub(crate) shared: String,
+}
+
+/// The rows of these cells, by their places.
+pub(crate) fn rows(summary: &Summary, shown: &[usize]) -> Rows {
     let has_p99 = has_p99(summary.cells.iter());
-    let rows = shown.iter().map(|&i| Row::new(i, &summary.cells[i], has_p99)).collect();
-    (rows, if has_p99 { "p99" } else { "longest" })
+    let cells = || shown.iter().map(|&place| &summary.cells[place]);
+    let apart = Apart::of(cells());
+    let rows = shown.iter().map(|&place| Row::new(place, &summary.cells[place], &apart, has_p99)).collect();
+    Rows { rows, tail_name: tail_name(has_p99), shared: shared(&apart, cells()) }
+}
+
+pub(super) fn tail_name(has_p99: bool) -> &'static str {
+    if has_p99 { "p99" } else { "longest" }
+}
+
+/// What all cells of a table share; a cell about the servers alone has no part in that.
+pub(super) fn shared<'a>(apart: &Apart, mut cells: impl Iterator<Item = &'a CellSummary>) -> String {
+    cells.find(|cell| cell.info.has_candidates()).map_or_else(String::new, |first| apart.shared(first, &COLUMNS))
 }
 
 /// Whether some cell's tail is a 99th percentile.
@@ -61,15 +89,9 @@ pub(super) fn has_p99<'a>(mut cells: impl Iterator<Item = &'a CellSummary>) -> b
     cells.any(|cell| cell.failover.whole.as_ref().is_some_and(|d| matches!(d.tail(), Tail::P99(_))))
 }
 
-/// Whether recipe, policy, fault and T tell every row from the others. Cells may differ in their sizes alone, for one.
-pub(crate) fn told_apart<'a>(rows: impl IntoIterator<Item = &'a Row>) -> bool {
-    let mut seen = BTreeSet::new();
-    rows.into_iter().all(|row| seen.insert([&row.recipe, &row.step_down, &row.fault, &row.t]))
-}
-
 impl Row {
     /// `has_p99`: some cell's tail is a 99th percentile.
-    pub(super) fn new(place: usize, cell: &CellSummary, has_p99: bool) -> Self {
+    pub(super) fn new(place: usize, cell: &CellSummary, apart: &Apart, has_p99: bool) -> Self {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
@@ -78,9 +100,13 @@ impl Row {
         let longest = cell.split_brain.active_max_ns;
         // A cell about the servers alone has nothing to say on candidates, not even that there was nothing.
         let of_candidates = |text: String| if cell.info.has_candidates() { text } else { format::NOTHING.into() };
+        let title = apart.parts(cell, &COLUMNS);
+        let plain = !info.has_candidates() || title.is_empty();
         Self {
             anchor: format!("cell-{}", place + 1),
             name: clean::short(&info.name, 60),
+            title: if plain { vec![apart.label(cell, &COLUMNS)] } else { title },
+            besides: apart.parts(cell, &SAID).join(", "),
             recipe: clean::short(if cell.info.has_candidates() { &info.recipe } else { &info.name }, 40),
             step_down: if cell.info.has_candidates() { info.step_down.to_string() } else { NO_CANDIDATES.into() },
             repetition: info
@@ -100,8 +126,12 @@ impl Row {
             woken: woken(cell.fan_out.woken),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),
             overlaps_short: of_candidates(format::rate_short(&cell.split_brain.active)),
-            overlapped: cell.split_brain.active.seen > 0,
-            overlap_longest: if longest > 0 { format!("longest {}", format::duration(longest)) } else { String::new() },
+            overlaps_loud: is_loud(cell),
+            overlap_longest: match longest {
+                0 => String::new(),
+                longest if overlaps_briefly(cell) => format!("moments: at most {}", format::duration(longest)),
+                longest => format!("longest {}", format::duration(longest)),
+            },
             stale: of_candidates(format::rate_within(stale)),
             stale_short: of_candidates(format::rate_short(stale)),
             stale_seen: stale.seen > 0,
@@ -127,13 +157,11 @@ pub(super) fn counted_writes(cell: &CellSummary) -> &Rate {
     }
 }
 
-pub(super) fn negotiated(cell: &CellSummary) -> String {
-    let asked = format::setting_ms(cell.info.timeout_asked_ms);
-    match cell.timeout_ms {
-        Some(ms) if ms == cell.info.timeout_asked_ms => asked,
-        Some(ms) => format!("{} (asked {asked})", format::setting_ms(ms)),
-        None => format!("none (asked {asked})"),
-    }
+/// What may be there and is over in a moment is shown without raising the voice.
+fn is_loud(cell: &CellSummary) -> bool {
+    let allowed = matches!(cell.info.expect.overlap, Expectation::Any | Expectation::Excused);
+    let passed = State::of_cell(cell) < State::Fail;
+    cell.split_brain.active.seen > 0 && !(allowed && passed && overlaps_briefly(cell))
 }
 
 fn handovers(cell: &CellSummary) -> String {

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::parts::{Fact, first_lines};
-use crate::render::state::{Chip, State};
+use crate::render::apart::Apart;
+use crate::render::state::{Chip, State, overlaps_briefly};
 use crate::render::{clean, format};
-use crate::summary::{CheckResult, Summary};
+use crate::summary::{CellSummary, CheckResult, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
 
 /// Problems named at the top; the rest is counted.
@@ -50,14 +51,15 @@ pub(crate) struct Run {
 
 pub(crate) fn banner(summary: &Summary) -> Banner {
     let mut problems: Vec<(State, Problem)> = Vec::new();
+    let apart = Apart::of(&summary.cells);
     for (i, cell) in summary.cells.iter().enumerate() {
-        let name = clean::short(&cell.info.name, 60);
+        let name = apart.label(cell, &[]);
         let anchor = format!("cell-{}", i + 1);
-        for check in cell.checks.iter().filter(|check| State::of_check(check) >= State::Inconclusive) {
-            problems.push(problem(anchor.clone(), name.clone(), check));
+        for check in cell.checks.iter().filter(|check| State::of_check(cell, check) >= State::Inconclusive) {
+            problems.push(problem(anchor.clone(), name.clone(), cell, check));
         }
         let state = State::of_cell(cell);
-        if state >= State::Inconclusive && cell.checks.iter().all(|check| State::of_check(check) < state) {
+        if state >= State::Inconclusive && cell.checks.iter().all(|check| State::of_check(cell, check) < state) {
             let (check, reason) = ("cell".into(), "no check says why; look at what is missing from it".into());
             problems.push((state, Problem { anchor, cell: name, check, reason, state: state.into() }));
         }
@@ -72,10 +74,10 @@ pub(crate) fn banner(summary: &Summary) -> Banner {
     }
 }
 
-fn problem(anchor: String, cell: String, check: &CheckResult) -> (State, Problem) {
-    let state = State::of_check(check);
+fn problem(anchor: String, name: String, cell: &CellSummary, check: &CheckResult) -> (State, Problem) {
+    let state = State::of_check(cell, check);
     let (check, reason) = (clean::short(&check.name, 40), clean::short(check.reason(), 300));
-    (state, Problem { anchor, cell, check, reason, state: state.into() })
+    (state, Problem { anchor, cell: name, check, reason, state: state.into() })
 }
 
 fn sentence(summary: &Summary) -> String {
@@ -103,14 +105,25 @@ fn sentence(summary: &Summary) -> String {
         })
         .collect();
     let cells = format::plural(there, "cell", "cells");
+    let allowed = allowed(summary);
     let of = summary.pools.iter().map(|pool| pool.planned).max().map_or_else(String::new, |times| {
         let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
         format!(" ({configurations}, each planned {})", format::plural(times.into(), "time", "times"))
     });
-    format!("Of {cells}{of}, {}.{missing}", join_and(&parts))
+    format!("Of {cells}{of}, {}{allowed}.{missing}", join_and(&parts))
 }
 
-fn join_and(parts: &[String]) -> String {
+/// What a pass must not hide: two that led at once, where the scenario allows that.
+fn allowed(summary: &Summary) -> String {
+    let shown = |cell: &&CellSummary| State::of_cell(cell) == State::Pass && cell.split_brain.active.seen > 0;
+    let cells: Vec<&CellSummary> = summary.cells.iter().filter(shown).collect();
+    let Some(longest) = cells.iter().map(|cell| cell.split_brain.active_max_ns).max() else { return String::new() };
+    let brief = if cells.iter().all(|cell| overlaps_briefly(cell)) { "moments" } else { "a while" };
+    let n = format::count(cells.len() as u64);
+    format!("; in {n} of these two led at once for {brief} ({} at most), as the scenario allows", format::said(longest))
+}
+
+pub(super) fn join_and(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),

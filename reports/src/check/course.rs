@@ -1,0 +1,56 @@
+//! One failover, moment by moment. Medians of phases are of many failovers and do not add up; what one of them went through does.
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::Loss;
+use hustings_record::Nanos;
+
+/// The moments of one failover, in nanoseconds since the lead was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Course {
+    /// The next grant.
+    pub granted: Nanos,
+    /// Of a session that was left to expire: so long before the loss it was last heard of.
+    pub touched_before: Option<Nanos>,
+    /// When it could expire at the earliest: T after that, or after a new leader of the ensemble restarted its clock.
+    pub due: Option<Nanos>,
+    /// A resigner's deletion was sent.
+    pub released: Option<Nanos>,
+    /// The first watcher was told, and the last one where several are to be woken; None where nobody was before the grant.
+    pub told: Option<Nanos>,
+    pub last_told: Option<Nanos>,
+    /// The first write of the next term was accepted.
+    pub written: Option<Nanos>,
+}
+
+/// The same by the record's clock, as far as it is known yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moments {
+    pub(super) touch: Option<Nanos>,
+    pub(super) due: Option<Nanos>,
+    pub(super) told: Option<Nanos>,
+    pub(super) last_told: Option<Nanos>,
+    pub(super) written: Option<Nanos>,
+}
+
+impl Course {
+    pub(super) fn new(loss: &Loss, resigned: bool, granted: Nanos, moments: Moments) -> Self {
+        let since = |t: Nanos| t.saturating_sub(loss.effect);
+        let Moments { touch, due, told, last_told, written } = moments;
+        Self {
+            granted: since(granted),
+            touched_before: touch.map(|touch| loss.effect.saturating_sub(touch)),
+            due: due.map(since),
+            released: resigned.then(|| since(loss.released)),
+            told: told.map(since),
+            last_told: last_told.filter(|_| told.is_some()).map(since),
+            written: written.map(since),
+        }
+    }
+
+    /// The one in the middle: as long as the median. Of several the first in the order of their moments, so that it is the same
+    /// whoever looks for it.
+    pub(super) fn middle(all: impl IntoIterator<Item = Self>, p50: Option<Nanos>) -> Option<Self> {
+        all.into_iter().filter(|course| Some(course.granted) == p50).min()
+    }
+}

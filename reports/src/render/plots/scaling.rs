@@ -1,0 +1,197 @@
+//! What the size of a group does to a recipe: failover and requests against the candidates in a group, recipes overlaid. Whom a loss
+//! wakes has a chart of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::chart::{Chart, Draw};
+use super::palette::Palette;
+use super::scale::{Kind, Scale};
+use crate::render::apart::{Apart, Axis};
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, Summary};
+
+pub(super) const CHART: Chart = Chart {
+    heading: "How it grows with the group",
+    about: "Against the number of candidates in a group, both axes logarithmic: a line that stays level belongs to a recipe that \
+            does not mind. A dot is a cell's median; its whisker ends at the 90th percentile of failovers, and at the most of \
+            requests. Lines join the dots of a recipe, through the lower of the middle ones where a size was run several times. \
+            Whom a loss wakes is under Fan-out.",
+    draw: Draw::Run(draw),
+};
+
+const WIDTH: i32 = 860;
+const LEFT: i32 = 78;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 40;
+const BOTTOM: i32 = TOP + 260;
+const LEGEND_ROW: i32 = 20;
+
+/// What is drawn against the size.
+struct Measure {
+    title: &'static str,
+    kind: Kind,
+    /// Median, and the end of its whisker.
+    of: fn(&CellSummary) -> Option<(f64, f64)>,
+    written: fn(f64) -> String,
+}
+
+const MEASURES: [Measure; 2] = [
+    Measure {
+        title: "Failover",
+        kind: Kind::Log,
+        of: |cell| {
+            let whole = cell.failover.whole.as_ref()?;
+            let p50 = whole.p50? as f64;
+            Some((p50, whole.p90.map_or(p50, |p90| p90 as f64)))
+        },
+        written: format::tick,
+    },
+    Measure {
+        title: "Requests per loss of a leader",
+        kind: Kind::LogWithZero,
+        of: |cell| cell.fan_out.requests.map(|(median, most)| (median as f64, most as f64)),
+        written: |n| format::count(n as u64),
+    },
+];
+
+struct Dot {
+    size: u32,
+    median: f64,
+    end: f64,
+}
+
+type Recipes<'a> = BTreeMap<&'a str, Vec<Dot>>;
+
+fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
+    let palette = Palette::of(summary);
+    let groups = groups(summary);
+    let apart = Apart::of(groups.iter().filter_map(|group| group.first().copied()));
+    let mut figures = Vec::new();
+    for measure in &MEASURES {
+        for group in &groups {
+            let Some(&first) = group.first() else { continue };
+            let recipes = recipes(group, measure);
+            if recipes.values().all(|dots| sizes(dots).len() < 2) {
+                continue;
+            }
+            let further = apart.parts(first, &[Axis::Recipe, Axis::Candidates, Axis::Fault]);
+            let further: String = further.into_iter().map(|part| format!(", {part}")).collect();
+            let title = format!("{}: {}{further}", measure.title, clean::short(&first.info.fault, 40));
+            figures.push(draw_one(title, measure, &recipes, &palette)?);
+        }
+    }
+    Ok(figures)
+}
+
+/// Cells that differ in nothing that matters but recipe and size. In the order of the run.
+fn groups(summary: &Summary) -> Vec<Vec<&CellSummary>> {
+    let mut groups: Vec<(String, Vec<&CellSummary>)> = Vec::new();
+    for cell in summary.cells.iter().filter(|cell| cell.info.has_candidates()) {
+        let info = &cell.info;
+        let t = cell.timeout_ms.unwrap_or(info.timeout_asked_ms);
+        let sizes = (info.groups.len(), info.servers, info.tick_ms);
+        let key = format!("{:?}", (&info.fault, t, info.step_down, info.fencing, info.sessions, sizes));
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((key, vec![cell])),
+        }
+    }
+    groups.into_iter().map(|(_, cells)| cells).collect()
+}
+
+fn recipes<'a>(group: &[&'a CellSummary], measure: &Measure) -> Recipes<'a> {
+    let mut recipes = Recipes::new();
+    for cell in group {
+        if let Some((median, end)) = (measure.of)(cell) {
+            let dot = Dot { size: cell.info.candidates_per_group, median, end: end.max(median) };
+            recipes.entry(&cell.info.recipe).or_default().push(dot);
+        }
+    }
+    recipes
+}
+
+fn sizes(dots: &[Dot]) -> BTreeSet<u32> {
+    dots.iter().map(|dot| dot.size).collect()
+}
+
+/// The lower of the middle medians at each size.
+fn line(dots: &[Dot]) -> Vec<(u32, f64)> {
+    let middle = |size: u32| {
+        let mut medians: Vec<f64> = dots.iter().filter(|dot| dot.size == size).map(|dot| dot.median).collect();
+        medians.sort_by(f64::total_cmp);
+        medians.get(medians.len().saturating_sub(1) / 2).map(|&median| (size, median))
+    };
+    sizes(dots).into_iter().filter_map(middle).collect()
+}
+
+fn draw_one(title: String, measure: &Measure, recipes: &Recipes<'_>, palette: &Palette) -> Result<Figure, PlotError> {
+    let rows = i32::try_from(recipes.len()).unwrap_or(0);
+    let size = (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32);
+    figure(title, words(measure, recipes), size, |canvas| {
+        let dots = || recipes.values().flatten();
+        let low = dots().map(|dot| dot.size).min().unwrap_or(1);
+        let high = dots().map(|dot| dot.size).max().unwrap_or(1);
+        let least = dots().map(|dot| dot.median).fold(f64::INFINITY, f64::min);
+        let most = dots().map(|dot| dot.end).fold(0.0, f64::max);
+        let x = Scale::new(Kind::Log, f64::from(low) / 1.3, f64::from(high) * 1.3, (LEFT, RIGHT));
+        let from = if measure.kind == Kind::Log { least / 1.3 } else { 0.0 };
+        let y = Scale::new(measure.kind, from, most * 1.3, (BOTTOM, TOP));
+        axes(canvas, &x, &y, measure, dots().map(|dot| dot.size).collect())?;
+        for (i, (name, dots)) in recipes.iter().enumerate() {
+            let colour = palette.recipe(name);
+            let path: Vec<(i32, i32)> = line(dots).iter().map(|&(n, value)| (x.at(n.into()), y.at(value))).collect();
+            if path.len() > 1 {
+                canvas.path(path, Pen::new(colour, 2))?;
+            }
+            // Side by side, so that no whisker hides another.
+            let shift = 4 * i as i32 - 2 * (rows - 1);
+            for dot in dots {
+                let at = x.at(dot.size.into());
+                canvas.line(
+                    (at + shift, y.at(dot.median)),
+                    (at + shift, y.at(dot.end)),
+                    Pen { alpha: 0.6, ..Pen::new(colour, 1) },
+                )?;
+                canvas.dot((at, y.at(dot.median)), 4, colour)?;
+            }
+            let at = BOTTOM + 62 + LEGEND_ROW * i as i32;
+            canvas.line((LEFT, at), (LEFT + 30, at), Pen::new(colour, 2))?;
+            canvas.dot((LEFT + 15, at), 4, colour)?;
+            canvas.text((LEFT + 42, at), &clean::short(name, 60), Align::Left, false)?;
+        }
+        Ok(())
+    })
+}
+
+fn words(measure: &Measure, recipes: &Recipes<'_>) -> String {
+    let recipe = |(name, dots): (&&str, &Vec<Dot>)| {
+        let line: Vec<String> =
+            line(dots).iter().map(|&(size, value)| format!("{} at {size}", (measure.written)(value))).collect();
+        format!("{}: {}", clean::short(name, 60), line.join(", "))
+    };
+    format!(
+        "{} against candidates in a group. {}.",
+        measure.title,
+        recipes.iter().map(recipe).collect::<Vec<_>>().join("; ")
+    )
+}
+
+fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &Measure, sizes: BTreeSet<u32>) -> Drawn {
+    for tick in y.ticks() {
+        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
+        canvas.text((LEFT - 8, y.at(tick)), &(measure.written)(tick), Align::Right, false)?;
+    }
+    let mut free_from = i32::MIN;
+    for size in sizes {
+        let label = format::count(size.into());
+        let (at, half) = (x.at(size.into()), text_width(&label) / 2);
+        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
+        if at - half >= free_from {
+            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
+            free_from = at + half + 6;
+        }
+    }
+    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
+    canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "candidates in a group (logarithmic)", Align::Middle, false)
+}

@@ -1,0 +1,302 @@
+//! One real failover of each cell, the one in the middle, step by step: a bar a step, each beginning where the one before it ended,
+//! and the floor, before which no recipe can have been done with it.
+
+use std::collections::BTreeMap;
+
+use plotters::style::RGBColor;
+
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::chart::{Chart, Draw};
+use super::palette::{BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION};
+use super::scale::{Kind, Scale};
+use crate::render::apart::{Apart, Axis};
+use crate::render::{clean, format};
+use crate::summary::{CellSummary, Course, Summary};
+use hustings_record::Nanos;
+
+pub(super) const CHART: Chart = Chart {
+    heading: "Where the time goes",
+    about: "One real failover of each cell, step by step: the one in the middle, for half of them were no longer. Time 0 is the \
+            loss of the lead. Heard of last: of a session that is left to expire, its last sign of life. T runs out: until its \
+            session could expire at the earliest, which is T's price and nobody's fault. Release: of a resignation, until its \
+            deletion was sent. Noticed: until the first watcher was told. Spread: until the last one was. Decided: until the \
+            grant. Acts: until the first accepted write. The dashed line is the floor: before it nobody can know that a session \
+            is over; without a session to wait for, it is when a deletion is told and the group listed with no election at all, \
+            at the median, and before that nobody can well be granted the lead.",
+    draw: Draw::Configurations(draw),
+};
+
+/// Cells in one figure.
+const BLOCKS_MAX: usize = 9;
+/// The longest failover of a figure, in lengths of its shortest.
+const SCALE_MAX: Nanos = 20;
+/// Detection is this much longer than all that follows: what follows gets a figure of its own.
+const SQUEEZED: Nanos = 30;
+const WIDTH: i32 = 900;
+const LEFT: i32 = 118;
+/// Room for the figures behind the bars.
+const RIGHT: i32 = WIDTH - 90;
+const TOP: i32 = 34;
+const HEAD: i32 = 22;
+const ROW: i32 = 16;
+const BAR: i32 = 11;
+const GAP: i32 = 12;
+
+/// A cell with its failover in the middle.
+type Entry<'a> = (&'a CellSummary, Course);
+
+fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
+    let mut faults: BTreeMap<&str, Vec<Entry<'_>>> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for cell in &summary.cells {
+        let Some(course) = cell.failover.course else { continue };
+        let entries = faults.entry(&cell.info.fault).or_default();
+        if entries.is_empty() {
+            order.push(&cell.info.fault);
+        }
+        entries.push((cell, course));
+    }
+    let mut figures = Vec::new();
+    for fault in order {
+        let apart = Apart::of(faults[fault].iter().map(|(cell, _)| *cell));
+        let parts = parts(&faults[fault]);
+        for (i, part) in parts.iter().enumerate() {
+            let suffix = if parts.len() > 1 { format!(" ({} of {})", i + 1, parts.len()) } else { String::new() };
+            let name = clean::short(fault, 40);
+            figures.push(Sheet::new(part, &apart, Begin::Loss).draw(format!("A failover in steps: {name}{suffix}"))?);
+            if squeezed(part) {
+                let title = format!("The same from the first notification on: {name}{suffix}");
+                figures.push(Sheet::new(part, &apart, Begin::Told).draw(title)?);
+            }
+        }
+    }
+    Ok(figures)
+}
+
+fn end_of(course: &Course) -> Nanos {
+    course.written.unwrap_or(0).max(course.granted)
+}
+
+/// Cells that one scale does justice to: a slow recipe must not squeeze the others into a few pixels.
+fn parts<'a>(entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
+    let mut parts = Vec::new();
+    let mut rest = entries.to_vec();
+    while let Some(shortest) = rest.iter().map(|(_, course)| end_of(course).max(1)).min() {
+        let limit = shortest.saturating_mul(SCALE_MAX);
+        let (fits, longer): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, course)| end_of(course).max(1) <= limit);
+        parts.extend(fits.chunks(BLOCKS_MAX).map(<[_]>::to_vec));
+        rest = longer;
+    }
+    parts
+}
+
+/// Whether noticing takes so long that nothing can be seen of what comes after it.
+fn squeezed(entries: &[Entry<'_>]) -> bool {
+    let told = entries.iter().filter_map(|(_, course)| course.told).max().unwrap_or(0);
+    let after = entries.iter().filter_map(|(_, course)| Some(end_of(course).saturating_sub(course.told?))).max();
+    after.is_some_and(|after| after.saturating_mul(SQUEEZED) < told)
+}
+
+/// Where the time axis begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    Loss,
+    Told,
+}
+
+/// A step, from one moment to a later one.
+struct Step {
+    name: &'static str,
+    from: f64,
+    to: f64,
+    colour: RGBColor,
+    hatched: bool,
+}
+
+/// What is drawn of one cell.
+struct Block {
+    label: String,
+    steps: Vec<Step>,
+    floor: Option<f64>,
+}
+
+impl Block {
+    fn new(cell: &CellSummary, course: &Course, label: String, begin: Begin) -> Self {
+        let mut steps = steps(course);
+        let mut floor = floor(cell, course);
+        if begin == Begin::Told {
+            let told = course.told.unwrap_or(course.granted) as f64;
+            steps.retain(|step| step.from >= told);
+            steps.iter_mut().for_each(|step| (step.from, step.to) = (step.from - told, step.to - told));
+            floor = None;
+        }
+        let whole = match begin {
+            Begin::Loss => {
+                let floor =
+                    floor.map_or_else(String::new, |floor| format!(", floor {}", format::duration(floor as u64)));
+                format!("{label}: {} to the grant{floor}", format::duration(course.granted))
+            }
+            Begin::Told => label,
+        };
+        Self { label: whole, steps, floor }
+    }
+}
+
+fn steps(course: &Course) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut now = 0;
+    let mut until = |name, to: Nanos, colour| {
+        let to = to.max(now);
+        steps.push(Step { name, from: now as f64, to: to as f64, colour, hatched: false });
+        now = to;
+    };
+    if let Some(released) = course.released.filter(|&released| released > 0) {
+        until("release", released, PURPLE);
+    }
+    let noticed = course.told.unwrap_or(course.granted);
+    if let Some(due) = course.due {
+        until("T runs out", due.min(noticed), PALE_GREY);
+    }
+    match course.told {
+        Some(told) => {
+            until("noticed", told, SKY);
+            until("decided", course.granted, BLUE);
+        }
+        // Nobody waits to be told, or nobody was in time.
+        None => until("granted", course.granted, BLUE),
+    }
+    if let Some(written) = course.written {
+        until("acts", written, GREEN);
+    }
+    if let Some((told, last)) = course.told.zip(course.last_told).filter(|(told, last)| last > told) {
+        let at = steps.iter().position(|step| step.name == "decided").unwrap_or(steps.len());
+        let (from, to) = (told as f64, last as f64);
+        steps.insert(at, Step { name: "spread", from, to, colour: ORANGE, hatched: true });
+    }
+    if let Some(before) = course.touched_before {
+        let (name, colour, hatched) = ("heard of last", GREY, true);
+        steps.insert(0, Step { name, from: -(before as f64), to: 0.0, colour, hatched });
+    }
+    steps
+}
+
+/// What is nobody's doing.
+const PALE_GREY: RGBColor = RGBColor(180, 186, 192);
+
+/// Before this no recipe can have been told, or have found out.
+fn floor(cell: &CellSummary, course: &Course) -> Option<f64> {
+    let messages = || cell.failover.floor.as_ref().and_then(|floor| floor.p50);
+    let floor = course.due.or_else(|| Some(course.released.unwrap_or(0).saturating_add(messages()?)))?;
+    Some(floor as f64)
+}
+
+struct Sheet {
+    blocks: Vec<Block>,
+    begin: Begin,
+}
+
+impl Sheet {
+    fn new(entries: &[Entry<'_>], apart: &Apart, begin: Begin) -> Self {
+        let label = |cell: &CellSummary| apart.label(cell, &[Axis::Fault]);
+        let blocks = entries.iter().map(|(cell, course)| Block::new(cell, course, label(cell), begin));
+        Self { blocks: blocks.filter(|block| !block.steps.is_empty()).collect(), begin }
+    }
+
+    fn draw(&self, title: String) -> Result<Figure, PlotError> {
+        let rows = |block: &Block| HEAD + ROW * i32::try_from(block.steps.len()).unwrap_or(0) + GAP;
+        let bottom = TOP + self.blocks.iter().map(rows).sum::<i32>();
+        figure(title, self.words(), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
+            let clock = Clock::new(&self.blocks);
+            clock.ticks(canvas, bottom)?;
+            let x_title = match self.begin {
+                Begin::Loss => "time since the lead was lost",
+                Begin::Told => "time since the first watcher was told",
+            };
+            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), x_title, Align::Middle, false)?;
+            let mut top = TOP;
+            for block in &self.blocks {
+                block.draw(canvas, &clock, top)?;
+                top += rows(block);
+            }
+            Ok(())
+        })
+    }
+
+    fn words(&self) -> String {
+        let step = |step: &Step| format!("{} {}", step.name, length(step));
+        let block = |block: &Block| {
+            let steps: Vec<String> = block.steps.iter().map(step).collect();
+            format!("{} ({})", block.label, steps.join(", "))
+        };
+        format!("A bar for each step. {}.", self.blocks.iter().map(block).collect::<Vec<_>>().join("; "))
+    }
+}
+
+fn length(step: &Step) -> String {
+    format::duration((step.to - step.from).max(0.0) as u64)
+}
+
+/// Time from left to right; what came before the loss lies left of zero.
+struct Clock {
+    after: Scale,
+    before: f64,
+    zero: i32,
+}
+
+impl Clock {
+    fn new(blocks: &[Block]) -> Self {
+        let steps = || blocks.iter().flat_map(|block| &block.steps);
+        let before = steps().map(|step| -step.from).fold(0.0, f64::max);
+        let floors = blocks.iter().filter_map(|block| block.floor);
+        let after = steps().map(|step| step.to).chain(floors).fold(1.0, f64::max);
+        let zero = LEFT + (f64::from(RIGHT - LEFT) * before / (before + after)).round() as i32;
+        let zero = zero.clamp(LEFT, RIGHT - 1);
+        Self { after: Scale::new(Kind::Linear, 0.0, after, (zero, RIGHT)), before, zero }
+    }
+
+    fn at(&self, t: f64) -> i32 {
+        if t >= 0.0 {
+            return self.after.at(t);
+        }
+        let share = (t / self.before.max(1.0)).clamp(-1.0, 0.0);
+        self.zero + (share * f64::from(self.zero - LEFT)).round() as i32
+    }
+
+    fn ticks(&self, canvas: &Canvas<'_>, bottom: i32) -> Drawn {
+        let mut free_from = i32::MIN;
+        for tick in self.after.ticks() {
+            let (at, label) = (self.at(tick), format::tick(tick));
+            let half = text_width(&label) / 2;
+            if at - half >= free_from {
+                canvas.text((at, bottom + 14), &label, Align::Middle, false)?;
+                free_from = at + half + 6;
+            }
+        }
+        canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))
+    }
+}
+
+impl Block {
+    fn draw(&self, canvas: &Canvas<'_>, clock: &Clock, top: i32) -> Drawn {
+        canvas.text((4, top + 9), &clean::short(&self.label, chars_in(WIDTH - 8)), Align::Left, false)?;
+        let bottom = top + HEAD + ROW * i32::try_from(self.steps.len()).unwrap_or(0);
+        // Beside the bars only, so that no line runs through the words above them.
+        for tick in clock.after.ticks() {
+            canvas.line((clock.at(tick), top + HEAD - 3), (clock.at(tick), bottom), Pen::grid())?;
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            let at = top + HEAD + ROW * i as i32;
+            let (from, to) = (clock.at(step.from), clock.at(step.to));
+            let (corner, end) = ((from, at), (to.max(from + 1), at + BAR));
+            canvas.text((LEFT - 8, at + BAR / 2), step.name, Align::Right, false)?;
+            canvas.bar(corner, end, step.colour, if step.hatched { 0.7 } else { 1.0 })?;
+            if step.hatched && end.0 > from + 6 {
+                canvas.hatch(corner, end, Pen::new(INK, 1))?;
+            }
+            canvas.text((end.0 + 6, at + BAR / 2), &length(step), Align::Left, false)?;
+        }
+        let Some(floor) = self.floor else { return Ok(()) };
+        let at = clock.at(floor);
+        canvas.line((at, top + HEAD - 3), (at, bottom), Pen::new(VERMILLION, 2).dash(Dash::Dashed))
+    }
+}

@@ -1,0 +1,35 @@
+//! How long nobody was in charge: without a leader, and without an accepted write, which is what an application feels.
+
+use super::judged::Judged;
+use crate::render::format;
+use crate::summary::CellSummary;
+
+pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+    let longest = |of: fn(&CellSummary) -> u64| judged.cells.iter().copied().max_by_key(|cell| of(cell));
+    let most = |of: fn(&CellSummary) -> f64| {
+        judged.cells.iter().map(|cell| of(cell)).filter(|share| share.is_finite()).fold(0.0, f64::max)
+    };
+    let (Some(leaderless), Some(unwritten)) =
+        (longest(|cell| cell.leaderless.longest_ns), longest(|cell| cell.effect.longest_ns))
+    else {
+        return Vec::new();
+    };
+    let beside = |cell: &CellSummary, other: Option<&CellSummary>| match other {
+        Some(other) if other.info.index == cell.info.index => String::new(),
+        _ => format!(" ({})", judged.name(cell)),
+    };
+    let worst = format!(
+        "At worst a group was without a leader for {}{}, and without an accepted write for {}{}.",
+        format::said(leaderless.leaderless.longest_ns),
+        beside(leaderless, None),
+        format::said(unwritten.effect.longest_ns),
+        beside(unwritten, Some(leaderless)),
+    );
+    let share = format!(
+        "In the cell that it cost most, nobody led for {} of the groups' time, and no write was accepted for {} of it; that rests \
+         on how often faults were planned.",
+        format::share(most(|cell| cell.leaderless.share)),
+        format::share(most(|cell| cell.effect.without_write)),
+    );
+    vec![worst, share]
+}

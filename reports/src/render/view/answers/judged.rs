@@ -1,0 +1,145 @@
+//! Of which cells the answers speak, and how they call them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::render::apart::Apart;
+use crate::render::format;
+use crate::render::state::State;
+use crate::summary::{CellSummary, Distribution, Rate, Summary};
+use hustings_record::{FaultKind, Nanos};
+
+/// Fewer strikes than these are said with the figure.
+const FEW_STRIKES: u64 = 5;
+
+/// The cells of a run with candidates, by what became of them. Cells of self-tests are in none of these: their recipes are broken.
+pub(super) struct Judged<'a> {
+    /// Configurations that passed, or are unsafe as expected; repetitions of one stand together.
+    pub(super) passed: Vec<&'a CellSummary>,
+    pub(super) failed: Vec<&'a CellSummary>,
+    pub(super) inconclusive: Vec<&'a CellSummary>,
+    /// The cells that passed, repetitions one by one: they have figures that nobody pools.
+    pub(super) cells: Vec<&'a CellSummary>,
+    pub(super) self_tests: u64,
+    apart: Apart,
+}
+
+impl<'a> Judged<'a> {
+    pub(super) fn new(configurations: &'a Summary, summary: &'a Summary) -> Self {
+        let real = |cell: &&CellSummary| cell.info.has_candidates() && !cell.info.self_test;
+        let all: Vec<&CellSummary> = configurations.cells.iter().filter(real).collect();
+        let of = |states: &[State]| all.iter().copied().filter(|cell| states.contains(&State::of_cell(cell))).collect();
+        let passed = |cell: &&CellSummary| State::of_cell(cell) <= State::Unsafe;
+        Self {
+            passed: of(&[State::Pass, State::Unsafe]),
+            failed: of(&[State::Fail]),
+            inconclusive: of(&[State::Inconclusive]),
+            cells: summary.cells.iter().filter(real).filter(passed).collect(),
+            self_tests: summary.cells.iter().filter(|cell| cell.info.self_test).count() as u64,
+            apart: Apart::of(summary.cells.iter().filter(real)),
+        }
+    }
+
+    pub(super) fn has_no_candidates(&self) -> bool {
+        self.passed.is_empty() && self.failed.is_empty() && self.inconclusive.is_empty()
+    }
+
+    /// What tells this cell from the others.
+    pub(super) fn name(&self, cell: &CellSummary) -> String {
+        self.apart.label(cell, &[])
+    }
+
+    /// Those of one fault, one T and one size: of several sizes that at which most recipes were run, the largest of these. In the
+    /// order of the run.
+    pub(super) fn by_fault(&self) -> Vec<Vec<&'a CellSummary>> {
+        let with_failovers = self.passed.iter().copied().filter(|cell| cell.failover.whole.is_some());
+        let mut first_seen: BTreeMap<(&str, u64), usize> = BTreeMap::new();
+        let mut groups: Vec<Vec<&CellSummary>> = Vec::new();
+        for cell in with_failovers {
+            let at = *first_seen.entry((&cell.info.fault, t_of(cell))).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups[at].push(cell);
+        }
+        for group in &mut groups {
+            let size = common_size(group);
+            group.retain(|cell| Some(cell.info.candidates_per_group) == size);
+        }
+        groups
+    }
+}
+
+/// The size at which most recipes were run, the largest of several.
+pub(super) fn common_size(cells: &[&CellSummary]) -> Option<u32> {
+    let mut recipes: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    for cell in cells {
+        recipes.entry(cell.info.candidates_per_group).or_default().insert(&cell.info.recipe);
+    }
+    recipes.into_iter().max_by_key(|(size, recipes)| (recipes.len(), *size)).map(|(size, _)| size)
+}
+
+/// T in milliseconds, the negotiated one where there is one.
+pub(super) fn t_of(cell: &CellSummary) -> u64 {
+    cell.timeout_ms.unwrap_or(cell.info.timeout_asked_ms)
+}
+
+pub(super) fn p50(distribution: Option<&Distribution>) -> Option<Nanos> {
+    distribution.and_then(|d| d.p50)
+}
+
+/// The least and the most of these.
+pub(super) fn ends(values: impl Iterator<Item = Nanos> + Clone) -> Option<(Nanos, Nanos)> {
+    values.clone().min().zip(values.max())
+}
+
+/// How few independent moments stand behind a figure of these cells, where it is few: ` (1 strike each)`.
+pub(super) fn few_strikes(cells: &[&CellSummary]) -> String {
+    let strikes = cells.iter().map(|cell| cell.handovers.strikes).min().unwrap_or(0);
+    if strikes >= FEW_STRIKES {
+        return String::new();
+    }
+    let each = if cells.len() > 1 { " a cell" } else { "" };
+    format!(" ({}{each})", format::plural(strikes, "strike", "strikes"))
+}
+
+/// What a zero is worth: `in 412 handovers of 96 strikes (95 % bound: 3.1 % of strikes)`.
+pub(super) fn behind(rate: &Rate) -> String {
+    let handovers = format::plural(rate.n, "handover", "handovers");
+    let strikes = format::plural(rate.strikes, "strike", "strikes");
+    match rate.upper_95 {
+        None => "though no handover stands behind that, which proves nothing".into(),
+        Some(upper) => {
+            format!("in {handovers} of {strikes} (95 % bound: {} of strikes)", format::bound(upper))
+        }
+    }
+}
+
+/// The loss of a lead by a fault of this kind, as it is called in a sentence.
+pub(super) fn loss(cell: &CellSummary) -> String {
+    let kind = match cell.info.fault_kind {
+        FaultKind::None => "no fault",
+        FaultKind::Resign => "a resignation",
+        FaultKind::Crash => "a crash",
+        FaultKind::Expire => "an expiry by force",
+        FaultKind::ParentDelete => "the deletion of a group's znode",
+        FaultKind::Disconnect => "a disconnect",
+        FaultKind::LostReply => "a lost reply",
+        FaultKind::Partition => "a partition",
+        FaultKind::PartitionUp => "a partition upwards",
+        FaultKind::PartitionDown => "a partition downwards",
+        FaultKind::Slow => "a slow link",
+        FaultKind::Pause => "a pause",
+        FaultKind::ServerKill => "the death of a server",
+        FaultKind::ServerPause => "the pause of a server",
+        FaultKind::ServerPartition => "the partition of a server",
+        FaultKind::ServerRestartAll => "a restart of all servers",
+    };
+    let own_name = cell.info.fault != cell.info.fault_kind.name();
+    if own_name { format!("{kind} ({})", crate::render::clean::short(&cell.info.fault, 40)) } else { kind.into() }
+}
+
+/// With a capital letter.
+pub(super) fn begin(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

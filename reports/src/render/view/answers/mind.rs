@@ -1,0 +1,61 @@
+//! What to mind: of whom the sentences do not speak, and what the figures in them stand on.
+
+use super::judged::Judged;
+use crate::render::format;
+use crate::render::view::run::join_and;
+use crate::summary::{CellSummary, Summary};
+use hustings_record::EnsembleKind;
+
+pub(super) fn sentences(judged: &Judged<'_>, summary: &Summary) -> Vec<String> {
+    let mut sentences: Vec<String> = model(summary.manifest.ensemble_kind).map(str::to_owned).into_iter().collect();
+    let n = |cells: &[&CellSummary], words: [&str; 2]| {
+        (!cells.is_empty()).then(|| format::plural(cells.len() as u64, words[0], words[1]))
+    };
+    let without = [
+        n(&judged.failed, ["cell failed", "cells failed"]),
+        n(&judged.inconclusive, ["cell is inconclusive", "cells are inconclusive"]),
+    ];
+    let without: Vec<String> = without.into_iter().flatten().collect();
+    if !without.is_empty() {
+        sentences.push(format!("{}: no time in these sentences is of those.", join_and(&without)));
+    }
+    let missing = u64::from(summary.manifest.cells_planned).saturating_sub(summary.cells.len() as u64);
+    if missing > 0 {
+        sentences.push(format!("{} left no record.", format::plural(missing, "planned cell", "planned cells")));
+    }
+    if judged.self_tests > 0 {
+        let cells = format::plural(judged.self_tests, "cell", "cells");
+        sentences.push(format!(
+            "{cells} of the self-test ran a recipe that is broken on purpose, and none of this is of those."
+        ));
+    }
+    sentences.extend(samples(judged));
+    if judged.passed.iter().any(|cell| cell.failover.whole.is_some()) {
+        sentences.push("Times of failovers are medians; the tables below have their tails.".into());
+    }
+    sentences
+}
+
+fn model(kind: EnsembleKind) -> Option<&'static str> {
+    match kind {
+        EnsembleKind::Simulated => {
+            Some("All of this was simulated: times are those of a model of ZooKeeper in virtual time.")
+        }
+        EnsembleKind::Embedded => Some("The servers were a model of ZooKeeper: nothing here is said of its latencies."),
+        EnsembleKind::Local | EnsembleKind::Docker | EnsembleKind::External => None,
+    }
+}
+
+/// What became of the handovers that are no plain sample.
+fn samples(judged: &Judged<'_>) -> Option<String> {
+    let sum = |of: fn(&CellSummary) -> u64| judged.passed.iter().map(|cell| of(cell)).sum::<u64>();
+    let all = [
+        (sum(|cell| cell.handovers.censored), "had not ended when the run did and count as longer than all that had"),
+        (sum(|cell| cell.failover.void), "are void by stalls and in no figure"),
+        (sum(|cell| cell.handovers.retaken), "were retaken by whoever had lost the lead"),
+    ];
+    let parts: Vec<String> =
+        all.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", format::count(*n))).collect();
+    let planned = format::plural(sum(|cell| cell.handovers.planned), "handover", "handovers");
+    (!parts.is_empty()).then(|| format!("Of {planned} {}.", join_and(&parts)))
+}

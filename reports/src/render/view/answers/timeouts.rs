@@ -1,0 +1,83 @@
+//! Which timeout: what each T costs where a session has to expire, how much of that T alone explains, and whether leads were lost
+//! for nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::judged::{Judged, begin, ends, few_strikes, loss, p50, t_of};
+use crate::render::format;
+use crate::stats;
+use crate::summary::CellSummary;
+use hustings_record::Nanos;
+
+const FAULTS_MAX: usize = 4;
+const TIMEOUTS_MAX: usize = 8;
+
+pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+    let mut sentences = costs(judged);
+    let timeouts: BTreeSet<u64> = judged.passed.iter().map(|cell| t_of(cell)).collect();
+    if let [only] = timeouts.iter().collect::<Vec<_>>()[..] {
+        let none = if sentences.is_empty() {
+            "no session had to expire, so it played no part in these times; and "
+        } else {
+            ""
+        };
+        let t = format::setting_ms(*only);
+        sentences.push(format!("Only T = {t} was run: {none}what another one would cost is not in this record."));
+    }
+    sentences.extend(unplanned(judged));
+    sentences
+}
+
+/// What each fault that lets sessions expire costs, by T.
+fn costs(judged: &Judged<'_>) -> Vec<String> {
+    let mut of_fault: Vec<(String, BTreeMap<u64, Vec<&CellSummary>>)> = Vec::new();
+    let expiring = judged.passed.iter().filter(|cell| cell.info.fault_kind.facts().lets_sessions_expire);
+    for &cell in expiring.filter(|cell| cell.failover.whole.is_some()) {
+        let loss = loss(cell);
+        if of_fault.iter().all(|(known, _)| *known != loss) {
+            of_fault.push((loss.clone(), BTreeMap::new()));
+        }
+        if let Some((_, by_t)) = of_fault.iter_mut().find(|(known, _)| *known == loss) {
+            by_t.entry(t_of(cell)).or_default().push(cell);
+        }
+    }
+    of_fault.iter().take(FAULTS_MAX).map(|(loss, by_t)| cost(loss, by_t)).collect()
+}
+
+fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
+    let range = |cells: &[&CellSummary], of: fn(&CellSummary) -> Option<Nanos>| {
+        let medians: Vec<Nanos> = cells.iter().filter_map(|cell| of(cell)).collect();
+        ends(medians.into_iter()).map(|(least, most)| format::said_between(least, most))
+    };
+    let costs = by_t.iter().take(TIMEOUTS_MAX).map(|(t, cells)| {
+        let hidden = cells.iter().any(|cell| p50(cell.failover.whole.as_ref()).is_none());
+        let cost = match range(cells, |cell| p50(cell.failover.whole.as_ref())) {
+            Some(cost) if hidden => format!("{cost} and, where most had not ended when the run did, more"),
+            Some(cost) => cost,
+            None => "more than the run could see".into(),
+        };
+        format!("{cost} with T = {}{}", format::setting_ms(*t), few_strikes(cells))
+    });
+    let costs = costs.collect::<Vec<_>>().join(", ");
+    let all: Vec<&CellSummary> = by_t.values().flatten().copied().collect();
+    let over_floor = range(&all, |cell| p50(cell.failover.excess.as_ref().map(|excess| &excess.over_floor)));
+    let over_floor = over_floor.map_or_else(String::new, |over| {
+        format!("; it was noticed {over} after the session could expire at the earliest")
+    });
+    format!("{} costs {costs}{over_floor}.", begin(loss))
+}
+
+/// Whether leads were lost for nothing: in any cell, but a zero is that of the cells that passed.
+fn unplanned(judged: &Judged<'_>) -> Option<String> {
+    let all = judged.passed.iter().chain(&judged.failed).chain(&judged.inconclusive);
+    let seen: u64 = all.map(|cell| cell.handovers.unplanned).sum();
+    let sum = |of: fn(&CellSummary) -> u64| judged.passed.iter().map(|cell| of(cell)).sum::<u64>();
+    let (planned, strikes) = (sum(|cell| cell.handovers.planned), sum(|cell| cell.handovers.strikes));
+    if seen > 0 {
+        return Some(format!("{} lost though no fault explains it.", format::plural(seen, "lead was", "leads were")));
+    }
+    let bound = format::bound(stats::upper_95(0, strikes)?);
+    let (handovers, strikes) =
+        (format::plural(planned, "handover", "handovers"), format::plural(strikes, "strike", "strikes"));
+    Some(format!("No lead was lost without a fault, beside {handovers} of {strikes} (95 % bound: {bound} of strikes)."))
+}
