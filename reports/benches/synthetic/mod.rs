@@ -1,5 +1,5 @@
-//! A record of a chosen size on disk, as a run leaves it: sealed segments and a manifest. Leaders resign in turn and write in
-//! between; nothing goes wrong.
+//! A record of a chosen size on disk, as a run leaves it: sealed segments and a manifest. Leaders resign in turn and
+//! write in between; nothing goes wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +11,15 @@ const MEASURE: Nanos = 10_000 * MS;
 /// From one resignation of a group to the next.
 const ROUND: Nanos = 2_000 * MS;
 
+/// Records of more events than these take memory and minutes that not everybody has.
+const EVENTS_MAX_VARIABLE: &str = "HUSTINGS_BENCH_EVENTS_MAX";
+const EVENTS_MAX: u64 = 1_000_000;
+const HOSTS: u16 = 5;
+const WRITES: u32 = 8;
+/// Events of one resignation with the writes of the next term; those at the beginning and the end of a group are few
+/// beside them.
+const EVENTS_PER_ROUND: u64 = 13 + WRITES as u64;
+
 /// How large the record is to be.
 pub(crate) struct Size {
     pub(crate) groups: u32,
@@ -19,6 +28,37 @@ pub(crate) struct Size {
     pub(crate) rounds: u32,
     /// Writes of every leader in between.
     pub(crate) writes: u32,
+}
+
+impl Size {
+    /// About so many events: as many groups as resignations in each of them, so that neither what grows with the square
+    /// of the one nor of the other hides.
+    pub(crate) fn of_events(events: u64) -> Self {
+        let side = (events / EVENTS_PER_ROUND).isqrt() as u32;
+        Self { groups: side, hosts: HOSTS, rounds: side, writes: WRITES }
+    }
+
+    /// How many there are exactly.
+    pub(crate) fn events(&self) -> u64 {
+        let (hosts, writes) = (u64::from(self.hosts), u64::from(self.writes));
+        let of_group = 5 * hosts + 4 + writes + u64::from(self.rounds) * (13 + writes);
+        14 + 2 * hosts + u64::from(self.groups) * of_group
+    }
+}
+
+/// Numbers of events: 10⁴, 10⁵ … up to the most that is asked for. A build for tests only shows that it can be
+/// measured.
+pub(crate) fn sizes() -> impl Iterator<Item = u64> {
+    let asked = std::env::var(EVENTS_MAX_VARIABLE).ok().filter(|asked| !asked.is_empty());
+    let most = match asked.map(|asked| (asked.parse().ok(), asked)) {
+        None if cfg!(debug_assertions) => 10_000,
+        None => EVENTS_MAX,
+        Some((Some(most), _)) => most,
+        Some((None, asked)) => {
+            panic!("{EVENTS_MAX_VARIABLE} is {asked:?}: give a number, as 10000000, or leave it out")
+        }
+    };
+    (4..).map(|power| 10_u64.pow(power)).take_while(move |events| *events <= most)
 }
 
 struct Writers {
@@ -37,8 +77,8 @@ struct Stands {
     term: u32,
 }
 
-/// Writes the record into `folder` and gives the number of its events.
-pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
+/// Writes the record into `folder`.
+pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<()> {
     let events = folder.join("events/cell");
     std::fs::create_dir_all(&events)?;
     let mut names = vec!["coordinator".to_owned(), "observer".to_owned()];
@@ -54,7 +94,7 @@ pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
         fault: 0,
     };
     fill(&mut writers, size, &names)?;
-    let count = writers.events;
+    assert_eq!(writers.events, size.events(), "the record is as large as it says");
     drop(writers);
     let mut segments = Vec::new();
     for name in &names {
@@ -65,8 +105,7 @@ pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
             plain: Some(plain),
         });
     }
-    std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)?;
-    Ok(count)
+    std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)
 }
 
 impl Writers {
