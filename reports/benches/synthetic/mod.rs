@@ -7,7 +7,7 @@ use std::path::Path;
 use hustings_record::*;
 
 const MS: Nanos = 1_000_000;
-const MEASURE: Nanos = 10_000 * MS;
+const MEASURE: Nanos = 5_000 * MS;
 /// From one resignation of a group to the next.
 const ROUND: Nanos = 2_000 * MS;
 
@@ -18,7 +18,7 @@ const HOSTS: u16 = 5;
 const WRITES: u32 = 8;
 /// Events of one resignation with the writes of the next term; those at the beginning and the end of a group are few
 /// beside them.
-const EVENTS_PER_ROUND: u64 = 13 + WRITES as u64;
+const EVENTS_PER_ROUND: u64 = 14 + WRITES as u64;
 
 /// How large the record is to be.
 pub(crate) struct Size {
@@ -38,10 +38,15 @@ impl Size {
         Self { groups: side, hosts: HOSTS, rounds: side, writes: WRITES }
     }
 
+    /// A leader writes until the next round.
+    fn work_interval(&self) -> Nanos {
+        ROUND / Nanos::from(self.writes)
+    }
+
     /// How many there are exactly.
     pub(crate) fn events(&self) -> u64 {
         let (hosts, writes) = (u64::from(self.hosts), u64::from(self.writes));
-        let of_group = 5 * hosts + 4 + writes + u64::from(self.rounds) * (13 + writes);
+        let of_group = 6 * hosts + 4 + writes + u64::from(self.rounds) * (14 + writes);
         14 + 2 * hosts + u64::from(self.groups) * of_group
     }
 }
@@ -172,7 +177,7 @@ fn begin(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> 
     }
     w.events += names.len() as u64 + 1;
     w.coordinator.push(&Event::Cell { t: 500 * MS, info: Box::new(info(size)) })?;
-    for (phase, t) in [(Phase::Enrol, 900 * MS), (Phase::WarmUp, 5_000 * MS), (Phase::Measure, MEASURE)] {
+    for (phase, t) in [(Phase::Enrol, 900 * MS), (Phase::WarmUp, 4_000 * MS), (Phase::Measure, MEASURE)] {
         w.coordinator().push(&Event::Phase { t, phase })?;
     }
     servers(w, WindowEdge::Begin, MEASURE, 0.0)
@@ -206,6 +211,7 @@ fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std
     w.of(host).push(&Event::State { t, session, state })?;
     w.of(host).push(&Event::Incarnation { t, cand, session })?;
     w.of(host).push(&Event::Joined { t, cand, session, node, czxid: Some(*czxid) })?;
+    w.of(host).push(&Event::Settled { t: t + MS, cand, session, requests: 2 })?;
     Ok(Stands { session, czxid: *czxid, term: 0 })
 }
 
@@ -222,7 +228,7 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
     let owner = Event::Owner { from: t - MS, to: t, group, session: session_told, node: Some(node), czxid: czxid_told };
     w.observer.push(&owner)?;
     for write in 0..size.writes {
-        let (t, seq) = (t + MS + Nanos::from(write) * 50 * MS, w.seq);
+        let (t, seq) = (t + MS + Nanos::from(write) * size.work_interval(), w.seq);
         w.seq += 1;
         let (unfenced_stale, fenced_rejected, fenced_stale) = (false, false, false);
         w.coordinator().push(&Event::Write {
@@ -316,7 +322,7 @@ fn info(size: &Size) -> CellInfo {
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
-        work_interval_ms: 50,
+        work_interval_ms: size.work_interval() / MS,
         expect: Expect::default(),
         self_test: false,
         must_show: Vec::new(),
