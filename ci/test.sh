@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Everything that must hold: format, lints, all tests, doc tests; and the figures of the records that the tests leave behind,
-# which another program recounts. The last line is "<n> passed, <n> failed", counted from what the test runners say. Exits with
-# 0 only if every step succeeded and tests were run. --no-docker leaves the tests out that need a Docker engine, and says so.
+# Everything that must hold: format, lints, all tests, doc tests, every benchmark once; and the figures of the records that
+# the tests leave behind, which another program recounts. The last line is "<n> passed, <n> failed", counted from what the
+# test runners say. Exits with 0 only if every step succeeded and tests were run. --no-docker leaves the tests out that need
+# a Docker engine, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -116,6 +117,9 @@ fi
 step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
 # shellcheck disable=SC2046
 add $(count_libtest)
+
+# Each once, and in the tests' own build: that it can be measured, not how long it takes.
+step "benchmarks" timeout --kill-after=10 300 cargo test --workspace --locked --benches
 
 step "recount" recount
 

@@ -1,8 +1,9 @@
-//! What the harness itself costs: a link beside a direct connection, the protocol between hosts and coordinator, and the
-//! fenced resource. `cargo bench -p hustings --bench links`
+//! What the harness itself costs: `relay` is a link beside a direct connection, `protocol` what hosts and coordinator
+//! say to each other, `resource` the fenced resource. `cargo bench -p hustings --bench links`
 
 mod beside;
 
+use std::cell::OnceCell;
 use std::hint::black_box;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use beside::Beside;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hustings::links::Links;
 use hustings::protocol::{FromHost, Receiver, Sender, ToHost, split};
 use hustings_workloads::host::Token;
@@ -19,8 +20,9 @@ use hustings_workloads::resource::Resource;
 use tokio::runtime::{Builder, Runtime};
 
 const EXE: &str = env!("CARGO_BIN_EXE_hustings");
-/// About what a ping or a small request of ZooKeeper has.
-const MESSAGE: [u8; 64] = [7; 64];
+/// About what a ping or a small request of ZooKeeper has, and a long list of children.
+const SIZES: [usize; 2] = [64, 16_384];
+const IN_TURN: usize = 2_000;
 const IN_A_ROW: u64 = 1_000;
 const GROUPS: u32 = 1_000;
 
@@ -58,27 +60,52 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-fn round_trip(stream: &mut TcpStream) -> Duration {
+fn round_trip(stream: &mut TcpStream, bytes: usize) -> Duration {
+    let (message, mut answer) = (vec![7; bytes], vec![0; bytes]);
     let begin = Instant::now();
-    let mut answer = MESSAGE;
-    stream.write_all(&MESSAGE).expect("sent");
+    stream.write_all(&message).expect("sent");
     stream.read_exact(&mut answer).expect("answered");
     begin.elapsed()
 }
 
-fn link(c: &mut Criterion) {
+/// A link to a server, with what keeps it.
+struct Linked {
+    runtime: Runtime,
+    links: Links,
+}
+
+impl Linked {
+    fn to(server: SocketAddr) -> Self {
+        let runtime = runtime();
+        let links = runtime.block_on(Links::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
+        runtime.block_on(links.populate(&["host".to_owned()], &[server], &[server])).expect("a link");
+        Self { runtime, links }
+    }
+}
+
+fn relay(c: &mut Criterion) {
     let server = echo();
-    let runtime = runtime();
-    let links = runtime.block_on(Links::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
-    runtime.block_on(links.populate(&["host".to_owned()], &[server], &[server])).expect("a link");
-    let (mut direct, mut linked) = (connect(server), connect(links.endpoints(0)[0]));
-    let mut group = c.benchmark_group("round trip of 64 bytes");
-    group.bench_function("direct", |b| b.iter(|| round_trip(&mut direct)));
-    group.bench_function("through a link", |b| b.iter(|| round_trip(&mut linked)));
+    let linked = OnceCell::new();
+    let way = || linked.get_or_init(|| Linked::to(server)).links.endpoints(0)[0];
+    let mut group = c.benchmark_group("relay");
+    for bytes in SIZES {
+        group.throughput(Throughput::Bytes(bytes as u64));
+        let mut measure = |name: &str, address: &dyn Fn() -> SocketAddr| {
+            let mut stream = None;
+            group.bench_function(BenchmarkId::new(name, bytes), |b| {
+                let stream = stream.get_or_insert_with(|| connect(address()));
+                b.iter_custom(|times| (0..times).map(|_| round_trip(stream, bytes)).sum());
+            });
+        };
+        measure("direct", &|| server);
+        measure("link", &way);
+    }
     group.finish();
+    let Some(Linked { runtime, links }) = linked.into_inner() else { return };
+    let (mut direct, mut through) = (connect(server), connect(links.endpoints(0)[0]));
     let mut beside = Beside::new("round trip of 64 bytes");
-    for _ in 0..2_000 {
-        beside.push(round_trip(&mut direct), round_trip(&mut linked));
+    for _ in 0..IN_TURN {
+        beside.push(round_trip(&mut direct, SIZES[0]), round_trip(&mut through, SIZES[0]));
     }
     beside.tell();
     runtime.block_on(links.close()).expect("the proxy ends");
@@ -95,12 +122,12 @@ fn a_write() -> FromHost {
 fn protocol(c: &mut Criterion) {
     let mut group = c.benchmark_group("protocol");
     let text = serde_json::to_string(&a_write()).expect("encoded");
-    group.bench_function("encode a write", |b| b.iter(|| serde_json::to_string(black_box(&a_write()))));
-    group.bench_function("decode a write", |b| b.iter(|| serde_json::from_str::<FromHost>(black_box(&text))));
+    group.bench_function("encode-write", |b| b.iter(|| serde_json::to_string(black_box(&a_write()))));
+    group.bench_function("decode-write", |b| b.iter(|| serde_json::from_str::<FromHost>(black_box(&text))));
     let runtime = runtime();
     let (mut host, mut coordinator) = runtime.block_on(pair());
     group.throughput(Throughput::Elements(IN_A_ROW));
-    group.bench_function("1000 writes, each answered", |b| {
+    group.bench_function("1000-writes-answered", |b| {
         b.iter(|| runtime.block_on(async { tokio::join!(ask(&mut host), answer(&mut coordinator)) }));
     });
     group.finish();
@@ -143,9 +170,9 @@ async fn answer((sender, receiver): &mut End) {
 fn resource(c: &mut Criterion) {
     let mut resource = Resource::new(GROUPS as usize);
     let mut czxid = 0;
-    let mut group = c.benchmark_group("fenced resource");
+    let mut group = c.benchmark_group("resource");
     group.throughput(Throughput::Elements(GROUPS.into()));
-    group.bench_function("a write to each of 1000 groups", |b| {
+    group.bench_function("write-new-term", |b| {
         b.iter(|| {
             // Every round is a new term of every group: the dearest kind of write.
             czxid += 1;
@@ -158,8 +185,8 @@ fn resource(c: &mut Criterion) {
 }
 
 fn short() -> Criterion {
-    Criterion::default().warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3))
+    Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2))
 }
 
-criterion_group!(name = all; config = short(); targets = link, protocol, resource);
+criterion_group!(name = all; config = short(); targets = relay, protocol, resource);
 criterion_main!(all);

@@ -23,7 +23,7 @@ const HELLO_AT_MOST: Duration = Duration::from_secs(20);
 const INBOX_MAX: usize = 1 << 18;
 
 /// Where hosts report to, and what they are started from.
-pub(super) struct HostFactory {
+pub struct HostFactory {
     exe: PathBuf,
     listener: TcpListener,
     address: SocketAddr,
@@ -33,30 +33,30 @@ pub(super) struct HostFactory {
 }
 
 /// A message, and who it is from. None: the connection has ended.
-pub(super) struct Inbound {
-    pub(super) host: u16,
-    pub(super) generation: u32,
-    pub(super) message: Option<FromHost>,
+pub struct Inbound {
+    pub host: u16,
+    pub generation: u32,
+    pub message: Option<FromHost>,
 }
 
 /// One running host process.
-pub(super) struct HostProcess {
-    pub(super) host: u16,
-    pub(super) generation: u32,
-    pub(super) pid: u32,
+pub struct HostProcess {
+    pub host: u16,
+    pub generation: u32,
+    pub pid: u32,
     child: Child,
     outgoing: mpsc::Sender<ToHost>,
 }
 
 /// The receiving end of all hosts of a cell.
-pub(super) struct Inbox {
-    pub(super) sender: mpsc::Sender<Inbound>,
-    pub(super) receiver: mpsc::Receiver<Inbound>,
+pub struct Inbox {
+    pub sender: mpsc::Sender<Inbound>,
+    pub receiver: mpsc::Receiver<Inbound>,
 }
 
 impl Inbox {
     #[must_use]
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let (sender, receiver) = mpsc::channel(INBOX_MAX);
         Self { sender, receiver }
     }
@@ -69,15 +69,21 @@ impl Default for Inbox {
 }
 
 impl HostFactory {
-    /// Listens for hosts on this machine's loopback.
-    pub(super) async fn new(exe: &Path, secret: String) -> anyhow::Result<Self> {
+    /// Listens for hosts on this machine's loopback. Only who knows the secret is taken for one.
+    ///
+    /// # Errors
+    /// There is no port.
+    pub async fn new(exe: &Path, secret: String) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the hosts to report to")?;
         let address = listener.local_addr()?;
         Ok(Self { exe: exe.to_owned(), listener, address, secret, starting: Mutex::new(()) })
     }
 
     /// Starts hosts (number, how many processes were it before, set-up) and waits until each has its set-up.
-    pub(super) async fn start(
+    ///
+    /// # Errors
+    /// One cannot be started, or does not report in time.
+    pub async fn start(
         &self,
         wanted: Vec<(u16, u32, HostSetUp)>,
         inbox: &mpsc::Sender<Inbound>,
@@ -189,7 +195,7 @@ fn introduce(
 
 impl HostProcess {
     /// Queues a message. A stopped or dead host may never read it.
-    pub(super) fn tell(&self, message: ToHost) {
+    pub fn tell(&self, message: ToHost) {
         if self.outgoing.try_send(message).is_err() {
             tracing::debug!(host = self.host, "a message to a host was not taken");
         }
@@ -201,13 +207,19 @@ impl HostProcess {
     }
 
     /// Kills the process and waits until the kernel says that it is gone.
-    pub(super) async fn kill(&mut self) -> std::io::Result<ExitStatus> {
+    ///
+    /// # Errors
+    /// The kernel does not say so.
+    pub async fn kill(&mut self) -> std::io::Result<ExitStatus> {
         self.child.start_kill()?;
         self.child.wait().await
     }
 
-    /// Waits for the process to end by itself; kills it when it has not by then.
-    pub(super) async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
+    /// Waits for the process to end by itself; kills it when it has not by then. True: it was killed.
+    ///
+    /// # Errors
+    /// As for [`Self::kill`].
+    pub async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
         match tokio::time::timeout(at_most, self.child.wait()).await {
             Ok(status) => Ok((status?, false)),
             Err(_) => Ok((self.kill().await?, true)),

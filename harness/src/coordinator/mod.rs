@@ -12,7 +12,7 @@ mod debts;
 mod environment;
 mod errands;
 mod floor;
-mod hosts;
+pub mod hosts;
 mod inbox;
 pub(crate) mod live_cell;
 mod observed_group;
@@ -24,7 +24,7 @@ mod sentinel;
 mod set_up;
 mod snare;
 mod tear_down;
-mod warm;
+pub mod warm;
 mod watching;
 mod winner;
 

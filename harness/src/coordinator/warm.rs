@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// When the ensemble gives no session or refuses the simplest things.
-pub(super) async fn up(access: &Access, servers: &[SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
+pub async fn up(access: &Access, servers: &[SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
     let cluster = access.connect_string(servers, "");
     let first = ZkSession::connect_as(access, &cluster, TIMEOUT).await?;
     first.create(root, &[], CreateMode::Persistent).await?;

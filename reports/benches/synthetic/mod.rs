@@ -1,5 +1,5 @@
-//! A record of a chosen size on disk, as a run leaves it: sealed segments and a manifest. Leaders resign in turn and write in
-//! between; nothing goes wrong.
+//! A record of a chosen size on disk, as a run leaves it: sealed segments and a manifest. Leaders resign in turn and
+//! write in between; nothing goes wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,9 +7,18 @@ use std::path::Path;
 use hustings_record::*;
 
 const MS: Nanos = 1_000_000;
-const MEASURE: Nanos = 10_000 * MS;
+const MEASURE: Nanos = 5_000 * MS;
 /// From one resignation of a group to the next.
 const ROUND: Nanos = 2_000 * MS;
+
+/// Records of more events than these take memory and minutes that not everybody has.
+const EVENTS_MAX_VARIABLE: &str = "HUSTINGS_BENCH_EVENTS_MAX";
+const EVENTS_MAX: u64 = 1_000_000;
+const HOSTS: u16 = 5;
+const WRITES: u32 = 8;
+/// Events of one resignation with the writes of the next term; those at the beginning and the end of a group are few
+/// beside them.
+const EVENTS_PER_ROUND: u64 = 14 + WRITES as u64;
 
 /// How large the record is to be.
 pub(crate) struct Size {
@@ -19,6 +28,42 @@ pub(crate) struct Size {
     pub(crate) rounds: u32,
     /// Writes of every leader in between.
     pub(crate) writes: u32,
+}
+
+impl Size {
+    /// About so many events: as many groups as resignations in each of them, so that neither what grows with the square
+    /// of the one nor of the other hides.
+    pub(crate) fn of_events(events: u64) -> Self {
+        let side = (events / EVENTS_PER_ROUND).isqrt() as u32;
+        Self { groups: side, hosts: HOSTS, rounds: side, writes: WRITES }
+    }
+
+    /// A leader writes until the next round.
+    fn work_interval(&self) -> Nanos {
+        ROUND / Nanos::from(self.writes)
+    }
+
+    /// How many there are exactly.
+    pub(crate) fn events(&self) -> u64 {
+        let (hosts, writes) = (u64::from(self.hosts), u64::from(self.writes));
+        let of_group = 6 * hosts + 4 + writes + u64::from(self.rounds) * (14 + writes);
+        14 + 2 * hosts + u64::from(self.groups) * of_group
+    }
+}
+
+/// Numbers of events: 10⁴, 10⁵ … up to the most that is asked for. A build for tests only shows that it can be
+/// measured.
+pub(crate) fn sizes() -> impl Iterator<Item = u64> {
+    let asked = std::env::var(EVENTS_MAX_VARIABLE).ok().filter(|asked| !asked.is_empty());
+    let most = match asked.map(|asked| (asked.parse().ok(), asked)) {
+        None if cfg!(debug_assertions) => 10_000,
+        None => EVENTS_MAX,
+        Some((Some(most), _)) => most,
+        Some((None, asked)) => {
+            panic!("{EVENTS_MAX_VARIABLE} is {asked:?}: give a number, as 10000000, or leave it out")
+        }
+    };
+    (4..).map(|power| 10_u64.pow(power)).take_while(move |events| *events <= most)
 }
 
 struct Writers {
@@ -37,8 +82,8 @@ struct Stands {
     term: u32,
 }
 
-/// Writes the record into `folder` and gives the number of its events.
-pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
+/// Writes the record into `folder`.
+pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<()> {
     let events = folder.join("events/cell");
     std::fs::create_dir_all(&events)?;
     let mut names = vec!["coordinator".to_owned(), "observer".to_owned()];
@@ -54,7 +99,7 @@ pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
         fault: 0,
     };
     fill(&mut writers, size, &names)?;
-    let count = writers.events;
+    assert_eq!(writers.events, size.events(), "the record is as large as it says");
     drop(writers);
     let mut segments = Vec::new();
     for name in &names {
@@ -65,8 +110,7 @@ pub(crate) fn write(folder: &Path, size: &Size) -> std::io::Result<u64> {
             plain: Some(plain),
         });
     }
-    std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)?;
-    Ok(count)
+    std::fs::write(folder.join(MANIFEST_FILE), serde_json::to_vec(&manifest(segments))?)
 }
 
 impl Writers {
@@ -133,7 +177,7 @@ fn begin(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> 
     }
     w.events += names.len() as u64 + 1;
     w.coordinator.push(&Event::Cell { t: 500 * MS, info: Box::new(info(size)) })?;
-    for (phase, t) in [(Phase::Enrol, 900 * MS), (Phase::WarmUp, 5_000 * MS), (Phase::Measure, MEASURE)] {
+    for (phase, t) in [(Phase::Enrol, 900 * MS), (Phase::WarmUp, 4_000 * MS), (Phase::Measure, MEASURE)] {
         w.coordinator().push(&Event::Phase { t, phase })?;
     }
     servers(w, WindowEdge::Begin, MEASURE, 0.0)
@@ -167,6 +211,7 @@ fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std
     w.of(host).push(&Event::State { t, session, state })?;
     w.of(host).push(&Event::Incarnation { t, cand, session })?;
     w.of(host).push(&Event::Joined { t, cand, session, node, czxid: Some(*czxid) })?;
+    w.of(host).push(&Event::Settled { t: t + MS, cand, session, requests: 2 })?;
     Ok(Stands { session, czxid: *czxid, term: 0 })
 }
 
@@ -183,7 +228,7 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
     let owner = Event::Owner { from: t - MS, to: t, group, session: session_told, node: Some(node), czxid: czxid_told };
     w.observer.push(&owner)?;
     for write in 0..size.writes {
-        let (t, seq) = (t + MS + Nanos::from(write) * 50 * MS, w.seq);
+        let (t, seq) = (t + MS + Nanos::from(write) * size.work_interval(), w.seq);
         w.seq += 1;
         let (unfenced_stale, fenced_rejected, fenced_stale) = (false, false, false);
         w.coordinator().push(&Event::Write {
@@ -278,7 +323,7 @@ fn info(size: &Size) -> CellInfo {
         sessions: SessionUse::PerCandidate,
         links: LinkUse::Direct,
         fencing: Fencing::Fenced,
-        work_interval_ms: 50,
+        work_interval_ms: size.work_interval() / MS,
         expect: Expect::default(),
         self_test: false,
         must_show: Vec::new(),

@@ -26,6 +26,16 @@ pub(super) struct Allowance<'i, 'a> {
     request: (Nanos, Nanos),
     /// Own stalls of whatever length, of all processes.
     stalls: Vec<Span>,
+    felt: Vec<Felt>,
+}
+
+/// A fault, and whom it may have woken.
+struct Felt {
+    t: Nanos,
+    until: Nanos,
+    woken: u64,
+    /// The latest end of this and all before it.
+    until_max: Nanos,
 }
 
 impl<'i, 'a> Allowance<'i, 'a> {
@@ -42,7 +52,22 @@ impl<'i, 'a> Allowance<'i, 'a> {
         samples.sort_unstable();
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
         let request = (half(samples.last()), half(samples.get(samples.len() / 2)));
-        Self { index, request, stalls }
+        let mut allowance = Self { index, request, stalls, felt: Vec::new() };
+        allowance.felt = allowance.feel();
+        allowance
+    }
+
+    /// All faults, in order of time.
+    fn feel(&self) -> Vec<Felt> {
+        let mut until_max = 0;
+        let felt = self.index.faults.all.iter().map(|fault| {
+            let until = self.felt_until(fault);
+            until_max = until.max(until_max);
+            let (all, each) = (self.everybody(), self.of_each());
+            let woken = if fault.kind.hits_servers() { all } else { fault.cands.len() as u64 * each };
+            Felt { t: fault.t, until, woken, until_max }
+        });
+        felt.collect()
     }
 
     /// What a handover within `span` may take beyond the protocol's needs.
@@ -84,14 +109,19 @@ impl<'i, 'a> Allowance<'i, 'a> {
     /// How many candidates the faults whose consequences may fall into `span` may have woken. All others race for a lock; when
     /// the servers are hit, everybody comes back at once.
     fn waking(&self, span: Span) -> u64 {
-        let info = self.index.info;
-        let others = u64::from(info.candidates_per_group.saturating_sub(1));
-        let of_each = if info.leader_wakes() == Some(FanOut::One) { 1 } else { others.max(1) };
-        let all = info.groups.len() as u64 * u64::from(info.candidates_per_group);
-        let lately = self.index.faults.all.iter().filter(|fault| fault.t <= span.1 && span.0 <= self.felt_until(fault));
-        let woken =
-            lately.map(|fault| if fault.kind.hits_servers() { all } else { fault.cands.len() as u64 * of_each });
-        woken.sum::<u64>().min(all * of_each).max(1)
+        let begun = &self.felt[..self.felt.partition_point(|felt| felt.t <= span.1)];
+        let lately = begun.iter().rev().take_while(|felt| span.0 <= felt.until_max).filter(|felt| span.0 <= felt.until);
+        lately.map(|felt| felt.woken).sum::<u64>().min(self.everybody() * self.of_each()).max(1)
+    }
+
+    fn everybody(&self) -> u64 {
+        self.index.info.groups.len() as u64 * u64::from(self.index.info.candidates_per_group)
+    }
+
+    /// How many are woken by what happens to one.
+    fn of_each(&self) -> u64 {
+        let others = u64::from(self.index.info.candidates_per_group.saturating_sub(1));
+        if self.index.info.leader_wakes() == Some(FanOut::One) { 1 } else { others.max(1) }
     }
 
     /// Until when those that a fault hits may still change hands because of it, all at once.

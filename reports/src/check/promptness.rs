@@ -56,7 +56,11 @@ impl Section for Promptness {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let judge = Judge { index, allowance: Allowance::of(index) };
+        let on_others = |fault: &&Fault<'_>| {
+            fault.kind.takes_hosts_out() || fault.kind.facts().deafens && !fault.kind.facts().takes_out
+        };
+        let on_others = index.faults.all.iter().filter(on_others).collect();
+        let judge = Judge { index, allowance: Allowance::of(index), on_others };
         for loss in &index.losses.all {
             judge.loss(loss, &mut finding);
         }
@@ -91,6 +95,8 @@ fn words(kept: Kept) -> String {
 struct Judge<'i, 'a> {
     index: &'i Index<'a>,
     allowance: Allowance<'i, 'a>,
+    /// Faults that may hold up who is not hit by them: few, where many hit one candidate each.
+    on_others: Vec<&'i Fault<'a>>,
 }
 
 impl Judge<'_, '_> {
@@ -199,17 +205,15 @@ impl Judge<'_, '_> {
         }
         // Links that are slow slow everybody down who is behind them.
         let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out && acts(fault);
-        if index.faults.all.iter().any(slows) {
+        if self.on_others.iter().copied().any(slows) {
             return true;
         }
         // Whoever had won by ZooKeeper's word, and was hit before it led.
         let struck = |session: i64| {
             let host = index.candidates.sessions.get(&session);
-            index
-                .faults
-                .all
-                .iter()
-                .any(|f| f.kind.takes_hosts_out() && host.is_some_and(|h| f.hosts.contains(h)) && acts(f))
+            let hits =
+                |f: &&Fault<'_>| f.kind.takes_hosts_out() && host.is_some_and(|h| f.hosts.contains(h)) && acts(f);
+            self.on_others.iter().any(hits)
         };
         let owners = index.reigns.of_group(loss.group).iter().filter(|r| span.0 < r.span.0 && r.span.0 <= span.1);
         if owners.filter(|reign| reign.czxid != Some(lost.czxid)).filter_map(|reign| reign.session).any(struck) {

@@ -57,6 +57,8 @@ pub struct Faults<'a> {
     /// Places in `all`, in order of time.
     pub by_cand: BTreeMap<u32, Vec<usize>>,
     pub by_group: BTreeMap<u32, Vec<usize>>,
+    /// Places of those on servers.
+    by_servers: Vec<usize>,
     /// When each host was, or may have been, stopped: sorted and disjoint.
     pub stops: BTreeMap<u16, Vec<Span>>,
     /// When each host was stopped for certain.
@@ -102,6 +104,9 @@ impl<'a> Faults<'a> {
 
     fn index_targets(&mut self, candidates: &Candidates<'a>) {
         for (place, fault) in self.all.iter().enumerate() {
+            if fault.kind.hits_servers() {
+                self.by_servers.push(place);
+            }
             for cand in &fault.cands {
                 self.by_cand.entry(*cand).or_default().push(place);
                 let Some(candidate) = candidates.all.get(cand) else { continue };
@@ -142,7 +147,7 @@ impl<'a> Faults<'a> {
 
     /// Faults on servers, in order of time.
     pub fn on_servers(&self) -> impl Iterator<Item = &Fault<'a>> {
-        self.all.iter().filter(|f| f.kind.hits_servers())
+        self.by_servers.iter().map(|&place| &self.all[place])
     }
 
     /// The last proven fault on servers that explains what happens at `at`.

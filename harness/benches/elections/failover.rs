@@ -1,0 +1,59 @@
+//! `failover/<recipe>/<strike>/<candidates>`: from the loss of the lead to the next grant, in a group of so many
+//! candidates on five hosts. What a strike needs beside that (coming back, settling) is not in it.
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, SamplingMode};
+use hustings_workloads::recipes::RecipeKind;
+
+use crate::group::{Groups, Strike};
+use crate::hosts::Electorate;
+use crate::stage::{Lazy, Stage};
+
+/// A build for tests only shows that it can be measured.
+const SIZES: &[u32] = if cfg!(debug_assertions) { &[5] } else { &[5, 50] };
+
+/// A crash takes more than T, so ten samples of at least one take this long.
+const CRASHES: Duration = Duration::from_secs(16);
+
+pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
+    for recipe in RecipeKind::sound() {
+        for &candidates in SIZES {
+            of_size(criterion, stage, Electorate { recipe, groups: 1, per_group: candidates });
+        }
+    }
+}
+
+fn of_size(criterion: &mut Criterion, stage: &Lazy, electorate: Electorate) {
+    let mut group = criterion.benchmark_group(format!("failover/{}", electorate.recipe));
+    group.sampling_mode(SamplingMode::Flat);
+    let mut groups: Option<Groups<'_>> = None;
+    for strike in Strike::ALL {
+        if strike == Strike::Crash {
+            group.measurement_time(CRASHES);
+        }
+        group.bench_function(BenchmarkId::new(strike.name(), electorate.per_group), |bencher| {
+            let stage = stage.get();
+            let groups = groups.get_or_insert_with(|| stage.measure(standing(stage, electorate)));
+            bencher.iter_custom(|times| stage.measure(strikes(groups, strike, times)));
+        });
+    }
+    group.finish();
+    if let Some(groups) = groups {
+        stage.get().measure(groups.stop());
+    }
+}
+
+async fn standing(stage: &Stage, electorate: Electorate) -> anyhow::Result<Groups<'_>> {
+    let mut groups = Groups::start(stage, electorate).await?;
+    groups.enrol_in_turn().await?;
+    Ok(groups)
+}
+
+async fn strikes(groups: &mut Groups<'_>, strike: Strike, times: u64) -> anyhow::Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for _ in 0..times {
+        sum += groups.strike(strike).await?;
+    }
+    Ok(sum)
+}

@@ -1,0 +1,221 @@
+//! Groups on host processes, and what befalls their leaders. Every time is taken from what the hosts wrote down
+//! themselves, as the reports take it; what a stall of the machine adds is in it, which the reports would leave out.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use hustings::clock;
+use hustings::protocol::ToHost;
+use hustings_record::{Event, FaultKind, Nanos};
+use hustings_workloads::host::Token;
+
+use crate::hosts::{Electorate, HOSTS, Hosts};
+use crate::stage::Stage;
+
+/// After this a host has written what has happened, unless the machine is busy.
+const WRITTEN_AFTER: Duration = Duration::from_millis(30);
+/// Nothing that is to be found in the segments takes longer.
+const AT_MOST: Duration = Duration::from_secs(30);
+/// A strike that meets no leader is no sample, and is tried again.
+const TRIES_MAX: u32 = 5;
+
+/// What befalls a leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strike {
+    Resign,
+    Expire,
+    /// Its host is killed, with all that stand there.
+    Crash,
+}
+
+impl Strike {
+    pub(crate) const ALL: [Self; 3] = [Self::Resign, Self::Expire, Self::Crash];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Resign => FaultKind::Resign.name(),
+            Self::Expire => FaultKind::Expire.name(),
+            Self::Crash => FaultKind::Crash.name(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Seat {
+    /// When it came to stand.
+    joined: Option<Nanos>,
+    /// It waits with its watch armed, or leads.
+    settled: bool,
+}
+
+struct Grant {
+    /// a⁺.
+    t: Nanos,
+    cand: u32,
+    session: i64,
+}
+
+pub(crate) struct Groups<'s> {
+    hosts: Hosts<'s>,
+    electorate: Electorate,
+    seats: Vec<Seat>,
+    /// Since the last strike.
+    grants: Vec<Grant>,
+    /// When a term of a session ended, as r⁻, since the last strike.
+    revokes: BTreeMap<i64, Nanos>,
+}
+
+impl<'s> Groups<'s> {
+    /// Starts the hosts. Nobody stands yet.
+    pub(crate) async fn start(stage: &'s Stage, electorate: Electorate) -> anyhow::Result<Self> {
+        let seats = vec![Seat::default(); electorate.candidates() as usize];
+        let hosts = Hosts::start(stage, electorate).await?;
+        Ok(Self { hosts, electorate, seats, grants: Vec::new(), revokes: BTreeMap::new() })
+    }
+
+    /// Lets everybody stand at once. Gives the time from the order until all stand and every group is led.
+    pub(crate) async fn enrol(&mut self) -> anyhow::Result<Duration> {
+        let from = clock::now();
+        (0..HOSTS).for_each(|host| self.hosts.enrol(host));
+        let to = self.watch("everybody to stand", |groups| groups.all_stand_and_are_led()).await?;
+        Ok(Duration::from_nanos(to - from))
+    }
+
+    /// Lets the hosts' candidates stand one host after the other, so that whoever leads has those of its own host
+    /// behind it. After a strike that takes a whole host away, and brings it back at the end, it is so again.
+    pub(crate) async fn enrol_in_turn(&mut self) -> anyhow::Result<()> {
+        for host in 0..HOSTS {
+            self.hosts.enrol(host);
+            self.watch("a host's candidates to stand", |groups| {
+                groups.of_host(host).all(|seat| seat.settled).then_some(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Strikes the leader of the only group, and waits until everybody has settled again. Gives the time from the loss
+    /// of the lead to the next grant.
+    pub(crate) async fn strike(&mut self, strike: Strike) -> anyhow::Result<Duration> {
+        for _ in 0..TRIES_MAX {
+            if let Some(took) = self.try_to_strike(strike).await? {
+                return Ok(took);
+            }
+            eprintln!("a strike met no leader, or somebody led in between: tried again");
+        }
+        anyhow::bail!("{TRIES_MAX} strikes in a row met no leader; the machine may have too much to do")
+    }
+
+    /// None: the lead was not lost to this strike.
+    async fn try_to_strike(&mut self, strike: Strike) -> anyhow::Result<Option<Duration>> {
+        let (cand, token) = self.settled().await?;
+        self.grants.clear();
+        self.revokes.clear();
+        let asked = clock::now();
+        let outcome = match strike {
+            Strike::Resign => self.hosts.order(cand, |fault| ToHost::Resign { fault, cand }).await?,
+            Strike::Expire => self.hosts.order(cand, |fault| ToHost::Expire { fault, cand }).await?,
+            Strike::Crash => Ok((self.hosts.kill(self.electorate.host_of(cand)).await?, 0)),
+        };
+        let effect = match outcome {
+            Ok((effect, _)) => effect,
+            Err(why) => {
+                eprintln!("{}: {why}", strike.name());
+                return Ok(None);
+            }
+        };
+        // Whoever has lost its lead or its process is to come back before the next strike.
+        self.seats[cand as usize] = Seat::default();
+        self.hosts.until_led_by_another(token).await?;
+        if strike == Strike::Crash {
+            self.restart(self.electorate.host_of(cand)).await?;
+        }
+        self.settled().await?;
+        // A resignation's belief ends before its deletion is sent, and nobody but its own host knows when.
+        let lost = match (strike, self.revokes.get(&token.session)) {
+            (Strike::Resign, None) => return Ok(None),
+            (Strike::Resign, Some(&ended)) => ended.min(effect),
+            (Strike::Expire | Strike::Crash, _) => effect,
+        };
+        let granted = self.watch("the next grant", |groups| groups.granted_after(lost, (strike, token))).await?;
+        let between =
+            self.grants.iter().any(|grant| asked < grant.t && grant.t <= lost && grant.session != token.session);
+        Ok((!between).then(|| Duration::from_nanos(granted - lost)))
+    }
+
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.hosts.stop().await
+    }
+
+    async fn restart(&mut self, host: u16) -> anyhow::Result<()> {
+        self.hosts.start_processes([host]).await?;
+        for cand in 0..self.electorate.candidates() {
+            if self.electorate.host_of(cand) == host {
+                self.seats[cand as usize] = Seat::default();
+            }
+        }
+        self.hosts.enrol(host);
+        Ok(())
+    }
+
+    fn of_host(&self, host: u16) -> impl Iterator<Item = &Seat> {
+        let own = move |cand: &usize| self.electorate.host_of(*cand as u32) == host;
+        (0..self.seats.len()).filter(own).map(|cand| &self.seats[cand])
+    }
+
+    fn all_stand_and_are_led(&self) -> Option<Nanos> {
+        let mut first: BTreeMap<u32, Nanos> = BTreeMap::new();
+        for grant in &self.grants {
+            let at = first.entry(self.electorate.group_of(grant.cand)).or_insert(grant.t);
+            *at = grant.t.min(*at);
+        }
+        let joined: Option<Vec<Nanos>> = self.seats.iter().map(|seat| seat.joined).collect();
+        let led = (first.len() == self.electorate.groups as usize).then(|| first.into_values().max())??;
+        Some(joined?.into_iter().fold(led, Nanos::max))
+    }
+
+    /// When the next term was granted. A session that is ended by force may have had the lead once more while that was
+    /// under way; a resigner that leads again is a handover.
+    fn granted_after(&self, lost: Nanos, (strike, token): (Strike, Token)) -> Option<Nanos> {
+        let counts = |grant: &&Grant| grant.t > lost && (strike == Strike::Resign || grant.session != token.session);
+        self.grants.iter().filter(counts).map(|grant| grant.t).min()
+    }
+
+    /// Waits until everybody stands and waits, or leads. Gives who does.
+    async fn settled(&mut self) -> anyhow::Result<(u32, Token)> {
+        let sole = |groups: &Self| {
+            let all = groups.seats.iter().all(|seat| seat.settled);
+            groups.hosts.sole_leader().filter(|_| all)
+        };
+        self.watch("everybody to have settled", sole).await
+    }
+
+    /// Looks at what the hosts have written until it is there.
+    async fn watch<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> anyhow::Result<T> {
+        let until = Instant::now() + AT_MOST;
+        loop {
+            tokio::time::sleep(WRITTEN_AFTER).await;
+            for event in self.hosts.news()? {
+                self.take(event);
+            }
+            if let Some(found) = look(self) {
+                return Ok(found);
+            }
+            ensure!(Instant::now() < until, "{what} took more than {AT_MOST:?}");
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let seat = |cand: u32| cand as usize;
+        match event {
+            Event::Incarnation { cand, .. } | Event::Left { cand, .. } => self.seats[seat(cand)] = Seat::default(),
+            Event::Joined { t, cand, .. } => self.seats[seat(cand)] = Seat { joined: Some(t), settled: false },
+            Event::Notified { cand, .. } => self.seats[seat(cand)].settled = false,
+            Event::Settled { cand, .. } => self.seats[seat(cand)].settled = true,
+            Event::Granted { t, cand, session, .. } => self.grants.push(Grant { t, cand, session }),
+            Event::Revoke { from, session, .. } => _ = self.revokes.insert(session, from),
+            _ => {}
+        }
+    }
+}

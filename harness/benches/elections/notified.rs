@@ -1,0 +1,167 @@
+//! `delete-to-notified/<way>`: from the deletion of a znode to the notification of its one watcher, directly and
+//! through a link. `fan-out/last-told/<watchers>`: from the deletion to the notification of the last of so many. All
+//! sessions are in this process and on one server.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use futures::future::{join_all, try_join_all};
+use hustings::links::Links;
+use hustings::session::{ZkSession, ZkWatch};
+use hustings_workloads::coordination::{CreateMode, Session as _, Watch as _, WatchEvent};
+
+use crate::beside::Beside;
+use crate::stage::{EXE, Lazy, Stage};
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+const TRIES_MAX: u32 = 5;
+const IN_TURN: u32 = 300;
+/// A deletion that is not told by then never is.
+const SAMPLE_AT_MOST: Duration = Duration::from_secs(10);
+const WATCHERS: &[usize] = &[5, 50, 200];
+
+/// Sessions over the same way to one server: one to delete and the others to be told.
+struct Way {
+    cluster: String,
+    deleter: ZkSession,
+    watchers: Vec<ZkSession>,
+    /// Path of its znodes, which a number follows.
+    prefix: String,
+    sample: u32,
+}
+
+impl Way {
+    async fn open(stage: &Stage, cluster: String, watchers: usize) -> anyhow::Result<Self> {
+        let (deleter, watchers) = sessions(&cluster, watchers).await?;
+        Ok(Self { cluster, deleter, watchers, prefix: format!("/told-{}", stage.fresh()), sample: 0 })
+    }
+
+    /// Makes a znode, watches it and deletes it: the time from the deletion to the last notification.
+    async fn once(&mut self) -> anyhow::Result<Duration> {
+        self.sample += 1;
+        let path = format!("{}-{}", self.prefix, self.sample);
+        self.deleter.create(&path, &[], CreateMode::Ephemeral).await?;
+        let mut watches = try_join_all(self.watchers.iter().map(|watcher| arm(watcher, &path))).await?;
+        let begin = Instant::now();
+        let notified = async {
+            let events = join_all(watches.iter_mut().map(|watch| watch.fired())).await;
+            (events, begin.elapsed())
+        };
+        let (deleted, (events, took)) = tokio::join!(self.deleter.delete(&path, None), notified);
+        deleted?;
+        ensure!(events.iter().all(|event| *event == WatchEvent::Deleted), "{events:?} instead of a deletion");
+        Ok(took)
+    }
+
+    async fn samples(&mut self, times: u64) -> anyhow::Result<Duration> {
+        let mut sum = Duration::ZERO;
+        for _ in 0..times {
+            sum += self.sample().await?;
+        }
+        Ok(sum)
+    }
+
+    /// On a machine that has too much to do sessions are lost: then under others.
+    async fn sample(&mut self) -> anyhow::Result<Duration> {
+        let mut tries = 0;
+        loop {
+            let sampled = tokio::time::timeout(SAMPLE_AT_MOST, self.once()).await.context("a deletion was not told");
+            let error = match sampled.and_then(|taken| taken) {
+                Ok(took) => return Ok(took),
+                Err(error) => error,
+            };
+            tries += 1;
+            if tries == TRIES_MAX {
+                return Err(error);
+            }
+            eprintln!("no sample, for {error:#}: tried again");
+            (self.deleter, self.watchers) = sessions(&self.cluster, self.watchers.len()).await?;
+        }
+    }
+}
+
+async fn sessions(cluster: &str, watchers: usize) -> anyhow::Result<(ZkSession, Vec<ZkSession>)> {
+    let deleter = ZkSession::connect(cluster, TIMEOUT).await?;
+    Ok((deleter, try_join_all((0..watchers).map(|_| ZkSession::connect(cluster, TIMEOUT))).await?))
+}
+
+async fn arm(watcher: &ZkSession, path: &str) -> anyhow::Result<ZkWatch> {
+    watcher.sync(path).await?;
+    let (found, watch) = watcher.exists_and_watch(path).await?;
+    ensure!(found.is_some(), "{path} is not there after a sync");
+    Ok(watch)
+}
+
+pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
+    one(criterion, stage);
+    many(criterion, stage);
+}
+
+fn one(criterion: &mut Criterion, stage: &Lazy) {
+    let mut group = criterion.benchmark_group("delete-to-notified");
+    let (mut direct, mut linked): (Option<Way>, Option<(Way, Links)>) = (None, None);
+    group.bench_function("direct", |bencher| {
+        let stage = stage.get();
+        let way = direct.get_or_insert_with(|| stage.measure(directly(stage, 1)));
+        bencher.iter_custom(|times| stage.measure(way.samples(times)));
+    });
+    group.bench_function("through-a-link", |bencher| {
+        let stage = stage.get();
+        let (way, _) = linked.get_or_insert_with(|| {
+            let links = stage.measure(link(stage));
+            (stage.measure(over(stage, &links)), links)
+        });
+        bencher.iter_custom(|times| stage.measure(way.samples(times)));
+    });
+    group.finish();
+    let Some((_, links)) = linked else { return };
+    let stage = stage.get();
+    if direct.is_some() {
+        stage.measure(in_turn(stage, &links)).tell();
+    }
+    stage.measure(async { Ok(links.close().await?) });
+}
+
+/// Under sessions of its own: those before may have ended while what they measured was looked at.
+async fn in_turn(stage: &Stage, links: &Links) -> anyhow::Result<Beside> {
+    let (mut direct, mut linked) = (directly(stage, 1).await?, over(stage, links).await?);
+    let mut beside = Beside::new("delete to notified");
+    for _ in 0..IN_TURN {
+        beside.push(direct.samples(1).await?, linked.samples(1).await?);
+    }
+    Ok(beside)
+}
+
+fn many(criterion: &mut Criterion, stage: &Lazy) {
+    let mut group = criterion.benchmark_group("fan-out");
+    group.sampling_mode(SamplingMode::Flat);
+    for &watchers in WATCHERS {
+        let mut way: Option<Way> = None;
+        group.throughput(Throughput::Elements(watchers as u64));
+        group.bench_function(BenchmarkId::new("last-told", watchers), |bencher| {
+            let stage = stage.get();
+            let way = way.get_or_insert_with(|| stage.measure(directly(stage, watchers)));
+            bencher.iter_custom(|times| stage.measure(way.samples(times)));
+        });
+    }
+    group.finish();
+}
+
+async fn directly(stage: &Stage, watchers: usize) -> anyhow::Result<Way> {
+    // One server for everybody: the ways differ in nothing but the link.
+    Way::open(stage, stage.ensemble.servers()[0].to_string(), watchers).await
+}
+
+/// A link to the same server.
+async fn link(stage: &Stage) -> anyhow::Result<Links> {
+    let server = stage.ensemble.servers()[0];
+    let links = Links::start_embedded(Path::new(EXE), 1, false).await?;
+    links.populate(&["host".to_owned()], &[server], &[server]).await?;
+    Ok(links)
+}
+
+async fn over(stage: &Stage, links: &Links) -> anyhow::Result<Way> {
+    Way::open(stage, links.endpoints(0)[0].to_string(), 1).await
+}
