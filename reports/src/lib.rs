@@ -6,6 +6,7 @@ pub mod index;
 pub mod pool;
 mod pooling;
 pub mod render;
+pub mod replay;
 pub mod stats;
 pub mod summary;
 pub mod timelines;

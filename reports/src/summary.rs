@@ -29,6 +29,7 @@ pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::{CellSummary, CheckResult};
 pub use crate::pool::{Medians, Pool, Repeated, Without};
+pub use crate::replay::Replay;
 pub use crate::stats::{Distribution, Rate};
 pub use crate::timelines::{FaultBand, TermBar, Timeline};
 
@@ -48,4 +49,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
     pub cells: Vec<CellSummary>,
+    /// A few groups, step by step: those that tell most of each recipe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<Replay>,
 }

@@ -1,14 +1,17 @@
 //! What the templates are given: words and figures ready to be laid out, nothing left to compute. Everything in here is a
-//! plain string that the templates escape, apart from the drawings, which are marked safe where they are made.
+//! plain string that the templates escape, apart from the drawings, the script and its data, which are marked safe where they are
+//! made.
 
 mod cell;
 mod ensemble;
 mod facts;
+mod happenings;
 mod page;
 mod parts;
 mod policies;
 mod pools;
 mod receipts;
+mod replay;
 mod row;
 mod run;
 

@@ -1,15 +1,17 @@
 //! The page as a whole.
 
+use minijinja::Value;
 use serde::Serialize;
 
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
+use super::replay;
 use super::row::Row;
 use super::run::{Banner, Run, banner};
 use super::{cell, row};
-use crate::render::clean;
 use crate::render::plots::{CHARTS, Draw, PlotError};
+use crate::render::{clean, script};
 use crate::summary::Summary;
 
 /// Said of charts of configurations.
@@ -19,6 +21,8 @@ const TOGETHER: &str = " All repetitions of a configuration are drawn together."
 #[derive(Serialize)]
 pub(crate) struct Page {
     title: String,
+    /// The only script that the page's policy lets run.
+    script_source: Value,
     banner: Banner,
     run: Run,
     pools: Vec<PoolRow>,
@@ -29,6 +33,7 @@ pub(crate) struct Page {
     policies: Vec<Policies>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
+    replay: replay::Section,
 }
 
 impl Page {
@@ -59,6 +64,21 @@ impl Page {
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells, &shown);
         let (banner, run, not_shown) = (banner(summary), Run::new(summary), not_shown(summary));
-        Ok(Self { title, banner, run, pools, pool_tail, rows, tail_name, not_shown, policies, charts, cells })
+        let (script_source, replay) = (script::source(), replay::Section::new(summary));
+        Ok(Self {
+            title,
+            script_source,
+            banner,
+            run,
+            pools,
+            pool_tail,
+            rows,
+            tail_name,
+            not_shown,
+            policies,
+            charts,
+            cells,
+            replay,
+        })
     }
 }
