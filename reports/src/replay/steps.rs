@@ -9,6 +9,7 @@ use crate::stats::spans::Span;
 use hustings_record::{Nanos, WatchEvent};
 
 const STEPS_MAX: usize = 200;
+const NAME_CHARS_MAX: usize = 100;
 /// Those who are told the same one after the other are one step, if so much later at most.
 const TOGETHER_NS: Nanos = 50_000_000;
 
@@ -83,7 +84,7 @@ impl<'a> Gathered<'_, '_, 'a> {
         for notice in index.notices.of_group(self.group) {
             let who = self.cast.place(notice.cand);
             let of = self.queue.owner(notice.node, notice.t).and_then(|owner| self.cast.place(owner));
-            let (node, others) = (notice.node.to_owned(), u64::from(who.is_none()));
+            let (node, others) = (kept(notice.node), u64::from(who.is_none()));
             let who = who.into_iter().collect();
             self.add(notice.t, Happening::Told { who, others, node, of, kind: notice.kind, spread: 0 });
         }
@@ -96,7 +97,7 @@ impl<'a> Gathered<'_, '_, 'a> {
             let stands = index.candidates.stands.get(&cand).map_or(&[][..], Vec::as_slice);
             let mut sessions: Vec<(i64, Nanos)> = Vec::new();
             for stand in stands {
-                let node = stand.node.map(str::to_owned);
+                let node = stand.node.map(kept);
                 self.add(stand.from, Happening::Stood { who, node, session: stand.session });
                 if sessions.iter().all(|(session, _)| *session != stand.session) {
                     sessions.push((stand.session, stand.from));
@@ -133,7 +134,7 @@ impl<'a> Gathered<'_, '_, 'a> {
         for term in index.terms.of_group(self.group).iter().map(|&term| &index.terms.all[term]) {
             let Some(who) = self.cast.place(term.cand) else { continue };
             let Some((from, to)) = term.definite() else { continue };
-            self.add(from, Happening::Leads { who, node: term.node.to_owned() });
+            self.add(from, Happening::Leads { who, node: kept(term.node) });
             let reason = match term.ending {
                 Ending::Revoked(reason) => Some(reason),
                 Ending::Died | Ending::Censored => None,
@@ -197,6 +198,11 @@ impl<'a> Gathered<'_, '_, 'a> {
             self.add(at, Happening::Listed { watches });
         }
     }
+}
+
+/// As much of a znode's name as is kept: those of candidates are far shorter, whatever else a record holds.
+fn kept(node: &str) -> String {
+    node.chars().take(NAME_CHARS_MAX).collect()
 }
 
 /// Those who are told the same at nearly the same time are told in one step.
