@@ -154,7 +154,9 @@ fn steps_times_and_keys_lead_through_a_group_of_the_record() {
       await rest();
       const played = position();
       const reached = [...page.querySelectorAll(".replay button, .replay select, .replay input, .replay [tabindex]")].filter((one) => one.tabIndex < 0 || one.disabled).length;
-      return { first, end, last, beyond, keys, byTime, played, reached, words: page.querySelectorAll(".words-of-steps li").length };
+      const [arrows, queue] = [$("svg"), $(".queue")].map((one) => one.getBoundingClientRect());
+      const apart = Math.abs(arrows.top - queue.top) + Math.abs(arrows.height - queue.height);
+      return { apart, first, end, last, beyond, keys, byTime, played, reached, words: page.querySelectorAll(".words-of-steps li").length };
     "#;
     let came = by_hand("steps", &sample(), script);
     assert!(
@@ -168,6 +170,7 @@ fn steps_times_and_keys_lead_through_a_group_of_the_record() {
     assert!(leader.ends_with("#31"), "{came}");
     assert_eq!(came["last"]["belief"], json!(format!("Believes to lead: {leader}.")));
     assert_eq!(came["keys"], json!([1, 2, 1, 19, 0, 0]));
+    assert!(came["apart"].as_f64() < Some(1.0), "arrows lie beside the rows: {came}");
     assert!(came["byTime"]["leaders"][0].as_str().is_some_and(|name| name.ends_with("#31")), "{came}");
     assert_eq!((&came["played"], &came["reached"], &came["words"]), (&json!(19), &json!(0), &json!(20)));
 }
