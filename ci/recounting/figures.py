@@ -32,7 +32,7 @@ NOT_RECOUNTED = {
 ), "not recounted yet")
 
 # The same of a run's summary.
-NOT_OF_RUN = {"cells": None, "notes": "words"}
+NOT_OF_RUN = {"cells": None, "notes": "words", "replays": "pictures"}
 
 
 def of_run(record, cells):

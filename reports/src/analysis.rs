@@ -8,6 +8,7 @@ pub use self_test::shown;
 use crate::check::{CHECKERS, CellSummary, strikes};
 use crate::index::{Index, plausible};
 use crate::pooling::{Kept, pools};
+use crate::replay::Playlist;
 use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
@@ -17,7 +18,8 @@ use hustings_record::{CellEntry, CellRecord, Event, Nanos, Record, RunState};
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
-    let looked = record.cells.iter().map(|cell| look(cell, ended_whole(record, cell)));
+    let mut playlist = Playlist::default();
+    let looked = record.cells.iter().map(|cell| look(cell, ended_whole(record, cell), &mut playlist));
     let (cells, kept): (Vec<CellSummary>, Vec<Option<Kept>>) = looked.unzip();
     let end = end_in_doubt(record.manifest.state);
     let mut doubts = doubts(record);
@@ -35,6 +37,7 @@ pub fn summarise(record: &Record) -> Summary {
         notes,
         pools: pools(&cells, kept),
         cells,
+        replays: playlist.into_replays(),
     }
 }
 
@@ -93,11 +96,11 @@ fn has_all_segments(entry: &CellEntry, cell: &CellRecord) -> bool {
 /// Everything that reports show of one cell.
 #[must_use]
 pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
-    look(cell, false).0
+    look(cell, false, &mut Playlist::default()).0
 }
 
-/// The same, and what its pool needs of it where it is a repetition, and `enters`.
-fn look(cell: &CellRecord, enters: bool) -> (CellSummary, Option<Kept>) {
+/// The same, and what its pool needs of it where it is a repetition, and `enters`; what of it is worth a replay goes on the list.
+fn look(cell: &CellRecord, enters: bool, playlist: &mut Playlist) -> (CellSummary, Option<Kept>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = CellSummary::blank(&index);
@@ -109,6 +112,7 @@ fn look(cell: &CellRecord, enters: bool) -> (CellSummary, Option<Kept>) {
     summary.timelines = timelines::worst(&index);
     summary.falls = falls::falls(&index);
     summary.exceptions = exceptions::exceptions(&index);
+    playlist.offer(&index);
     let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));
     (summary, kept)
 }

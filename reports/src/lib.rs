@@ -12,6 +12,7 @@ pub mod past;
 pub mod pool;
 mod pooling;
 pub mod render;
+pub mod replay;
 pub mod stats;
 pub mod summary;
 pub mod timelines;

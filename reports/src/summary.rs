@@ -33,6 +33,7 @@ pub use crate::check::{CellSummary, CheckResult};
 pub use crate::exceptions::{Exception, ExceptionKind};
 pub use crate::falls::Fall;
 pub use crate::pool::{Medians, Pool, Repeated, Without};
+pub use crate::replay::Replay;
 pub use crate::stats::{Distribution, Rate};
 pub use crate::timelines::{FaultBand, TermBar, Timeline};
 
@@ -52,4 +53,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
     pub cells: Vec<CellSummary>,
+    /// A few groups, step by step: those that tell most of each recipe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<Replay>,
 }

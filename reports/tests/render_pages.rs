@@ -12,14 +12,16 @@ fn page(summary: &Summary) -> String {
     html(summary).expect("the page is made")
 }
 
-/// The page's text, a line a block: without style, drawings and tags.
+/// The page's text, a line a block: without style, scripts, drawings and tags.
 fn skeleton(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
     while let Some(open) = rest.find('<') {
         text.push_str(&rest[..open]);
         rest = &rest[open..];
-        let skipped = [("<style", "</style>"), ("<svg", "</svg>")].into_iter().find(|(tag, _)| rest.starts_with(tag));
+        let skipped = [("<style", "</style>"), ("<script", "</script>"), ("<svg", "</svg>")]
+            .into_iter()
+            .find(|(tag, _)| rest.starts_with(tag));
         let end = match skipped {
             Some((tag, end)) => {
                 if tag == "<svg" {

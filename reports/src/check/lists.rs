@@ -16,7 +16,7 @@ use hustings_record::{FanOut, Nanos, SessionState};
 /// Whoever did nothing for so long before and after the servers were asked was calm.
 const CALM_NS: Nanos = 150_000_000;
 /// Where the elections are, and the znode that the lock recipes compete for.
-const ROOT: &str = "/election/";
+pub(crate) const ROOT: &str = "/election/";
 const LOCK: &str = "lock";
 
 /// What came of one look at the servers' lists.

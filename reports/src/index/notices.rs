@@ -108,6 +108,12 @@ impl<'a> Notices<'a> {
         &notices[first..last.max(first)]
     }
 
+    /// When the candidate was done with joining, or with what it was told, and the requests that it sent, in order of time.
+    #[must_use]
+    pub fn all_settled(&self, cand: u32) -> &[(Nanos, u32)] {
+        self.settled.get(&cand).map_or(&[], Vec::as_slice)
+    }
+
     /// When the candidate was done with what it was told at `t`, and the requests that it sent because of that.
     #[must_use]
     pub fn settled(&self, cand: u32, t: Nanos) -> Option<(Nanos, u32)> {

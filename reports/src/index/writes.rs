@@ -113,6 +113,12 @@ impl Writing {
         taken[taken.partition_point(|w| w.0 < from)..].iter().find(|w| !w.1).map(|w| w.0)
     }
 
+    /// When the fence first rejected a write of the term.
+    #[must_use]
+    pub fn first_refused(&self, key: WriteKey) -> Option<Nanos> {
+        self.by_term.get(&key)?.taken.iter().find(|w| w.1).map(|w| w.0)
+    }
+
     /// When writes of a term were tried between two times, both included.
     #[must_use]
     pub fn tried(&self, key: WriteKey, from: Nanos, to: Nanos) -> &[Nanos] {

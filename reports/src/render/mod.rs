@@ -10,6 +10,7 @@ mod lines;
 mod plots;
 mod pool_table;
 mod runs_page;
+mod script;
 mod state;
 mod terminal;
 mod view;
@@ -46,11 +47,14 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("costs.html", include_str!("../../templates/costs.html")),
     ("pools.html", include_str!("../../templates/pools.html")),
     ("cell.html", include_str!("../../templates/cell.html")),
+    ("replay.html", include_str!("../../templates/replay.html")),
     ("how.html", include_str!("../../templates/how.html")),
     ("style.css", include_str!("../../templates/style.css")),
+    ("replay.css", include_str!("../../templates/replay.css")),
 ];
 
-/// The report as one self-contained HTML file: no script, no network, nothing beside it.
+/// The report as one self-contained HTML file: no network, nothing beside it, and one script, the replay's, which every figure
+/// can be read without.
 pub fn html(summary: &Summary) -> Result<String, RenderError> {
     let page = view::Page::new(summary)?;
     let mut environment = Environment::new();
@@ -81,7 +85,10 @@ mod tests {
                 assert!(!source.contains(word), "{name} contains {word}");
             }
         }
-        let style = TEMPLATES.iter().find(|(name, _)| *name == "style.css").expect("the page has a style sheet").1;
-        assert!(!style.contains("{{") && !style.contains("{%"), "the style sheet is not escaped, so nothing may go in");
+        let styles: Vec<_> = TEMPLATES.iter().filter(|(name, _)| name.ends_with(".css")).collect();
+        assert!(!styles.is_empty(), "the page has a style sheet");
+        for (name, style) in styles {
+            assert!(!style.contains("{{") && !style.contains("{%"), "{name} is not escaped, so nothing may go in");
+        }
     }
 }

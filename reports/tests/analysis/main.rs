@@ -23,6 +23,7 @@ mod pools;
 mod promptness;
 mod proofs;
 mod registry;
+mod replays;
 mod schema_2;
 mod sessions;
 mod stalls;

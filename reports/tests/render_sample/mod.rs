@@ -2,6 +2,7 @@
 
 mod build;
 pub(crate) mod pools;
+mod replays;
 
 use hustings_record::{
     EnsembleKind, Expectation, FaultKind, Fencing, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
@@ -54,6 +55,7 @@ pub(crate) fn empty() -> Summary {
         notes: Vec::new(),
         pools: Vec::new(),
         cells: Vec::new(),
+        replays: Vec::new(),
     }
 }
 
@@ -78,6 +80,7 @@ pub(crate) fn sample() -> Summary {
         quorum_loss(cell(13, "predecessor-watch", "on-expiry", FaultKind::ServerKill, 10)),
         sequential_start(cell(14, "none", "none", FaultKind::None, 10)),
     ];
+    summary.replays = vec![replays::partition(8), replays::resignation(0)];
     summary.manifest.cells_planned = 15;
     summary.recorded_ns = Some(161_500 * MS);
     summary.verdict = Verdict::Fail;

@@ -1,5 +1,6 @@
 //! What the templates are given: words and figures ready to be laid out, nothing left to compute. Everything in here is a
-//! plain string that the templates escape, apart from the drawings, which are marked safe where they are made.
+//! plain string that the templates escape, apart from the drawings, the script and its data, which are marked safe where they are
+//! made.
 
 mod answers;
 mod availability;
@@ -8,11 +9,13 @@ mod cell;
 mod ensemble;
 mod exceptions;
 mod facts;
+mod happenings;
 mod page;
 mod parts;
 mod policies;
 mod pools;
 mod receipts;
+mod replay;
 mod row;
 mod run;
 

@@ -1,5 +1,6 @@
 //! The page as a whole.
 
+use minijinja::Value;
 use serde::Serialize;
 
 use super::availability::{Gap, gaps};
@@ -7,11 +8,12 @@ use super::beliefs::{Beliefs, beliefs};
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
+use super::replay;
 use super::row::{Row, Rows, rows};
 use super::run::{Banner, Run, banner};
 use super::{Answer, answers, cell};
-use crate::render::clean;
 use crate::render::plots::{CHARTS, Draw, PlotError};
+use crate::render::{clean, script};
 use crate::summary::Summary;
 
 /// Said of charts of configurations.
@@ -21,6 +23,8 @@ const TOGETHER: &str = " All repetitions of a configuration are drawn together."
 #[derive(Serialize)]
 pub(crate) struct Page {
     title: String,
+    /// The only script that the page's policy lets run.
+    script_source: Value,
     banner: Banner,
     answers: Vec<Answer>,
     run: Run,
@@ -36,6 +40,7 @@ pub(crate) struct Page {
     beliefs: Vec<Beliefs>,
     charts: Vec<Panel>,
     cells: Vec<cell::Section>,
+    replay: replay::Section,
 }
 
 impl Page {
@@ -66,8 +71,10 @@ impl Page {
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells, &shown);
         let (banner, answers, run) = (banner(summary), answers(summary), Run::new(summary));
+        let (script_source, replay) = (script::source(), replay::Section::new(summary));
         Ok(Self {
             title,
+            script_source,
             banner,
             answers,
             run,
@@ -83,6 +90,7 @@ impl Page {
             beliefs: beliefs(&summary.cells, &shown),
             charts,
             cells,
+            replay,
         })
     }
 }
