@@ -20,15 +20,15 @@ candidates_per_group = 3
 session_timeout_ms = 1000
 work_interval_ms = 20
 rejoin_after_ms = 150
-poll_interval_ms = 40
+poll_interval_ms = 20
 [phases]
 warm_up_ms = 200
 drain_ms = 200
 [faults.resign]
 kind = "resign"
 groups = 4
-repeat = 8
-every_ms = 600
+repeat = 16
+every_ms = 500
 [matrix]
 recipe = ["poll-race", "predecessor-watch"]
 "#;

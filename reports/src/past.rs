@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::render::state::State;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::{EnsembleKind, Nanos, RunState};
@@ -47,7 +48,7 @@ impl Past {
             scenario: manifest.scenario.clone(),
             ensemble: manifest.ensemble_kind,
             verdict: summary.verdict,
-            unsafe_as_expected: summary.cells.iter().any(|cell| cell.unsafe_as_expected),
+            unsafe_as_expected: State::of_run(summary) == State::Unsafe,
             state: manifest.state,
             cells: summary.cells.len() as u64,
             medians: medians.collect(),

@@ -11,7 +11,7 @@ mod plots;
 mod pool_table;
 mod runs_page;
 mod script;
-mod state;
+pub(crate) mod state;
 mod terminal;
 mod view;
 

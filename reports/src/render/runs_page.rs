@@ -91,7 +91,7 @@ fn shown(run: &Past) -> Run {
         started: clean::short(&run.started_utc, 40),
         folder: clean::short(&run.folder, 80),
         link: format!("./{}/report.html", link.collect::<String>()),
-        state: State::of(run.verdict, run.unsafe_as_expected).into(),
+        state: State::told(run.verdict, run.unsafe_as_expected).into(),
         cells: run.cells,
     }
 }

@@ -50,7 +50,7 @@ impl State {
         Self::told(verdict, unsafe_seen && must_be_unsafe(info))
     }
 
-    fn told(verdict: Verdict, unsafe_as_expected: bool) -> Self {
+    pub(crate) fn told(verdict: Verdict, unsafe_as_expected: bool) -> Self {
         match verdict {
             Verdict::Pass if unsafe_as_expected => Self::Unsafe,
             Verdict::Pass => Self::Pass,
