@@ -113,7 +113,8 @@ def act(cell, loss, taker, samples, end):
 def first_write(cell, loss):
     """The first one of the next term that was accepted."""
     writes = cell.writes_of.get(loss.next.key, [])
-    return next((w["t"] for w in writes if cell.accepts(w) and w["t"] <= loss.next.left), None)
+    in_term = (w["t"] for w in writes if cell.accepts(w) and loss.next.asked <= w["t"] <= loss.next.left)
+    return next(in_term, None)
 
 
 def until_write(cell, losses):
