@@ -100,7 +100,7 @@ recount() {
 step "format" cargo fmt --all --check -- --color never
 step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 wanted=()
-if [ "$docker" = yes ]; then step "images" images; else wanted=(-E 'not binary(/docker|compose/)'); fi
+if [ "$docker" = yes ]; then step "images" images; else wanted=(-E 'not test(/^(ensemble_docker|run_docker|compose)::/)'); fi
 if cargo nextest --version >/dev/null 2>&1; then
   step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never "${wanted[@]}"
   # shellcheck disable=SC2046

@@ -103,7 +103,7 @@ fn relay(c: &mut Criterion) {
     group.finish();
     let Some(Linked { runtime, links }) = linked.into_inner() else { return };
     let (mut direct, mut through) = (connect(server), connect(links.endpoints(0)[0]));
-    let mut beside = Beside::new("round trip of 64 bytes");
+    let mut beside = Beside::new("round trip of 64 bytes", ["direct", "through a link"]);
     for _ in 0..IN_TURN {
         beside.push(round_trip(&mut direct, SIZES[0]), round_trip(&mut through, SIZES[0]));
     }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 pub(crate) struct Beside {
     what: &'static str,
+    ways: [&'static str; 2],
     direct: Vec<Duration>,
     linked: Vec<Duration>,
 }
 
 impl Beside {
-    pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, direct: Vec::new(), linked: Vec::new() }
+    /// `ways`: how one is called, and how the other.
+    pub(crate) fn new(what: &'static str, ways: [&'static str; 2]) -> Self {
+        Self { what, ways, direct: Vec::new(), linked: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, direct: Duration, linked: Duration) {
@@ -23,10 +25,8 @@ impl Beside {
         let (direct, linked) = (middle(&mut self.direct), middle(&mut self.linked));
         let ratio = linked.as_secs_f64() / direct.as_secs_f64();
         let pairs = self.direct.len();
-        println!(
-            "{}, {pairs} in turn: direct p50 {direct:?}, through a link {linked:?}, ratio {ratio:.2}\n",
-            self.what
-        );
+        let [one, other] = self.ways;
+        println!("{}, {pairs} in turn: {one} p50 {direct:?}, {other} {linked:?}, ratio {ratio:.2}\n", self.what);
     }
 }
 

@@ -127,7 +127,7 @@ fn one(criterion: &mut Criterion, stage: &Lazy) {
 /// Under sessions of its own: those before may have ended while what they measured was looked at.
 async fn in_turn(stage: &Stage, links: &Links) -> anyhow::Result<Beside> {
     let (mut direct, mut linked) = (directly(stage, 1).await?, over(stage, links).await?);
-    let mut beside = Beside::new("delete to notified");
+    let mut beside = Beside::new("delete to notified", ["direct", "through a link"]);
     for _ in 0..IN_TURN {
         beside.push(direct.samples(1).await?, linked.samples(1).await?);
     }

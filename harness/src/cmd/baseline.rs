@@ -9,7 +9,7 @@ use hustings_reports::render;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
-use crate::archive::replace;
+use crate::cmd::files;
 use crate::cmd::report::{read_summary, width};
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
@@ -17,8 +17,6 @@ use crate::output::{inform, is_coloured, say};
 /// Where baselines are kept, if nothing else is said.
 pub(super) const FOLDER: &str = "baselines";
 const ENDING: &str = "json";
-/// A summary is smaller than this by far.
-const BYTES_MAX: u64 = 256 << 20;
 
 /// Keep a record's figures under a name, for `hustings gate --baseline`.
 #[derive(Debug, clap::Args)]
@@ -91,9 +89,7 @@ fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     }
     let path = path(folder, name);
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()).map_err(Failure::infrastructure)?;
-    replace(&path, render::json(&summary).as_bytes())
-        .with_context(|| path.display().to_string())
-        .map_err(Failure::infrastructure)?;
+    files::save(&path, &render::json(&summary))?;
     inform!("{}: {} of {}", path.display(), plural(summary.cells.len() as u64, "cell", "cells"), summary.manifest.run);
     Ok(Exit::Pass)
 }
@@ -146,12 +142,5 @@ pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
 }
 
 fn load(path: &Path) -> Result<Summary, Failure> {
-    let named = || format!("the baseline {}", path.display());
-    let size = std::fs::metadata(path).with_context(named).map_err(Failure::infrastructure)?.len();
-    if size > BYTES_MAX {
-        return Err(Failure::infrastructure(anyhow!("{}: {size} bytes are no summary", named())));
-    }
-    let text = std::fs::read_to_string(path).with_context(named).map_err(Failure::infrastructure)?;
-    let read = serde_json::from_str(&text).with_context(|| format!("{} is of another version, or damaged", named()));
-    read.map_err(Failure::infrastructure)
+    files::kept_summary(path).context("the baseline cannot be read").map_err(Failure::infrastructure)
 }

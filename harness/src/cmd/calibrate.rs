@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use comfy_table::{CellAlignment, Table, presets};
 use hustings_record::words::duration;
 use hustings_record::{EnsembleKind, Record};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
-use crate::archive::{replace, resolved_scenario};
+use crate::archive::resolved_scenario;
 use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
+use crate::cmd::files::save;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_screen, put, say};
 use crate::progress::Progress;
@@ -99,11 +99,7 @@ fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
     let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
     match &args.out {
         None => put(&text)?,
-        Some(path) => {
-            replace(path, text.as_bytes())
-                .with_context(|| path.display().to_string())
-                .map_err(Failure::infrastructure)?;
-        }
+        Some(path) => save(path, &text)?,
     }
     Ok(())
 }

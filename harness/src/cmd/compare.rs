@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use hustings_record::Damage;
-use hustings_reports::compare::{Answer, Comparing, Refused, Rules, compare, noise, sides_of};
+use hustings_reports::compare::{Comparing, Rules, compare, names, noise, sides_of};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
-use wildmatch::WildMatch;
 
-use crate::cmd::report::{read_summary, width};
+use crate::cmd::only::Only;
+use crate::cmd::report::{damage, read_summary, width};
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
 
@@ -66,15 +65,17 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 /// Compares two records, or the two sides of one.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = Rules { alpha: args.alpha, delta: args.delta };
-    let patterns: Vec<WildMatch> = args.only.iter().map(|pattern| WildMatch::new(pattern)).collect();
-    let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
-    let damage = if args.salvage { Damage::LeftOut } else { Damage::Refused };
+    let only = Only::new(&args.only);
+    let wanted = |name: &str| only.wants(name);
+    let damage = damage(args.salvage);
     let base = read_summary(&args.base, damage)?;
-    let compared = match &args.new {
-        Some(new) => compare(&base, &read_summary(new, damage)?, rules, wanted, args.force),
+    let new = args.new.as_ref().map(|new| read_summary(new, damage)).transpose()?;
+    only.check(&names([Some(&base), new.as_ref()].into_iter().flatten())).map_err(Failure::usage)?;
+    let compared = match &new {
+        Some(new) => compare(&base, new, rules, wanted, args.force),
         None => sides_of(&base, rules, wanted),
     };
-    let comparing = compared.map_err(refused)?;
+    let comparing = compared.map_err(Failure::usage)?;
     if !args.noise {
         return tell(&comparing, args.json);
     }
@@ -91,12 +92,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 
 /// Compares the two sides of a run that has just ended.
 pub(super) fn of_run(summary: &Summary, delta: f64, json: bool) -> Result<Exit, Failure> {
-    let comparing = sides_of(summary, Rules { delta, ..Rules::default() }, |_| true).map_err(refused)?;
+    let comparing = sides_of(summary, Rules { delta, ..Rules::default() }, |_| true).map_err(Failure::usage)?;
     tell(&comparing, json)
-}
-
-fn refused(why: Refused) -> Failure {
-    Failure::usage(why)
 }
 
 fn tell(comparing: &Comparing, json: bool) -> Result<Exit, Failure> {
@@ -104,9 +101,5 @@ fn tell(comparing: &Comparing, json: bool) -> Result<Exit, Failure> {
     if json {
         say(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;
     }
-    Ok(match comparing.answer {
-        Answer::Same | Answer::Better => Exit::Pass,
-        Answer::CannotTell => Exit::Inconclusive,
-        Answer::Worse => Exit::Fail,
-    })
+    Ok(comparing.answer.verdict().into())
 }

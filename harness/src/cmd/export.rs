@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use hustings_record::{Damage, Record};
 use hustings_reports::export::{handovers, interval_log};
 
-use crate::archive::replace;
+use crate::cmd::files::save;
 use crate::cmd::report::read;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, say};
@@ -45,7 +44,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    replace(path, text.as_bytes()).with_context(|| path.display().to_string()).map_err(Failure::infrastructure)?;
+    save(path, text)?;
     inform!("written: {}", path.display());
     Ok(())
 }

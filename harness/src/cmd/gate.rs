@@ -13,9 +13,9 @@ use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
 
-use crate::archive::replace;
 use crate::cmd::baseline;
 use crate::cmd::compare::share;
+use crate::cmd::files::save;
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
 use crate::exit::{Exit, Failure, with_codes};
@@ -164,10 +164,6 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated) -> Result<(), Fa
     Ok(())
 }
 
-fn save(path: &Path, content: &str) -> Result<(), Failure> {
-    replace(path, content.as_bytes()).with_context(|| path.display().to_string()).map_err(Failure::infrastructure)
-}
-
 fn append(path: &Path, content: &str) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
@@ -175,14 +171,12 @@ fn append(path: &Path, content: &str) -> Result<(), Failure> {
 }
 
 fn tell(gated: &Gated) {
-    let of = |verdict| gated.items.iter().filter(move |item| item.verdict == verdict);
-    let bad = of(Verdict::Fail).chain(of(Verdict::Inconclusive));
-    for item in bad.clone().take(TOLD_MAX) {
+    for item in gated.worst_first().take(TOLD_MAX) {
         let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };
         let cell = item.cell.as_deref().unwrap_or("record");
         inform!("{sign} {cell}: {} {}: {}", item.what.name(), item.name, item.text);
     }
-    let more = bad.count().saturating_sub(TOLD_MAX);
+    let more = gated.worst_first().count().saturating_sub(TOLD_MAX);
     if more > 0 {
         inform!("  … and {more} more");
     }
@@ -190,8 +184,8 @@ fn tell(gated: &Gated) {
         "gate: {}; of {} things asked {} passed, {} failed, {} are inconclusive",
         gated.verdict,
         gated.items.len(),
-        of(Verdict::Pass).count(),
-        of(Verdict::Fail).count(),
-        of(Verdict::Inconclusive).count()
+        gated.that_are(Verdict::Pass).count(),
+        gated.that_are(Verdict::Fail).count(),
+        gated.that_are(Verdict::Inconclusive).count()
     );
 }

@@ -4,6 +4,7 @@ mod access;
 mod baseline;
 mod borrowed;
 mod calibrate;
+mod candidate;
 mod chaos;
 mod clean;
 mod compare;
@@ -13,11 +14,13 @@ mod embedded;
 mod ensemble;
 mod explain;
 mod export;
+mod files;
 mod gate;
 mod guard;
 mod init;
 mod junit;
 mod list;
+mod only;
 mod pages;
 mod past;
 mod proxy;
@@ -65,6 +68,7 @@ enum Command {
     Export(export::ExportArgs),
     Baseline(baseline::BaselineArgs),
     Proxy(proxy::Args),
+    Candidate(candidate::CandidateArgs),
     Doctor(doctor::Args),
     Clean(clean::Args),
     Completions(pages::CompletionsArgs),
@@ -143,6 +147,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Baseline(args) => baseline::run(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Embedded(args) => embedded::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
+        Command::Candidate(args) => block_on(candidate::run(args)),
         Command::Doctor(args) => doctor::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Guard(args) => match guard::run(&args).map_err(Failure::infrastructure)? {},

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use hustings_record::MANIFEST_FILE;
 use hustings_reports::past::Past;
 use hustings_reports::render;
-use hustings_reports::summary::Summary;
 
-use crate::archive::replace;
+use crate::cmd::files::{kept_summary, save};
 use crate::cmd::report::SUMMARY_FILE;
 use crate::exit::{Exit, Failure};
 use crate::output::{inform, say};
@@ -21,15 +20,15 @@ pub(super) fn list(folder: &Path, page: Option<&Path>, json: bool) -> Result<Exi
     let mut runs = Vec::new();
     for record in records(folder).map_err(Failure::infrastructure)? {
         let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match summary(&record) {
+        match kept_summary(&record.join(SUMMARY_FILE)) {
             Ok(summary) => runs.push(Past::of(name, &summary)),
-            Err(error) => inform!("{}: {error:#}; `hustings report` makes one", record.display()),
+            Err(error) => inform!("no summary of {name}: {error:#}; `hustings report` makes one"),
         }
     }
     runs.sort_by(|one, other| (&one.started_utc, &one.folder).cmp(&(&other.started_utc, &other.folder)));
     if let Some(page) = page {
         let html = render::runs_page(&runs).map_err(Failure::infrastructure)?;
-        replace(page, html.as_bytes()).with_context(|| page.display().to_string()).map_err(Failure::infrastructure)?;
+        save(page, &html)?;
         inform!("page: {}", page.display());
     }
     if json {
@@ -56,10 +55,4 @@ fn records(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
-}
-
-fn summary(record: &Path) -> anyhow::Result<Summary> {
-    let path = record.join(SUMMARY_FILE);
-    let text = std::fs::read_to_string(&path).map_err(|error| anyhow!("no summary ({error})"))?;
-    serde_json::from_str(&text).context("its summary is of another version, or damaged")
 }

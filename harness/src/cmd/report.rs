@@ -8,7 +8,7 @@ use hustings_reports::analysis::summarise;
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
-use crate::archive::replace;
+use crate::cmd::files::save;
 use crate::cmd::in_full;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
@@ -84,7 +84,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(&summary))
 }
 
-fn damage(salvage: bool) -> Damage {
+/// What `--salvage` asks for.
+pub(super) fn damage(salvage: bool) -> Damage {
     if salvage { Damage::LeftOut } else { Damage::Refused }
 }
 
@@ -147,8 +148,7 @@ fn unread(error: RecordError, damage: Damage) -> Failure {
 
 fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
     let path = folder.join(name);
-    let failed = |error| Failure::infrastructure(anyhow::Error::new(error).context(path.display().to_string()));
-    replace(&path, content.as_bytes()).map_err(failed)?;
+    save(&path, content)?;
     Ok(path)
 }
 

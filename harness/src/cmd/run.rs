@@ -1,19 +1,19 @@
 //! `hustings run`: a scenario, on a real ensemble, to a record and a report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
 use hustings_workloads::scenario::{Cell, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
-use wildmatch::WildMatch;
 
 use crate::archive::Archive;
 use crate::cmd::chaos;
 use crate::cmd::compare;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
+use crate::cmd::only::Only;
 use crate::cmd::report::{self, Told};
 use crate::coordinator::{Against, Chosen, RunError, RunOptions, default_folder, run as perform};
 use crate::ensemble::start::EnsembleRequest;
@@ -167,32 +167,34 @@ pub(super) fn times(text: &str) -> Result<u32, String> {
 pub(super) fn chosen(scenario: &Scenario, only: &[String], repeat: u32) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
     check_rounds(&cells, repeat).map_err(|problem| anyhow::anyhow!("{problem}"))?;
-    let known = cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>().join(", ");
-    let patterns: Vec<WildMatch> = only.iter().map(|pattern| WildMatch::new(pattern)).collect();
-    if let Some(idle) = patterns.iter().position(|pattern| !cells.iter().any(|cell| pattern.matches(&cell.name))) {
-        bail!("--only {}: there is no such cell; there are {known}", only[idle]);
-    }
-    let wanted = |cell: &Cell| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(&cell.name));
-    Ok(cells.into_iter().filter(wanted).collect())
+    let only = Only::new(only);
+    only.check(&cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>())?;
+    Ok(cells.into_iter().filter(|cell| only.wants(&cell.name)).collect())
+}
+
+/// One side of a run: a scenario with what is changed in it, and those of its cells that are run.
+fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -> Result<Chosen, Failure> {
+    let verbatim = text(name)?;
+    let choose = || {
+        let scenario = Scenario::parse(&verbatim, name, set)?;
+        refuse_what_is_not_ours(request, &scenario)?;
+        let cells = chosen(&scenario, &args.only, args.repeat)?;
+        let only = cells.into_iter().map(|cell| cell.name).collect();
+        let resolved = scenario.to_toml()?;
+        anyhow::Ok(Chosen { scenario, only, verbatim: verbatim.clone(), resolved })
+    };
+    choose().map_err(Failure::usage)
 }
 
 /// Runs it. The result is the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
-    let verbatim = text(&args.scenario)?;
-    let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
-    let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
-    refuse_what_is_not_ours(&request, &scenario).map_err(Failure::usage)?;
-    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let own = side(&args, &args.scenario, &args.set, &request)?;
+    let scenario = own.scenario.clone();
+    let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
-    let cells = chosen(&scenario, &args.only, args.repeat).map_err(Failure::usage)?;
-    let against = against(&args, &request)?;
-    let own = Chosen {
-        scenario: scenario.clone(),
-        only: cells.iter().map(|cell| cell.name.clone()).collect(),
-        verbatim,
-        resolved,
-    };
+    let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
+    let against = against(&args, &request, &exe)?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
     check_rounds(&all, args.repeat).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     if args.dry_run && !args.chaos {
@@ -204,7 +206,6 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         chosen = request.choose() => chosen.map_err(RunError::from)?,
         () = interrupt.first() => return Err(RunError::Interrupted.into()),
     };
-    let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let mut options = RunOptions {
         chosen: own,
         against,
@@ -223,7 +224,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if args.chaos {
         let asked = chaos::Asked {
             base: &scenario,
-            cells: &cells,
+            // There is nothing that they are held against.
+            cells: &all,
             seed: args.seed,
             long: args.long,
             out: args.out.as_deref(),
@@ -258,7 +260,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
 }
 
 /// What the cells are held against, if anything.
-fn against(args: &RunArgs, request: &EnsembleRequest) -> Result<Option<Against>, Failure> {
+fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
     if args.against.is_none() && args.against_set.is_empty() && args.against_exe.is_none() {
         return Ok(None);
     }
@@ -266,15 +268,10 @@ fn against(args: &RunArgs, request: &EnsembleRequest) -> Result<Option<Against>,
     // The scenario itself is what it is for this side.
     let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
     let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
-    let verbatim = text(name)?;
-    let scenario = Scenario::parse(&verbatim, name, &set).map_err(Failure::usage)?;
-    refuse_what_is_not_ours(request, &scenario).map_err(Failure::usage)?;
-    let cells = chosen(&scenario, &args.only, args.repeat).map_err(Failure::usage)?;
-    let only = cells.iter().map(|cell| cell.name.clone()).collect();
-    let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let chosen = side(args, name, &set, request)?;
     let exe = match &args.against_exe {
         Some(exe) => exe.canonicalize().with_context(|| exe.display().to_string()).map_err(Failure::usage)?,
-        None => std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?,
+        None => own_exe.to_owned(),
     };
-    Ok(Some(Against { chosen: Chosen { scenario, only, verbatim, resolved }, exe }))
+    Ok(Some(Against { chosen, exe }))
 }

@@ -11,8 +11,6 @@ use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
-use rand::TryRng as _;
-use rand::rngs::SysRng;
 
 use crate::archive::{AGAINST_FILE, Archive};
 use crate::capacity::{Demand, check_capacity};
@@ -31,6 +29,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::links::LinkError;
 use crate::progress::Progress;
+use crate::secret::secret;
 use crate::workdir::WorkDir;
 use crate::{clock, limits, machine, utc};
 
@@ -60,13 +59,6 @@ pub struct RunOptions {
     /// Standard error is a terminal on which lines can be drawn over.
     pub screen: bool,
     pub quiet: bool,
-}
-
-impl RunOptions {
-    /// How many cells a round has.
-    fn cells(&self) -> u32 {
-        (self.chosen.only.len() + self.against.as_ref().map_or(0, |against| against.chosen.only.len())) as u32
-    }
 }
 
 /// How a run ended.
@@ -115,6 +107,8 @@ struct RunContext<'a> {
     work: &'a WorkDir,
     progress: &'a Progress,
     rounds: Rounds,
+    /// Cells of all rounds.
+    planned: u32,
 }
 
 /// Runs every cell of a scenario. What was started is stopped when this returns.
@@ -131,8 +125,8 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
-    let progress =
-        Progress::new(cells.len() as u64 * u64::from(options.repeat), "cells", options.screen, options.quiet);
+    let planned = cells.len() as u32 * options.repeat;
+    let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
     let run = RunContext {
         options,
         run_id,
@@ -140,6 +134,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         work: &work,
         progress: &progress,
         rounds: Rounds::new(&cells, options.repeat),
+        planned,
     };
     let result = tokio::select! {
         result = on_ensembles(&run, &cells) => result,
@@ -421,7 +416,7 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
         ensemble_version: ensemble.version().to_owned(),
         versions,
         machine: machine::describe(),
-        cells_planned: options.cells() * options.repeat,
+        cells_planned: run.planned,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings,
@@ -430,13 +425,6 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
 
 fn run_id(started: &str) -> anyhow::Result<String> {
     Ok(format!("{}-{}", utc::compact(started), &secret()?[..6]))
-}
-
-/// 128 bits that nobody can guess, in hex.
-fn secret() -> anyhow::Result<String> {
-    let mut bytes = [0_u8; 16];
-    SysRng.try_fill_bytes(&mut bytes).context("the kernel gives no random bytes")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::jute::FRAME_BYTES_MAX;
+use crate::wire::heads::{Heads, LENGTH, Place, int};
 use crate::wire::op_code;
 
 /// A frame's length, a request's id and its operation (i32 each).
@@ -18,8 +18,8 @@ const CREATES_MAX: usize = 1_024;
 /// What was read on one connection.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    up: Frames,
-    down: Frames,
+    up: Heads,
+    down: Heads,
     /// Creates without an answer so far: request ids and paths.
     creates: VecDeque<(i32, String)>,
 }
@@ -37,7 +37,7 @@ impl Reading {
     /// Takes what a client has sent.
     pub(super) fn up(&mut self, data: &[u8]) {
         let creates = &mut self.creates;
-        self.up.take(data, request_head, |head| {
+        self.up.take(data, request_head, |_, head| {
             if let Some(create) = create(head).filter(|_| creates.len() < CREATES_MAX) {
                 creates.push_back(create);
             }
@@ -51,8 +51,8 @@ impl Reading {
         let creates = &mut self.creates;
         self.down.take(
             data,
-            |_| ANSWER_HEAD,
-            |head| {
+            |place, _| if place == Place::First { LENGTH } else { ANSWER_HEAD },
+            |_, head| {
                 let Some((xid, zxid, error)) = answer(head) else { return false };
                 // Answers come in the order of the requests.
                 let Some((_, path)) = creates.pop_front_if(|(create, _)| *create == xid) else { return false };
@@ -63,7 +63,10 @@ impl Reading {
 }
 
 /// How much of a request is to be read, by what was read of it.
-fn request_head(head: &[u8]) -> usize {
+fn request_head(place: Place, head: &[u8]) -> usize {
+    if place == Place::First {
+        return LENGTH;
+    }
     if head.len() < REQUEST_HEAD || !is_create(int(head, 8)) {
         return REQUEST_HEAD;
     }
@@ -83,72 +86,6 @@ fn create(head: &[u8]) -> Option<(i32, String)> {
 fn answer(head: &[u8]) -> Option<(i32, i64, i32)> {
     let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
     (head.len() >= ANSWER_HEAD).then(|| (int(head, 4), zxid, int(head, 16)))
-}
-
-/// The number at a place; 0 where there is none.
-fn int(bytes: &[u8], at: usize) -> i32 {
-    let four = bytes.get(at..at + 4).and_then(|four| <[u8; 4]>::try_from(four).ok());
-    four.map_or(0, i32::from_be_bytes)
-}
-
-/// A stream of frames, each of which begins with its length.
-#[derive(Debug, Default)]
-struct Frames {
-    /// The first, with which both sides introduce themselves, is past.
-    introduced: bool,
-    /// What was kept of the frame under way, with its length, and how many of its bytes have come.
-    head: Vec<u8>,
-    come: usize,
-    /// This is no stream of frames.
-    other: bool,
-}
-
-impl Frames {
-    /// Takes the next bytes. `tell` is told the head of every frame once `wanted` bytes of it, or all, are there; when it says so
-    /// the rest is not looked at, and it is told how many bytes were.
-    fn take(
-        &mut self,
-        data: &[u8],
-        wanted: impl Fn(&[u8]) -> usize,
-        mut tell: impl FnMut(&[u8]) -> bool,
-    ) -> Option<usize> {
-        let mut at = 0;
-        while at < data.len() && !self.other {
-            let want = self.want(&wanted);
-            if self.head.len() < want {
-                let n = (want - self.head.len()).min(data.len() - at);
-                self.head.extend_from_slice(&data[at..at + n]);
-                (at, self.come) = (at + n, self.come + n);
-                self.other = self.head.len() >= 4 && self.whole() > FRAME_BYTES_MAX + 4;
-                let done = self.introduced && self.head.len() > 4 && self.head.len() >= self.want(&wanted);
-                if done && tell(&self.head) {
-                    return Some(at);
-                }
-            } else {
-                let n = (self.whole() - self.come).min(data.len() - at);
-                (at, self.come) = (at + n, self.come + n);
-            }
-            if self.head.len() >= 4 && self.come == self.whole() {
-                (self.introduced, self.come) = (true, 0);
-                self.head.clear();
-            }
-        }
-        None
-    }
-
-    /// How many bytes of the frame under way are to be kept, as far as that is known.
-    fn want(&self, wanted: impl Fn(&[u8]) -> usize) -> usize {
-        match self.head.len() {
-            0..4 => 4,
-            _ if self.introduced => wanted(&self.head).max(4).min(self.whole()),
-            _ => 4,
-        }
-    }
-
-    /// Bytes of the frame under way, whose length is known.
-    fn whole(&self) -> usize {
-        usize::try_from(int(&self.head, 0)).map_or(usize::MAX, |length| length.saturating_add(4))
-    }
 }
 
 #[cfg(test)]
@@ -220,7 +157,7 @@ mod tests {
         let (_, down) = session();
         let mut reading = Reading::default();
         reading.up(b"ruok and then some");
-        assert!(reading.up.other);
+        assert!(reading.up.is_other());
         assert_eq!(reading.down(&down, |_| true), None);
     }
 }

@@ -4,6 +4,7 @@ pub mod auth;
 pub mod client;
 pub mod connect;
 pub mod end;
+pub mod heads;
 pub mod jute;
 pub mod op_code;
 pub mod records;

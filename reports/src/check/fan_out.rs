@@ -10,7 +10,7 @@ use super::section::Section;
 use super::wakes::{Range, expected};
 use super::words::moment;
 use crate::index::{Index, Lost, Notice, Wakes};
-use crate::stats::{Distribution, Samples};
+use crate::stats::{Distribution, Samples, lower_median};
 use hustings_record::{Nanos, WatchEvent};
 
 /// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
@@ -119,7 +119,7 @@ struct Tally {
 impl Tally {
     fn quantiles(&mut self) -> Option<(u64, u64, u64)> {
         self.woken.sort_unstable();
-        Some((*self.woken.first()?, middle(&self.woken)?, *self.woken.last()?))
+        Some((*self.woken.first()?, lower_median(&self.woken)?, *self.woken.last()?))
     }
 
     fn promise(&mut self, range: &Range) {
@@ -282,12 +282,7 @@ fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSe
 
 fn middle_and_most(mut values: Vec<u64>) -> Option<(u64, u64)> {
     values.sort_unstable();
-    Some((middle(&values)?, *values.last()?))
-}
-
-/// The least of the sorted values that at least half of them are no more than.
-fn middle(sorted: &[u64]) -> Option<u64> {
-    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+    Some((lower_median(&values)?, *values.last()?))
 }
 
 fn headline(finding: &mut Finding<FanOutSeen>, broken: u64) {

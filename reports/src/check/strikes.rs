@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::phases::Phases;
 use crate::index::{Index, Outcome};
-use crate::stats::Samples;
+use crate::stats::{Samples, lower_median};
 use hustings_record::{FanOut, Nanos};
 
 /// What one strike did to leads. Only proven faults strike.
@@ -84,7 +84,7 @@ impl Strike {
             failover: Reduced::of(phases.whole),
             until_write: Reduced::of(phases.until_write),
             over_floor: Reduced::of(phases.over_floor),
-            woken: woken.get(woken.len().saturating_sub(1) / 2).copied(),
+            woken: lower_median(&woken),
         }
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use crate::stats::lower_median;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
+use crate::verdict::Verdict;
 
 /// More strikes than this nobody runs: it is as good as never.
 const MORE_MAX: f64 = 10_000.0;
@@ -28,6 +30,16 @@ impl Answer {
             Self::Better => "better",
             Self::CannotTell => "cannot tell",
             Self::Worse => "worse",
+        }
+    }
+
+    /// What it makes of a gate, and of the exit code.
+    #[must_use]
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Self::Same | Self::Better => Verdict::Pass,
+            Self::CannotTell => Verdict::Inconclusive,
+            Self::Worse => Verdict::Fail,
         }
     }
 }
@@ -180,11 +192,11 @@ fn more(asked: &Asked, margin: f64, family: usize, rules: &Rules) -> Option<u64>
     (more <= MORE_MAX).then_some(more as u64)
 }
 
-/// The median, of two the lower one; infinite where half of them are.
+/// Infinite where half of them are.
 fn middle(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(f64::INFINITY)
+    lower_median(&sorted).unwrap_or(f64::INFINITY)
 }
 
 #[cfg(test)]

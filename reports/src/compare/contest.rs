@@ -72,7 +72,7 @@ pub fn compare(
     };
     let (ours, theirs) = (chosen(base), chosen(new));
     if ours.is_empty() && theirs.is_empty() {
-        return Err(Refused::NothingChosen);
+        return Err(Refused::NothingToCompare);
     }
     let mut forced = Vec::new();
     let mut unless_forced = |refused: Refused| {
@@ -120,7 +120,7 @@ pub fn sides_of(summary: &Summary, rules: Rules, wanted: impl Fn(&str) -> bool) 
     let wanted = ours.iter().filter(|one| wanted(one.name));
     let both: Vec<_> = wanted.filter_map(|c| Some((c, theirs.iter().find(|other| other.name == c.name)?))).collect();
     if both.is_empty() {
-        return Err(Refused::NothingChosen);
+        return Err(Refused::NothingToCompare);
     }
     Ok(held(summary, summary, (true, rules, Vec::new()), &both))
 }
@@ -162,7 +162,7 @@ fn pair(one: &Configuration<'_>, other: &Configuration<'_>, comparisons: Vec<Com
     let side =
         |of: &Configuration<'_>| Side { verdict: of.verdict(), reason: of.reason(), cells: of.cells.len() as u64 };
     let (base, new) = (side(one), side(other));
-    let told = |side: &Side| side.reason.clone().unwrap_or_else(|| side.verdict.to_string());
+    let told = |side: &Side| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     // Figures of a side that cannot be believed tell nothing, whatever they are.
     let why = match (base.verdict, new.verdict) {
         (Verdict::Pass, Verdict::Pass) if comparisons.is_empty() => {
@@ -170,15 +170,13 @@ fn pair(one: &Configuration<'_>, other: &Configuration<'_>, comparisons: Vec<Com
         }
         (Verdict::Pass, Verdict::Pass) => None,
         (Verdict::Pass | Verdict::Inconclusive, Verdict::Fail) => {
-            Some((Answer::Worse, format!("the new side fails: {}", told(&new))))
+            Some((Answer::Worse, format!("the new side fails{}", told(&new))))
         }
-        (_, Verdict::Inconclusive) => {
-            Some((Answer::CannotTell, format!("the new side is inconclusive: {}", told(&new))))
-        }
-        (Verdict::Fail, Verdict::Fail) => Some((Answer::CannotTell, format!("both sides fail: {}", told(&new)))),
+        (_, Verdict::Inconclusive) => Some((Answer::CannotTell, format!("the new side is inconclusive{}", told(&new)))),
+        (Verdict::Fail, Verdict::Fail) => Some((Answer::CannotTell, format!("both sides fail{}", told(&new)))),
         (verdict, Verdict::Pass) => {
             let how = if verdict == Verdict::Fail { "fails" } else { "is inconclusive" };
-            Some((Answer::CannotTell, format!("the base {how}: {}", told(&base))))
+            Some((Answer::CannotTell, format!("the base {how}{}", told(&base))))
         }
     };
     let seen = comparisons.iter().map(|comparison| comparison.answer).max().unwrap_or(Answer::Same);
@@ -199,6 +197,6 @@ fn refused_in_short(refused: &Refused) -> String {
         Refused::OtherCells { which, cells } => format!("only {which} has {cells}"),
         Refused::OtherCell { cell, differences } => format!("cell {cell}: {}", list(differences)),
         Refused::OtherRuns(differences) => list(differences),
-        Refused::NothingInCommon { .. } | Refused::NoContest | Refused::NothingChosen => refused.to_string(),
+        Refused::NothingInCommon { .. } | Refused::NoContest | Refused::NothingToCompare => refused.to_string(),
     }
 }

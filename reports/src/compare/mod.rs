@@ -13,4 +13,4 @@ pub use contest::{Comparing, Pair, Side, compare, sides_of};
 pub use differences::Difference;
 pub use measure::{Measure, Unit};
 pub use noise::{Noise, noise};
-pub use sides::Refused;
+pub use sides::{Refused, names};

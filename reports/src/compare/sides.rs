@@ -22,8 +22,8 @@ pub enum Refused {
     OtherRuns(Vec<Difference>),
     #[error("this record has no two sides: name a second one, or make one by `hustings run A --against B`")]
     NoContest,
-    #[error("no cell of it is like one of --only")]
-    NothingChosen,
+    #[error("there is no cell to compare: a self-test is none, nor is one without candidates")]
+    NothingToCompare,
 }
 
 pub(super) fn list(differences: &[Difference]) -> String {
@@ -61,6 +61,18 @@ impl<'a> Configuration<'a> {
     pub(super) fn values(&self, measure: Measure) -> Vec<f64> {
         self.strikes().filter_map(|strike| measure.value(strike)).collect()
     }
+}
+
+/// What `compare` and `sides_of` choose from: the names of all configurations of these runs.
+pub fn names<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Vec<&'a str> {
+    let all = summaries.flat_map(|summary| [None, Some(Side::Base), Some(Side::New)].map(|side| (summary, side)));
+    let mut names: Vec<&str> = Vec::new();
+    for one in all.flat_map(|(summary, side)| configurations(summary, side)) {
+        if !names.contains(&one.name) {
+            names.push(one.name);
+        }
+    }
+    names
 }
 
 /// Those of a run, in its order, of one side where it has two. Self-tests are about the harness, and cells without candidates have

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::figures::{FIGURES, Read};
+use super::figures::{FIGURES, Figure, Read};
 use crate::summary::Summary;
 
 /// Every figure of every cell that has one; what censoring hides has none.
-pub(super) fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static str, f64)> {
+pub(super) fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
     let judged = summary.cells.iter().filter(|cell| !cell.info.self_test);
     judged.flat_map(|cell| {
         FIGURES.iter().filter_map(move |figure| match figure.of(cell) {
-            Read::Value(value) => Some((cell.info.name.as_str(), figure.name, value)),
+            Read::Value(value) => Some((cell.info.name.as_str(), figure, value)),
             Read::Hidden | Read::Missing => None,
         })
     })
@@ -23,7 +23,7 @@ pub(super) fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static 
 pub fn bencher(summary: &Summary) -> Value {
     let mut cells: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
     for (cell, figure, value) in values(summary) {
-        cells.entry(cell).or_default().insert(figure, json!({ "value": value }));
+        cells.entry(cell).or_default().insert(figure.name, json!({ "value": value }));
     }
     json!(cells)
 }
@@ -31,13 +31,9 @@ pub fn bencher(summary: &Summary) -> Value {
 /// As github-action-benchmark reads it with `tool: customSmallerIsBetter`.
 #[must_use]
 pub fn benchmark_action(summary: &Summary) -> Value {
-    let entry = |(cell, figure, value): (&str, &str, f64)| {
-        let unit = match figure.rsplit_once('_') {
-            Some((_, "ms")) => "ms",
-            Some((_, "percent")) => "%",
-            _ => "count",
-        };
-        json!({ "name": format!("{cell} {figure}"), "unit": unit, "value": value, "extra": summary.manifest.run })
+    let entry = |(cell, figure, value): (&str, &Figure, f64)| {
+        let name = format!("{cell} {}", figure.name);
+        json!({ "name": name, "unit": figure.unit, "value": value, "extra": summary.manifest.run })
     };
     values(summary).map(entry).collect()
 }

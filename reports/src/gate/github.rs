@@ -1,7 +1,6 @@
 //! Workflow commands that GitHub shows beside a job.
 
 use super::items::{Gated, Item};
-use super::markdown::worst_first;
 use crate::verdict::Verdict;
 
 /// So many of a kind are shown of a step; the last one says how many more there are.
@@ -17,7 +16,7 @@ pub fn annotations(gated: &Gated) -> String {
 }
 
 fn of(gated: &Gated, verdict: Verdict, kind: &str) -> String {
-    let all: Vec<&Item> = worst_first(gated).filter(|item| item.verdict == verdict).collect();
+    let all: Vec<&Item> = gated.that_are(verdict).collect();
     let shown = if all.len() > SHOWN_MAX { SHOWN_MAX - 1 } else { all.len() };
     let mut text = String::new();
     for item in &all[..shown] {

@@ -44,6 +44,16 @@ impl Gated {
         }
         cells
     }
+
+    /// What came to this verdict.
+    pub fn that_are(&self, verdict: Verdict) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(move |item| item.verdict == verdict)
+    }
+
+    /// What did not pass, failures before the rest.
+    pub fn worst_first(&self) -> impl Iterator<Item = &Item> {
+        self.that_are(Verdict::Fail).chain(self.that_are(Verdict::Inconclusive))
+    }
 }
 
 /// One thing that was asked.
@@ -169,14 +179,6 @@ fn of_limit(limit: &Limit<'_>) -> Item {
     }
 }
 
-fn verdict(answer: Answer) -> Verdict {
-    match answer {
-        Answer::Same | Answer::Better => Verdict::Pass,
-        Answer::CannotTell => Verdict::Inconclusive,
-        Answer::Worse => Verdict::Fail,
-    }
-}
-
 fn of_pair(pair: &Pair) -> Vec<Item> {
     let item = |name: &str, verdict, text| Item {
         cell: Some(pair.name.clone()),
@@ -186,15 +188,16 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
         text,
     };
     // What may be better or the same, and is no worse for certain, goes through.
-    let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { verdict(found.answer) };
+    let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { found.answer.verdict() };
     let compared = |found: &Comparison| item(found.measure.name(), judged(found), in_words(found));
-    let why = pair.why.as_ref().map(|why| item("verdict", verdict(pair.answer), why.clone()));
+    let why = pair.why.as_ref().map(|why| item("verdict", pair.answer.verdict(), why.clone()));
     why.into_iter().chain(pair.comparisons.iter().map(compared)).collect()
 }
 
 fn in_words(found: &Comparison) -> String {
-    let by =
-        found.relative().map_or_else(String::new, |by| format!(" by {:+.1} % of the baseline's median", by * 100.0));
+    let by = found
+        .relative()
+        .map_or_else(String::new, |by| format!(" by {} % of the baseline's median", format::signed(by * 100.0)));
     let needs = found
         .needs
         .map_or_else(String::new, |needs| format!("; {} a side would", plural(needs, "more strike", "more strikes")));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::items::{Gated, Item};
 use crate::render::clean;
 use crate::verdict::Verdict;
+use hustings_record::words::plural;
 
 /// What a summary of a job may hold: one MiB. Below it by what others of the step may write.
 const BYTES_MAX: usize = 512 * 1024;
@@ -16,7 +17,7 @@ pub fn markdown(gated: &Gated) -> String {
     // Writing to a String cannot fail.
     let _ =
         writeln!(text, "### {} hustings gate: {}, {}\n", sign(gated.verdict), escaped(&gated.scenario), gated.verdict);
-    let bad: Vec<&Item> = worst_first(gated).collect();
+    let bad: Vec<&Item> = gated.worst_first().collect();
     if !bad.is_empty() {
         let _ = writeln!(text, "| | cell | asked | seen |\n|---|---|---|---|");
         for (shown, item) in bad.iter().enumerate() {
@@ -31,8 +32,9 @@ pub fn markdown(gated: &Gated) -> String {
         let _ = writeln!(text);
     }
     let cells = gated.by_cell();
-    let _ =
-        writeln!(text, "<details><summary>{} cells</summary>\n\n| cell | asked | passed |\n|---|--:|--:|", cells.len());
+    let named = cells.iter().filter(|(name, _)| name.is_some()).count() as u64;
+    let head = format!("{} and the record", plural(named, "cell", "cells"));
+    let _ = writeln!(text, "<details><summary>{head}</summary>\n\n| cell | asked | passed |\n|---|--:|--:|");
     for (name, items) in cells {
         if text.len() > BYTES_MAX {
             break;
@@ -42,12 +44,6 @@ pub fn markdown(gated: &Gated) -> String {
     }
     let _ = writeln!(text, "\n</details>");
     text
-}
-
-/// What did not pass, failures before the rest.
-pub(super) fn worst_first(gated: &Gated) -> impl Iterator<Item = &Item> {
-    let of = |verdict| gated.items.iter().filter(move |item| item.verdict == verdict);
-    of(Verdict::Fail).chain(of(Verdict::Inconclusive))
 }
 
 fn sign(verdict: Verdict) -> &'static str {

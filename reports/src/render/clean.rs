@@ -3,7 +3,7 @@
 
 /// One line: line ends and tabs become spaces, other control characters and those that reorder or hide text become `�`.
 #[must_use]
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() { ' ' } else { visible(c) }).collect()
 }
 

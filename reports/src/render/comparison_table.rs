@@ -72,11 +72,7 @@ fn telling(pair: &Pair) -> impl Iterator<Item = Line<'_>> {
 }
 
 fn state(answer: Answer) -> State {
-    match answer {
-        Answer::Same | Answer::Better => State::Pass,
-        Answer::CannotTell => State::Inconclusive,
-        Answer::Worse => State::Fail,
-    }
+    State::told(answer.verdict(), false)
 }
 
 fn row(line: &Line<'_>) -> Vec<String> {
@@ -121,7 +117,7 @@ fn value(measure: Measure, value: f64) -> String {
 
 /// By how much, and the share of the base's median that it is.
 fn change(found: &Comparison) -> String {
-    let share = found.relative().map_or_else(String::new, |share| format!(" ({:+.1} %)", share * 100.0));
+    let share = found.relative().map_or_else(String::new, |share| format!(" ({} %)", format::signed(share * 100.0)));
     format!("{}{share}", signed(found.measure, found.shift))
 }
 

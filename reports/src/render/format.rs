@@ -70,6 +70,13 @@ pub fn said_between(least: Nanos, most: Nanos) -> String {
     }
 }
 
+/// By how much something is more or less, to a tenth.
+#[must_use]
+pub(crate) fn signed(by: f64) -> String {
+    let tenths = format!("{:.1}", by.abs());
+    format!("{}{tenths}", if by < 0.0 && tenths != "0.0" { "−" } else { "+" })
+}
+
 /// A share between 0 and 1 as a percentage with two significant digits. Less than all is never written as 100 %.
 #[must_use]
 pub fn share(share: f64) -> String {

@@ -18,6 +18,7 @@ mod view;
 use minijinja::Environment;
 
 pub use advice::advice;
+pub use clean::line as clean_line;
 pub use comparison_table::{comparison, noise};
 pub use plots::PlotError;
 pub use runs_page::runs_page;

@@ -14,3 +14,8 @@ pub use distribution::{Distribution, Samples, Tail};
 pub use random::normal;
 pub use sweep::{Overlap, Piece, sweep};
 pub use tallied::{Tallied, Tallying};
+
+/// The least of sorted values that at least half of them are no more than; None of none.
+pub fn lower_median<T: Copy>(sorted: &[T]) -> Option<T> {
+    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+}

@@ -103,7 +103,7 @@ fn runs_that_are_not_alike_are_refused_by_name_and_compared_by_force() {
     assert!(compare(&base, &more, Rules::default(), |name| name == "naive", false).is_ok());
     let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), Rules::default(), |_| true, true);
     assert!(matches!(alone, Err(Refused::NothingInCommon { .. })));
-    assert!(matches!(compare(&base, &base, Rules::default(), |_| false, true), Err(Refused::NothingChosen)));
+    assert!(matches!(compare(&base, &base, Rules::default(), |_| false, true), Err(Refused::NothingToCompare)));
     assert!(matches!(sides_of(&base, Rules::default(), |_| true), Err(Refused::NoContest)));
 }
 

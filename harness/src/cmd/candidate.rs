@@ -1,0 +1,96 @@
+//! `hustings candidate`: programs of others, and this one as one of them.
+
+use hustings_record::StepDown;
+use hustings_reports::verdict::Verdict;
+use hustings_workloads::recipes::RecipeKind;
+
+use crate::exit::{Exit, Failure, with_codes};
+use crate::foreign::kit::{Examined, Finding, Need, Outcome, examine};
+use crate::foreign::own::{Own, stand};
+use crate::output::{inform, say};
+
+/// Examine any program that stands for election, or stand as one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = with_codes("Examples:
+  hustings candidate check -- python3 my_candidate.py        is it fit to take part, and what can be told of it?
+  hustings candidate check --json -- java Candidate.java
+  hustings candidate check -- ./program --zk {connect} --path {group}
+                                                             one that does not speak the protocol
+  hustings candidate check -- hustings candidate stand lock-race
+
+The protocol is in workloads/adapters/PROTOCOL.md."))]
+pub(super) struct CandidateArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Take a program through everything that a run asks of one, on embedded servers
+    Check {
+        /// Print what was found as JSON on standard output
+        #[arg(long)]
+        json: bool,
+        /// The program and its arguments, run as they are given, by no shell. For a program that does not speak the protocol
+        /// {connect}, {group}, {resource} and {timeout_ms} in them stand for what it is to be told
+        #[arg(last = true, required = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
+    /// Stand by a recipe of this program's, as told on standard input
+    Stand {
+        #[arg(value_name = "RECIPE")]
+        recipe: RecipeKind,
+        /// When a leader that lost its connection stops to believe
+        #[arg(long, default_value = "on-disconnect")]
+        step_down: StepDown,
+        /// How often `poll-race` tries, in milliseconds
+        #[arg(long, default_value_t = 100)]
+        poll_interval_ms: u64,
+    },
+}
+
+pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
+    match args.action {
+        Action::Check { json, command } => check(&command, json).await,
+        Action::Stand { recipe, step_down, poll_interval_ms } => {
+            stand(Own { recipe, step_down, poll_interval_ms }).await.map_err(Failure::usage)?;
+            Ok(Exit::Pass)
+        }
+    }
+}
+
+async fn check(command: &[String], json: bool) -> Result<Exit, Failure> {
+    let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
+    let examined = examine(&exe, command, |what| inform!("… {what}")).await.map_err(Failure::infrastructure)?;
+    tell(&examined);
+    if json {
+        say(serde_json::to_string_pretty(&examined).map_err(Failure::infrastructure)?)?;
+    }
+    Ok(if examined.passes() { Verdict::Pass } else { Verdict::Fail }.into())
+}
+
+fn tell(examined: &Examined) {
+    for (need, head) in [(Need::Required, "required"), (Need::Optional, "optional")] {
+        inform!("{head}:");
+        examined.of(need).for_each(line);
+    }
+    let grades: Vec<&str> = examined.evidence.iter().map(|grade| grade.name()).collect();
+    let evidence = if grades.is_empty() { "none".to_owned() } else { grades.join(", ") };
+    inform!("evidence that verdicts on it can have: {evidence}");
+    if !examined.last_words.is_empty() {
+        inform!("the last lines of its log:");
+        examined.last_words.iter().for_each(|line| inform!("  {}", hustings_reports::render::clean_line(line)));
+    }
+    let sign = if examined.passes() { "✓ it can take part" } else { "✗ it cannot take part as it is" };
+    inform!("{sign}");
+}
+
+fn line(outcome: &Outcome) {
+    let sign = match outcome.result {
+        Finding::Passed => "✓",
+        Finding::Failed => "✗",
+        Finding::Untested => "–",
+    };
+    let text = hustings_reports::render::clean_line(&outcome.text);
+    inform!("  {sign} {:<38} {:<8} {text}", outcome.name, outcome.grade.name());
+}

@@ -1,0 +1,27 @@
+//! Files that commands read and write: what goes wrong names the file.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use hustings_reports::summary::Summary;
+
+use crate::archive::replace;
+use crate::exit::Failure;
+
+/// A summary is smaller than this by far.
+const SUMMARY_BYTES_MAX: u64 = 256 << 20;
+
+/// Writes a file whole, or leaves what was there.
+pub(super) fn save(path: &Path, content: &str) -> Result<(), Failure> {
+    replace(path, content.as_bytes()).with_context(|| path.display().to_string()).map_err(Failure::infrastructure)
+}
+
+/// A summary that was written before.
+pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
+    let size = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
+    if size > SUMMARY_BYTES_MAX {
+        bail!("{}: {size} bytes are no summary", path.display());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| format!("{} is of another version, or damaged", path.display()))
+}

@@ -1,0 +1,199 @@
+//! Where the leaders of other programs write, over HTTP. Each seat has a path of its own that nobody can guess, so that a write is
+//! its seat's, whatever is in it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use hustings_record::Nanos;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::clock;
+use crate::secret::secret;
+
+/// A write is no longer than this.
+const BODY_BYTES_MAX: usize = 1_024;
+/// Writes of a seat that are taken within a second; the others are refused.
+const WRITES_A_SECOND: u32 = 2_000;
+const SECOND_NS: Nanos = 1_000_000_000;
+/// Writes that wait to be taken.
+const WAITING_MAX: usize = 1 << 14;
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+
+/// What a leader says of its write. All of it may be left out: whose write it is says where it comes in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Said {
+    #[serde(default)]
+    pub term: Option<u32>,
+    /// The czxid of the znode that the lead rests on.
+    #[serde(default)]
+    pub token: Option<i64>,
+}
+
+/// A write that has come in, and waits for its answer.
+#[derive(Debug)]
+pub struct Incoming {
+    pub t: Nanos,
+    pub seat: u32,
+    pub said: Said,
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// What the resource made of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// Its place in the order of all writes.
+    pub seq: u64,
+    pub fenced: Fenced,
+}
+
+/// What a resource with a fence did with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fenced {
+    Taken,
+    Refused,
+}
+
+/// A port for writes. Dropped, it is closed.
+pub struct Intake {
+    address: SocketAddr,
+    paths: BTreeMap<u32, String>,
+    _serving: JoinSet<()>,
+}
+
+struct Shared {
+    seats: HashMap<String, u32>,
+    tell: mpsc::Sender<Incoming>,
+    /// By seat: the second, and the writes in it.
+    rates: Mutex<HashMap<u32, (Nanos, u32)>>,
+}
+
+impl Intake {
+    /// Opens a port on this machine's loopback for the writes of these seats.
+    ///
+    /// # Errors
+    /// There is no port, or there are no random bytes.
+    pub async fn open(seats: impl IntoIterator<Item = u32>) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the programs' writes")?;
+        let address = listener.local_addr()?;
+        let paths: BTreeMap<u32, String> =
+            seats.into_iter().map(|seat| Ok((seat, secret()?))).collect::<anyhow::Result<_>>()?;
+        let (tell, incoming) = mpsc::channel(WAITING_MAX);
+        let shared = Shared {
+            seats: paths.iter().map(|(seat, path)| (path.clone(), *seat)).collect(),
+            tell,
+            rates: Mutex::default(),
+        };
+        let router = Router::new()
+            .route("/{path}", post(write))
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+            .with_state(Arc::new(shared));
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            // It goes on until it is dropped.
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok((Self { address, paths, _serving: serving }, incoming))
+    }
+
+    /// Where a seat writes.
+    #[must_use]
+    pub fn url(&self, seat: u32) -> Option<String> {
+        self.paths.get(&seat).map(|path| format!("http://{}/{path}", self.address))
+    }
+}
+
+async fn write(State(shared): State<Arc<Shared>>, Path(path): Path<String>, body: Bytes) -> Response {
+    let t = clock::now();
+    let Some(&seat) = shared.seats.get(&path) else {
+        return refused(StatusCode::NOT_FOUND, "no seat writes here: use the address that `start` gave");
+    };
+    let said = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(&body) };
+    let said = match said {
+        Ok(said) => said,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, &format!("the write is no JSON object: {error}")),
+    };
+    if !shared.has_room(seat, t) {
+        return refused(StatusCode::TOO_MANY_REQUESTS, "a seat may write 2000 times a second");
+    }
+    let (answer, answered) = oneshot::channel();
+    if shared.tell.try_send(Incoming { t, seat, said, answer }).is_err() {
+        return refused(StatusCode::SERVICE_UNAVAILABLE, "the resource is not there");
+    }
+    match tokio::time::timeout(ANSWERED_WITHIN, answered).await {
+        Ok(Ok(answer)) => Json(answer).into_response(),
+        _ => refused(StatusCode::SERVICE_UNAVAILABLE, "the resource did not answer"),
+    }
+}
+
+impl Shared {
+    fn has_room(&self, seat: u32, t: Nanos) -> bool {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let (second, writes) = rates.entry(seat).or_default();
+        if *second != t / SECOND_NS {
+            (*second, *writes) = (t / SECOND_NS, 0);
+        }
+        *writes += 1;
+        *writes <= WRITES_A_SECOND
+    }
+}
+
+fn refused(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why }))).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn sent(url: &str, body: &str) -> (u16, String) {
+        let answer = reqwest::Client::new().post(url).body(body.to_owned()).send().await.expect("an answer");
+        (answer.status().as_u16(), answer.text().await.expect("a text"))
+    }
+
+    #[tokio::test]
+    async fn a_write_is_its_seat_s_and_what_is_none_is_refused() {
+        let (intake, mut incoming) = Intake::open([3, 4]).await.unwrap();
+        let (three, four) = (intake.url(3).unwrap(), intake.url(4).unwrap());
+        assert!(three != four && intake.url(5).is_none());
+        let takes = tokio::spawn(async move {
+            let mut all = Vec::new();
+            while let Some(Incoming { seat, said, answer, .. }) = incoming.recv().await {
+                let fenced = if seat == 3 { Fenced::Taken } else { Fenced::Refused };
+                answer.send(Answer { seq: all.len() as u64, fenced }).unwrap();
+                all.push((seat, said));
+            }
+            all
+        });
+        assert_eq!(sent(&three, r#"{"term":1,"token":77}"#).await, (200, r#"{"seq":0,"fenced":"taken"}"#.into()));
+        assert_eq!(sent(&four, "").await, (200, r#"{"seq":1,"fenced":"refused"}"#.into()));
+        let guess = three.replace(three.rsplit('/').next().unwrap(), "0123456789abcdef0123456789abcdef");
+        assert_eq!(sent(&guess, "{}").await.0, 404);
+        assert_eq!(sent(&three, "me!").await.0, 400);
+        assert_eq!(sent(&three, &"x".repeat(4_000)).await.0, 413);
+        drop(intake);
+        let all = takes.await.unwrap();
+        assert_eq!(all, [(3, Said { term: Some(1), token: Some(77) }), (4, Said::default())]);
+    }
+
+    #[test]
+    fn a_seat_that_writes_without_end_is_stopped_until_the_next_second() {
+        let shared = Shared { seats: HashMap::new(), tell: mpsc::channel(1).0, rates: Mutex::default() };
+        let taken = (0..3_000).filter(|i| shared.has_room(1, *i)).count();
+        assert_eq!(taken, 2_000);
+        assert!(shared.has_room(2, 0) && shared.has_room(1, SECOND_NS));
+    }
+}

@@ -1,0 +1,378 @@
+//! The questions, in their order.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::super::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
+use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
+use super::examination::{Examination, Write, guest_seats};
+use super::outcome::{Examined, Finding, Grade, Need};
+use super::stage::{ELECTIONS, Fact, TIMEOUT_MS, WRITE_EVERY_MS, What, election_of};
+use crate::clock;
+use crate::wire::end::{Taken as TakenOver, end_session};
+use crate::witness::Node;
+
+const HELLO_WITHIN: Duration = Duration::from_secs(20);
+const SYNC_WITHIN: Duration = Duration::from_secs(2);
+/// For whatever needs no timeout to pass.
+const SOON: Duration = Duration::from_secs(15);
+/// For what a dead session's successor needs.
+const SUCCEEDS_WITHIN: Duration = Duration::from_secs(20);
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const LOOKED_AT: Duration = Duration::from_secs(1);
+/// Of the writes that are due in that time.
+const WRITES_MIN: usize = (1_000 / WRITE_EVERY_MS / 4) as usize;
+
+/// It cannot go on.
+struct Over;
+
+type Step = anyhow::Result<Result<(), Over>>;
+
+macro_rules! step {
+    ($step:expr) => {
+        if $step.is_err() {
+            return Ok(Err(Over));
+        }
+    };
+}
+
+impl Examination<'_> {
+    pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
+        // What could not be looked at is missing from the required ones, and so no pass.
+        let _ = self.all().await?;
+        self.note_garbage();
+        let failed = self.outcomes.iter().any(|outcome| outcome.result == Finding::Failed);
+        let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
+        let evidence = self.evidence();
+        let Self { name, version, outcomes, .. } = self;
+        Ok(Examined { name, version, outcomes, evidence, last_words })
+    }
+
+    async fn all(&mut self) -> Step {
+        step!(self.hello().await?);
+        self.clocks().await;
+        step!(self.stand().await?);
+        self.writes().await;
+        self.reports();
+        self.resigns().await;
+        self.session_ends().await?;
+        self.pauses().await?;
+        step!(self.is_killed().await?);
+        self.stops().await?;
+        self.input_ends().await?;
+        Ok(Ok(()))
+    }
+
+    async fn hello(&mut self) -> Step {
+        (self.progress)("hello");
+        self.start(0).await?;
+        let said = self.stage.until(HELLO_WITHIN, || self.hello_of(0).is_some() || self.is_over(0)).await;
+        match self.hello_of(0).filter(|_| said) {
+            Some(FromProgram::Hello { protocol, name, version, can }) => {
+                (self.name, self.version, self.can) = (name, version, can);
+                let text = format!("{} {}, protocol {protocol}", self.name, self.version);
+                let fits = protocol == PROTOCOL;
+                self.found("says_hello", Need::Required, Grade::Report, fits, text);
+                if !fits {
+                    return Ok(Err(Over));
+                }
+            }
+            _ => {
+                let how = if self.is_over(0) { "it ended before" } else { "it said nothing" };
+                let text = format!("no hello within {} s: {how}", HELLO_WITHIN.as_secs());
+                self.found("says_hello", Need::Required, Grade::Report, false, text);
+                return Ok(Err(Over));
+            }
+        }
+        self.start(1).await?;
+        let both = self.stage.until(HELLO_WITHIN, || self.hello_of(1).is_some()).await;
+        self.found("runs_twice", Need::Required, Grade::Process, both, "two of it at a time".into());
+        Ok(if both { Ok(()) } else { Err(Over) })
+    }
+
+    async fn clocks(&mut self) {
+        (self.progress)("clocks");
+        let mut rounds = Vec::new();
+        for n in 1..=ROUNDS {
+            let asked = clock::now();
+            self.guests[0].program.tell(ToProgram::Sync { n });
+            let answer = || {
+                self.stage.facts(|fact| match fact.what {
+                    What::Said(FromProgram::Sync { n: of, t }) if fact.guest == 0 && of == n => Some((fact.t, t)),
+                    _ => None,
+                })
+            };
+            if self.stage.until(SYNC_WITHIN, || !answer().is_empty()).await {
+                rounds.extend(answer().first().map(|&(answered, told)| Round { asked, told, answered }));
+            }
+        }
+        let (fits, text) = match judge(&rounds, same_namespace(self.guests[0].program.pid())) {
+            Clock::Ours { most, .. } => {
+                (true, format!("its stamps are of our clock, answers within {} µs", most / 1_000))
+            }
+            Clock::Other(why) => (false, format!("its stamps are of no use: {why}")),
+        };
+        let need = Need::Optional;
+        if fits || self.has(Ability::Report) {
+            self.found("clock_is_ours", need, Grade::Report, fits, text);
+        } else {
+            self.untested("clock_is_ours", need, Grade::Report, "it reports nothing that a clock is needed for");
+        }
+    }
+
+    async fn stand(&mut self) -> Step {
+        (self.progress)("stand and lead");
+        for number in 0..2 {
+            for seat in self.seats_of(number) {
+                self.guests[number].stand(seat);
+            }
+        }
+        let stands = |seat: u32| {
+            let seats = self.guest_of(seat).seats.borrow();
+            seats.seat(seat).is_some_and(|seen| seen.session.is_some())
+        };
+        let all: Vec<u32> = (0..2).flat_map(|number| self.seats_of(number)).collect();
+        let stood = self.stage.until(SOON, || all.iter().all(|&seat| stands(seat))).await;
+        let count = all.iter().filter(|&&seat| stands(seat)).count();
+        let text = format!("{count} of {} seats asked for something in their election", all.len());
+        self.found("stands_where_it_is_told", Need::Required, Grade::Wire, stood, text);
+        let led = self.stage.until(SOON, || self.elections().all(|election| self.last_write(election).is_some())).await;
+        let text = format!("the leader of {} wrote", if ELECTIONS == 1 { "the election" } else { "each election" });
+        self.found("leads_and_writes", Need::Required, Grade::Effect, led, text);
+        Ok(if stood && led { Ok(()) } else { Err(Over) })
+    }
+
+    async fn writes(&mut self) {
+        (self.progress)("one leader");
+        let from = clock::now();
+        tokio::time::sleep(LOOKED_AT).await;
+        for election in self.elections().collect::<Vec<_>>() {
+            let (writes, writers) = (self.writes_since(election, from).len(), self.writers(election, from).len());
+            let text = format!("{writes} writes by {writers} of its candidates within a second");
+            let fits = writers == 1 && writes >= WRITES_MIN;
+            self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
+        }
+        let sound = self.guests.iter().all(|guest| guest.seats.borrow().is_sound());
+        self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, "what passes can be read along".into());
+    }
+
+    fn reports(&mut self) {
+        if !self.has(Ability::Report) {
+            self.untested("reports_before_it_acts", Need::Optional, Grade::Report, "it does not claim to report");
+            return;
+        }
+        let mut late = Vec::new();
+        let mut wrong = Vec::new();
+        for election in self.elections().collect::<Vec<_>>() {
+            let Some(Write { seat: leader, .. }) = self.last_write(election) else { continue };
+            let first = self.writes_since(election, 0).iter().find(|write| write.seat == leader).map(|write| write.t);
+            let grant = self.grants(leader).into_iter().next_back();
+            let Some((heard, FromProgram::Grant { t0, t1, token, node, .. })) = grant else {
+                late.push(format!("seat {leader} wrote, and had reported no grant"));
+                continue;
+            };
+            let uncertain = clock::uncertainty();
+            if t0 > t1 || t1 > heard + uncertain || first.is_some_and(|first| t1 > first + uncertain) {
+                late.push(format!("seat {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
+            }
+            let seats = self.guest_of(leader).seats.borrow();
+            let by_wire = seats.seat(leader).and_then(|seen| seen.nodes.last().cloned());
+            let (czxid, name) = (by_wire.as_ref().map(|node| node.czxid), by_wire.map(|node| node.name));
+            if token.is_some() && token != czxid || node.is_some() && node != name {
+                wrong.push(format!("seat {leader} says {node:?}, {token:?}; by the wire it is {name:?}, {czxid:?}"));
+            }
+        }
+        let said = |texts: &[String], fine: &str| texts.first().cloned().unwrap_or_else(|| fine.to_owned());
+        let text = said(&late, "every grant was there before the first write");
+        self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
+        if self.has(Ability::Token) {
+            let text = said(&wrong, "its znodes and tokens are those on the wire");
+            self.found("token_is_the_wire_s", Need::Optional, Grade::Wire, wrong.is_empty(), text);
+        } else {
+            self.untested("token_is_the_wire_s", Need::Optional, Grade::Wire, "it does not claim to know its token");
+        }
+    }
+
+    async fn resigns(&mut self) {
+        const NAME: &str = "resigns_by_order";
+        if !self.has(Ability::Resign) {
+            return self.untested(NAME, Need::Optional, Grade::Effect, "it does not claim to resign");
+        }
+        (self.progress)("resign");
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return };
+        let from = clock::now();
+        self.guest_of(leader).program.tell(ToProgram::Resign { seat: leader, fault: 1 });
+        let next = self.succeeded(write, from, SOON).await;
+        let resigned = |fact: &Fact| match fact.what {
+            What::Said(FromProgram::Resigned { seat, fault: 1, .. }) if seat == leader => Some(()),
+            _ => None,
+        };
+        let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
+        let late = self.stale_since(leader, from);
+        let text = match next {
+            None => "nobody else wrote after it".to_owned(),
+            Some(_) if !told => "it never said what came of it".to_owned(),
+            Some(_) => format!("another one wrote, and {late} writes of its own came after that"),
+        };
+        self.found(NAME, Need::Optional, Grade::Effect, next.is_some() && told && late == 0, text);
+        // Nobody else is there to take over from the next one.
+        let resigned = self.stage.facts(|fact| resigned(fact).map(|()| fact.t)).first().copied().unwrap_or(from);
+        let again = || {
+            let seats = self.guest_of(leader).seats.borrow();
+            seats.seat(leader).and_then(|seen| seen.asked_at).is_some_and(|asked| asked > resigned)
+        };
+        let stands = self.stage.until(SOON, again).await;
+        let text = format!("within {} s it asked for something in the election", SOON.as_secs());
+        self.found("stands_again_after_it_resigned", Need::Optional, Grade::Wire, stands, text);
+    }
+
+    async fn session_ends(&mut self) -> anyhow::Result<()> {
+        (self.progress)("the session ends");
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let of_leader = {
+            let seats = self.guest_of(leader).seats.borrow();
+            let id = seats.seat(leader).and_then(|seen| seen.session);
+            id.and_then(|id| seats.session(id).map(|session| TakenOver { session: id, password: session.password }))
+        };
+        let Some(taken) = of_leader else { return Ok(()) };
+        let from = clock::now();
+        let ended = end_session(&self.stage.cluster(), taken, None, SOON).await;
+        if let Err(why) = ended {
+            self.untested("hands_over_when_its_session_ends", Need::Required, Grade::Effect, &why);
+            return Ok(());
+        }
+        let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
+        let late = self.stale_since(leader, from);
+        let text = match next {
+            Some(after) => {
+                format!("another one wrote after {} ms, and {late} stale writes came after that", after / 1_000_000)
+            }
+            None => "nobody else wrote".to_owned(),
+        };
+        self.found("hands_over_when_its_session_ends", Need::Required, Grade::Effect, next.is_some(), text);
+        let again = || {
+            let seats = self.guest_of(leader).seats.borrow();
+            seats.seat(leader).and_then(|seen| seen.session).is_some_and(|session| session != taken.session)
+        };
+        let stands = self.stage.until(SUCCEEDS_WITHIN, again).await;
+        self.found(
+            "stands_again_after_its_session_ended",
+            Need::Required,
+            Grade::Wire,
+            stands,
+            "under a session of its own".into(),
+        );
+        self.one_writes("gives_up_when_its_session_ends").await;
+        Ok(())
+    }
+
+    /// Whether in no election two write at once by now.
+    async fn one_writes(&mut self, name: &'static str) {
+        let quiet = clock::now();
+        tokio::time::sleep(LOOKED_AT).await;
+        let most = self.elections().map(|election| self.writers(election, quiet).len()).max().unwrap_or(0);
+        let text = format!("{most} at once, at most, write in an election after it");
+        self.found(name, Need::Required, Grade::Effect, most <= 1, text);
+    }
+
+    async fn pauses(&mut self) -> anyhow::Result<()> {
+        (self.progress)("a pause longer than the timeout");
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let from = clock::now();
+        self.guest_of(leader).signal(Signal::STOP)?;
+        let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
+        self.guest_of(leader).signal(Signal::CONT)?;
+        let woke = clock::now();
+        tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
+        let late = self.stale_since(leader, from);
+        let text = match next {
+            Some(after) => format!(
+                "another one wrote after {} ms; {late} stale writes came after that, {} of them on waking",
+                after / 1_000_000,
+                self.stale_since(leader, woke)
+            ),
+            None => "nobody else wrote".to_owned(),
+        };
+        self.found("hands_over_when_it_is_stopped", Need::Required, Grade::Effect, next.is_some(), text);
+        self.one_writes("gives_up_when_it_wakes").await;
+        Ok(())
+    }
+
+    async fn is_killed(&mut self) -> Step {
+        (self.progress)("killed");
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let number = self.guest_of(leader).number;
+        let from = clock::now();
+        self.guest_of(leader).signal(Signal::KILL)?;
+        let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
+        let text = match next {
+            Some(after) => format!("another one wrote after {} ms, with T = {TIMEOUT_MS} ms", after / 1_000_000),
+            None => "nobody else wrote".to_owned(),
+        };
+        self.found("hands_over_when_it_is_killed", Need::Required, Grade::Effect, next.is_some(), text);
+        self.guests[number].ends(ENDS_WITHIN).await?;
+        let place = self.guests.len();
+        self.start(place).await?;
+        let back = self.stage.until(HELLO_WITHIN, || self.hello_of(place).is_some()).await;
+        for seat in self.seats_of(place) {
+            self.guests[place].stand(seat);
+        }
+        Ok(if back { Ok(()) } else { Err(Over) })
+    }
+
+    async fn stops(&mut self) -> anyhow::Result<()> {
+        (self.progress)("stop");
+        // Of a lock only its holder has a znode.
+        let Some(Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let last = self.guest_of(leader).number;
+        let held: Vec<(u32, Node)> = {
+            let seats = self.guests[last].seats.borrow();
+            let nodes = |seat| seats.seat(seat).into_iter().flat_map(|seen| seen.nodes.clone());
+            guest_seats(last).flat_map(|seat| nodes(seat).map(move |node| (election_of(seat), node))).collect()
+        };
+        self.guests[last].program.tell(ToProgram::Stop);
+        let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
+        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        self.found("stops_by_order", Need::Required, Grade::Process, !killed && status.success(), text);
+        let mut left = Vec::new();
+        for (election, node) in &held {
+            if self.stage.has(*election, node).await? {
+                left.push(&node.name);
+            }
+        }
+        if held.is_empty() {
+            self.untested("leaves_no_znode", Need::Optional, Grade::Wire, "it had none");
+        } else {
+            let text = match left.first() {
+                None => "what it had was gone when it had ended".to_owned(),
+                Some(name) => format!("{} of {} were there, {name} for one", left.len(), held.len()),
+            };
+            self.found("leaves_no_znode", Need::Optional, Grade::Wire, left.is_empty(), text);
+        }
+        Ok(())
+    }
+
+    async fn input_ends(&mut self) -> anyhow::Result<()> {
+        (self.progress)("the end of its input");
+        let running = (0..self.guests.len()).find(|&place| !self.is_over(place));
+        let Some(place) = running else { return Ok(()) };
+        self.guests[place].program.hang_up();
+        let (status, killed) = self.guests[place].ends(ENDS_WITHIN).await?;
+        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        self.found("ends_with_its_input", Need::Required, Grade::Process, !killed, text);
+        Ok(())
+    }
+
+    fn note_garbage(&mut self) {
+        let garbage = self.stage.facts(|fact| match &fact.what {
+            What::Garbage(text) => Some(text.clone()),
+            _ => None,
+        });
+        let text = match garbage.first() {
+            None => "every line of its output is a message".to_owned(),
+            Some(first) => format!("{} lines of its output are none, the first is {first}", garbage.len()),
+        };
+        self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
+    }
+}

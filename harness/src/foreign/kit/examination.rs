@@ -1,0 +1,144 @@
+//! An examination under way: the programs that are looked at, and what is known of them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hustings_record::Nanos;
+
+use super::super::message::{Ability, FromProgram};
+use super::outcome::{Finding, Grade, Need, Outcome};
+use super::stage::{ELECTIONS, Fact, Guest, Stage, What, election_of};
+
+/// One examination under way.
+pub(super) struct Examination<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) progress: &'a dyn Fn(&str),
+    pub(super) guests: Vec<Guest>,
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) can: Vec<Ability>,
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+/// One write that came in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    pub(super) t: Nanos,
+    pub(super) seat: u32,
+    /// Its token's; 0 where nobody knows it.
+    pub(super) czxid: i64,
+    pub(super) stale: bool,
+}
+
+impl<'a> Examination<'a> {
+    pub(super) fn new(stage: &'a Stage, progress: &'a dyn Fn(&str)) -> Self {
+        let (name, version) = (String::new(), String::new());
+        Self { stage, progress, guests: Vec::new(), name, version, can: Vec::new(), outcomes: Vec::new() }
+    }
+
+    pub(super) async fn start(&mut self, number: usize) -> anyhow::Result<()> {
+        let seats: Vec<u32> = guest_seats(number).collect();
+        self.guests.push(self.stage.start(number, &seats).await?);
+        Ok(())
+    }
+
+    pub(super) fn has(&self, ability: Ability) -> bool {
+        self.can.contains(&ability)
+    }
+
+    pub(super) fn elections(&self) -> impl Iterator<Item = u32> + use<> {
+        0..if self.has(Ability::Many) { ELECTIONS } else { 1 }
+    }
+
+    /// Those that it is told to take.
+    pub(super) fn seats_of(&self, number: usize) -> Vec<u32> {
+        let elections: Vec<u32> = self.elections().collect();
+        guest_seats(number).filter(|&seat| elections.contains(&election_of(seat))).collect()
+    }
+
+    pub(super) fn guest_of(&self, seat: u32) -> &Guest {
+        &self.guests[(seat / ELECTIONS) as usize]
+    }
+
+    pub(super) fn hello_of(&self, number: usize) -> Option<FromProgram> {
+        let hello = |fact: &Fact| match &fact.what {
+            What::Said(hello @ FromProgram::Hello { .. }) if fact.guest == number => Some(hello.clone()),
+            _ => None,
+        };
+        self.stage.facts(hello).into_iter().next()
+    }
+
+    pub(super) fn is_over(&self, number: usize) -> bool {
+        !self.stage.facts(|fact| (fact.guest == number && matches!(fact.what, What::Over)).then_some(())).is_empty()
+    }
+
+    pub(super) fn grants(&self, seat: u32) -> Vec<(Nanos, FromProgram)> {
+        self.stage.facts(|fact| match &fact.what {
+            What::Said(grant @ FromProgram::Grant { seat: of, .. }) if *of == seat => Some((fact.t, grant.clone())),
+            _ => None,
+        })
+    }
+
+    /// The writes to an election since then.
+    pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
+        self.stage.facts(|fact| match fact.what {
+            What::Wrote { seat, czxid, taken } if election_of(seat) == election && fact.t >= from => {
+                Some(Write { t: fact.t, seat, czxid, stale: taken.unfenced_stale })
+            }
+            _ => None,
+        })
+    }
+
+    /// Seats that wrote to an election since then.
+    pub(super) fn writers(&self, election: u32, from: Nanos) -> BTreeSet<u32> {
+        self.writes_since(election, from).iter().map(|write| write.seat).collect()
+    }
+
+    pub(super) fn last_write(&self, election: u32) -> Option<Write> {
+        self.writes_since(election, 0).pop()
+    }
+
+    /// How long after `from` another one than this leader wrote, or the same seat by a newer token. None: none did in time.
+    pub(super) async fn succeeded(&self, leader: Write, from: Nanos, at_most: Duration) -> Option<Nanos> {
+        let is_next = |write: &Write| write.seat != leader.seat || write.czxid > leader.czxid;
+        let next = || self.writes_since(election_of(leader.seat), from).into_iter().find(is_next);
+        self.stage.until(at_most, || next().is_some()).await;
+        next().map(|write| write.t - from)
+    }
+
+    /// Stale writes of a seat since then.
+    pub(super) fn stale_since(&self, seat: u32, from: Nanos) -> usize {
+        let writes = self.writes_since(election_of(seat), from);
+        writes.iter().filter(|write| write.seat == seat && write.stale).count()
+    }
+
+    pub(super) fn found(&mut self, name: &'static str, need: Need, grade: Grade, fits: bool, text: String) {
+        let result = if fits { Finding::Passed } else { Finding::Failed };
+        self.outcomes.push(Outcome { name, need, grade, result, text });
+    }
+
+    pub(super) fn untested(&mut self, name: &'static str, need: Need, grade: Grade, why: &str) {
+        self.outcomes.push(Outcome { name, need, grade, result: Finding::Untested, text: why.to_owned() });
+    }
+
+    pub(super) fn passed(&self, name: &str) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.name == name && outcome.result == Finding::Passed)
+    }
+
+    /// In which grades verdicts can be had.
+    pub(super) fn evidence(&self) -> Vec<Grade> {
+        let spoke = self.guests.iter().any(|guest| guest.seats.borrow().sessions().next().is_some());
+        let wrote = self.passed("leads_and_writes");
+        let reported = self.passed("reports_before_it_acts") && self.passed("clock_is_ours");
+        [(Grade::Effect, wrote), (Grade::Wire, spoke), (Grade::Report, reported)]
+            .into_iter()
+            .filter_map(|(grade, has)| has.then_some(grade))
+            .collect()
+    }
+}
+
+/// All seats that a program with this number may take.
+pub(super) fn guest_seats(number: usize) -> impl Iterator<Item = u32> {
+    let first = number as u32 * ELECTIONS;
+    first..first + ELECTIONS
+}

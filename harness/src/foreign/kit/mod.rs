@@ -1,0 +1,23 @@
+//! The kit: takes a program through everything that a run asks of one, on embedded servers, and says what it found.
+
+mod checks;
+mod examination;
+mod outcome;
+mod stage;
+
+use std::path::Path;
+
+pub use outcome::{Examined, Finding, Grade, Need, Outcome};
+
+/// Examines a command. `exe` is this program, which servers and guards are started from; `progress` is told what is looked at.
+///
+/// # Errors
+/// The stage cannot be set up, or the command cannot be started.
+pub async fn examine(exe: &Path, command: &[String], progress: impl Fn(&str)) -> anyhow::Result<Examined> {
+    let stage = stage::Stage::set_up(exe, command).await?;
+    let examined = examination::Examination::new(&stage, &progress).run().await;
+    let ended = stage.tear_down().await;
+    let examined = examined?;
+    ended?;
+    Ok(examined)
+}

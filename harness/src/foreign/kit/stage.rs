@@ -1,0 +1,273 @@
+//! What a program is examined on: embedded servers, relays that read along, a resource for its writes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_record::{Nanos, Token};
+use hustings_workloads::coordination::{CreateMode, Session as _};
+use hustings_workloads::resource::{Resource, Taken};
+use rustix::process::Signal;
+use tokio::sync::mpsc;
+use tokio::task::spawn_local;
+
+use super::super::intake::{Answer, Fenced, Incoming, Intake};
+use super::super::message::{FromProgram, Start, ToProgram};
+use super::super::program::{Heard, Program};
+use crate::access::Access;
+use crate::clock;
+use crate::ensemble::Ensemble as _;
+use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
+use crate::ensemble::server_options::ServerOptions;
+use crate::session::ZkSession;
+use crate::witness::{Node, Relay, Seats, Tell};
+use crate::workdir::WorkDir;
+
+/// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
+pub(super) const TICK_MS: u64 = 200;
+pub(super) const TIMEOUT_MS: u64 = 2_000;
+pub(super) const WRITE_EVERY_MS: u64 = 20;
+pub(super) const REJOIN_AFTER_MS: u64 = 200;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Lines that are no messages, after which a program is not listened to any more.
+const GARBAGE_MAX: u32 = 1_000;
+/// Elections, of which a program that can hold many seats stands in all.
+pub(super) const ELECTIONS: u32 = 2;
+
+/// One thing that came in.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    pub(super) t: Nanos,
+    /// Number of the program that it is of.
+    pub(super) guest: usize,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Said(FromProgram),
+    Garbage(String),
+    Over,
+    /// `czxid`: its token's; 0 where nobody knows it.
+    Wrote {
+        seat: u32,
+        czxid: i64,
+        taken: Taken,
+    },
+}
+
+type Log = Rc<RefCell<Vec<Fact>>>;
+
+/// Servers, and everything that came in.
+pub(super) struct Stage {
+    // Dropped in this order: the servers before their folder.
+    ensemble: EmbeddedEnsemble,
+    observer: ZkSession,
+    _work: WorkDir,
+    exe: PathBuf,
+    command: Vec<String>,
+    log: Log,
+    resource: Rc<RefCell<Resource>>,
+}
+
+/// One running program with its seats: it is a host.
+pub(super) struct Guest {
+    pub(super) number: usize,
+    pub(super) program: Program,
+    pub(super) seats: Rc<RefCell<Seats>>,
+    relays: Vec<Relay>,
+    intake: Intake,
+}
+
+/// Where a seat stands: seats of an election have all numbers that leave the same rest.
+pub(super) fn election_of(seat: u32) -> u32 {
+    seat % ELECTIONS
+}
+
+fn path_of(election: u32) -> String {
+    format!("/election/g{election:04}")
+}
+
+impl Stage {
+    pub(super) async fn set_up(exe: &Path, command: &[String]) -> anyhow::Result<Self> {
+        let work = WorkDir::create(&format!("candidate-{}", std::process::id()))?;
+        let servers = ServerOptions { tick_ms: TICK_MS, ..ServerOptions::of(3) };
+        let ensemble = EmbeddedEnsemble::start(EmbeddedOptions::new(servers, exe.to_owned()), &work).await?;
+        let observer = ZkSession::connect(&joined(&ensemble.servers()), Duration::from_secs(4)).await?;
+        let paths = (0..ELECTIONS).map(path_of);
+        for path in std::iter::once("/election".to_owned()).chain(paths) {
+            let made = observer.create(&path, b"", CreateMode::Persistent).await;
+            made.map_err(|error| anyhow::anyhow!("{path} cannot be made: {error:?}"))?;
+        }
+        Ok(Self {
+            ensemble,
+            observer,
+            _work: work,
+            exe: exe.to_owned(),
+            command: command.to_vec(),
+            log: Log::default(),
+            resource: Rc::new(RefCell::new(Resource::new(ELECTIONS as usize))),
+        })
+    }
+
+    /// Starts the command as the program with this number, for these seats. It is not told of them yet; but what in its arguments
+    /// stands for an address is the first one's.
+    pub(super) async fn start(&self, number: usize, seats: &[u32]) -> anyhow::Result<Guest> {
+        let elections = seats.iter().map(|&seat| (seat, path_of(election_of(seat)))).collect();
+        let seen = Rc::new(RefCell::new(Seats::new(elections)));
+        let told = seen.clone();
+        let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what));
+        let (numbers, mut relays) = (Rc::default(), Vec::new());
+        for server in self.ensemble.servers() {
+            let relay = Relay::open(server, Rc::clone(&numbers), tell.clone()).await;
+            relays.push(relay.context("no port for a relay")?);
+        }
+        let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
+        let first = *seats.first().context("no seat")?;
+        let arguments = Arguments {
+            connect: joined(&relays.iter().map(Relay::address).collect::<Vec<_>>()),
+            group: path_of(election_of(first)),
+            resource: intake.url(first).unwrap_or_default(),
+        };
+        let command: Vec<String> = self.command.iter().map(|word| arguments.put_into(word)).collect();
+        let (program, heard) = Program::start(&self.exe, &command, true)?;
+        spawn_local(hear(self.log.clone(), number, heard));
+        spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
+        Ok(Guest { number, program, seats: seen, relays, intake })
+    }
+
+    /// Everything that came in and is like this.
+    pub(super) fn facts<T>(&self, like: impl Fn(&Fact) -> Option<T>) -> Vec<T> {
+        self.log.borrow().iter().filter_map(like).collect()
+    }
+
+    /// Waits until it holds. False: it did not within that time.
+    pub(super) async fn until(&self, at_most: Duration, holds: impl Fn() -> bool) -> bool {
+        let end = clock::now() + at_most.as_nanos() as Nanos;
+        while !holds() {
+            if clock::now() > end {
+                return false;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        true
+    }
+
+    /// Whether this very znode of an election is there.
+    pub(super) async fn has(&self, election: u32, node: &Node) -> anyhow::Result<bool> {
+        let path = format!("{}/{}", path_of(election), node.name);
+        let failed = |error| anyhow::anyhow!("{path}: {error:?}");
+        self.observer.sync(&path).await.map_err(failed)?;
+        let there = self.observer.exists(&path).await.map_err(failed)?;
+        Ok(there.is_some_and(|there| there.czxid == node.czxid))
+    }
+
+    /// The servers themselves.
+    pub(super) fn cluster(&self) -> String {
+        joined(&self.ensemble.servers())
+    }
+
+    pub(super) async fn tear_down(self) -> anyhow::Result<()> {
+        self.observer.close(Duration::from_secs(5)).await;
+        Ok(self.ensemble.stop().await?)
+    }
+}
+
+impl Guest {
+    /// Tells it to stand in a seat.
+    pub(super) fn stand(&self, seat: u32) -> bool {
+        self.program.tell(ToProgram::Start(Start {
+            seat,
+            group: path_of(election_of(seat)),
+            connect: joined(&self.relays.iter().map(Relay::address).collect::<Vec<_>>()),
+            timeout_ms: TIMEOUT_MS,
+            resource: self.intake.url(seat).unwrap_or_default(),
+            write_every_ms: WRITE_EVERY_MS,
+            rejoin_after_ms: REJOIN_AFTER_MS,
+            config: BTreeMap::new(),
+        }))
+    }
+
+    pub(super) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        self.program.signal(signal).context("the program cannot be signalled")
+    }
+
+    pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(ExitStatus, bool)> {
+        self.program.wait(at_most).await.context("the program's end")
+    }
+}
+
+/// What stands for an address in the arguments of a program that does not speak the protocol.
+struct Arguments {
+    connect: String,
+    group: String,
+    resource: String,
+}
+
+impl Arguments {
+    fn put_into(&self, word: &str) -> String {
+        let timeout = TIMEOUT_MS.to_string();
+        [
+            ("{connect}", &self.connect),
+            ("{group}", &self.group),
+            ("{resource}", &self.resource),
+            ("{timeout_ms}", &timeout),
+        ]
+        .into_iter()
+        .fold(word.to_owned(), |word, (name, value)| word.replace(name, value))
+    }
+}
+
+async fn hear(log: Log, guest: usize, mut heard: mpsc::Receiver<Heard>) {
+    let mut garbage = 0;
+    while let Some(heard) = heard.recv().await {
+        let (t, what) = match heard {
+            Heard::Said { t, message } => (t, What::Said(message)),
+            Heard::Garbage { t, why, line } => {
+                garbage += 1;
+                (t, What::Garbage(format!("{line:?} ({why})")))
+            }
+            Heard::Over { t } => (t, What::Over),
+        };
+        let over = matches!(what, What::Over);
+        log.borrow_mut().push(Fact { t, guest, what });
+        // It is not listened to any more.
+        if garbage >= GARBAGE_MAX && !over {
+            log.borrow_mut().push(Fact { t, guest, what: What::Over });
+            return;
+        }
+    }
+}
+
+async fn take_writes(
+    log: Log,
+    guest: usize,
+    seats: Rc<RefCell<Seats>>,
+    resource: Rc<RefCell<Resource>>,
+    mut incoming: mpsc::Receiver<Incoming>,
+) {
+    while let Some(Incoming { t, seat, said, answer }) = incoming.recv().await {
+        let token = token(&seats.borrow(), seat, said.token);
+        let taken = resource.borrow_mut().write(election_of(seat) as usize, seat, token);
+        log.borrow_mut().push(Fact { t, guest, what: What::Wrote { seat, czxid: token.czxid, taken } });
+        let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
+        // Whoever asked may have gone.
+        let _ = answer.send(Answer { seq: taken.seq, fenced });
+    }
+}
+
+/// What the writer says that it holds, else what its seat holds by the wire.
+fn token(seats: &Seats, seat: u32, said: Option<i64>) -> Token {
+    let seen = seats.seat(seat);
+    let node = seen.and_then(|seen| seen.nodes.last());
+    let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
+    Token { czxid: said.or(node.map(|node| node.czxid)).unwrap_or(0), session: session.unwrap_or(0) }
+}
+
+fn joined(addresses: &[std::net::SocketAddr]) -> String {
+    Access::default().connect_string(addresses, "")
+}

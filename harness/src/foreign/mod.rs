@@ -1,0 +1,9 @@
+//! Programs of others that stand for election here: `hustings-candidate/1`.
+
+pub mod clocks;
+pub mod intake;
+pub mod kit;
+mod lines;
+pub mod message;
+pub mod own;
+pub mod program;

@@ -1,0 +1,300 @@
+//! This program's recipes as any other program stands: by the protocol, over standard input and output.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::rc::{Rc, Weak};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use hustings_record::{Event, Nanos, SessionUse, StepDown};
+use hustings_workloads::driver::{self, End, Process, Sessions, live, work};
+use hustings_workloads::host::{Departure, Host, Order, Predecessor, Token};
+use hustings_workloads::recipes::{Election, RecipeKind};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+use serde_json::json;
+use tokio::sync::{Mutex, mpsc, watch};
+use tokio::task::{JoinSet, spawn_local};
+
+use super::lines::Lines;
+use super::message::{Ability, FromProgram, PROTOCOL, Start, ToProgram};
+use crate::clock;
+use crate::session::ZkSession;
+
+const ORDERS_MAX: usize = 8;
+/// All seats together have this long to close their sessions.
+const STOP_AT_MOST: Duration = Duration::from_secs(4);
+/// An answer to a write that takes longer is none.
+const WRITE_AT_MOST: Duration = Duration::from_secs(10);
+/// Sessions that are opened at a time.
+const CONNECT_CONCURRENCY: u32 = 16;
+
+/// Which recipe stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    pub recipe: RecipeKind,
+    pub step_down: StepDown,
+    pub poll_interval_ms: u64,
+}
+
+/// Stands as it is told on standard input, until that ends.
+///
+/// # Errors
+/// An order cannot be read.
+pub async fn stand(own: Own) -> anyhow::Result<()> {
+    let name = own.recipe.to_string();
+    let can = vec![Ability::Report, Ability::Token, Ability::Session, Ability::Resign, Ability::Many];
+    say(&FromProgram::Hello { protocol: PROTOCOL, name, version: env!("CARGO_PKG_VERSION").into(), can });
+    let (stop, stopping) = watch::channel(false);
+    let mut seats: BTreeMap<u32, (Rc<OwnSeat>, mpsc::Sender<Order>)> = BTreeMap::new();
+    let mut lives: JoinSet<End> = JoinSet::new();
+    let mut lines = Lines::of(tokio::io::stdin());
+    let mut told = false;
+    while let Some(line) = lines.next().await {
+        match serde_json::from_str(&line.map_err(anyhow::Error::msg)?)? {
+            ToProgram::Sync { n } => say(&FromProgram::Sync { n, t: clock::now() }),
+            ToProgram::Start(start) => {
+                let (orders, receiver) = mpsc::channel(ORDERS_MAX);
+                let seat = OwnSeat::new(start, receiver);
+                seats.insert(seat.start.seat, (seat.clone(), orders));
+                let stopping = stopping.clone();
+                lives.spawn_local(async move { seat.stand(own, stopping).await });
+            }
+            ToProgram::Resign { seat, fault } => match seats.get(&seat) {
+                Some((seat, orders)) if seat.resigning.get().is_none() && orders.try_send(Order::Resign).is_ok() => {
+                    seat.resigning.set(Some(fault));
+                }
+                _ => note(Some(seat), "it cannot resign now"),
+            },
+            ToProgram::Stop => {
+                told = true;
+                break;
+            }
+        }
+    }
+    stop.send_replace(true);
+    for (_, orders) in seats.values() {
+        // A full queue has an order to leave in it already.
+        let _ = orders.try_send(Order::Stop);
+    }
+    // Whoever did not end by then is left to the end of its session.
+    let _ = tokio::time::timeout(STOP_AT_MOST, async { while lives.join_next().await.is_some() {} }).await;
+    if told {
+        say(&FromProgram::Bye);
+    }
+    Ok(())
+}
+
+/// Flushed when it returns: what is said is in the pipe before anything is done upon it.
+fn say(message: &FromProgram) {
+    let Ok(mut line) = serde_json::to_string(message) else { return };
+    line.push('\n');
+    let mut out = std::io::stdout().lock();
+    // Whoever listened is gone, and will end this process.
+    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+}
+
+fn note(seat: Option<u32>, text: &str) {
+    say(&FromProgram::Note { seat, text: text.to_owned() });
+}
+
+/// One seat, and the client that writes for it.
+struct OwnSeat {
+    start: Start,
+    client: reqwest::Client,
+    /// The token it believes in, and a number that changes with every change of belief.
+    belief: Cell<(Option<Token>, u64)>,
+    term: Cell<u32>,
+    write_under_way: Cell<bool>,
+    done: RefCell<Option<Waker>>,
+    resigning: Cell<Option<u32>>,
+    orders: Mutex<mpsc::Receiver<Order>>,
+    this: Weak<Self>,
+}
+
+impl OwnSeat {
+    fn new(start: Start, orders: mpsc::Receiver<Order>) -> Rc<Self> {
+        Rc::new_cyclic(|this| Self {
+            start,
+            client: reqwest::Client::new(),
+            belief: Cell::new((None, 0)),
+            term: Cell::new(0),
+            write_under_way: Cell::new(false),
+            done: RefCell::default(),
+            resigning: Cell::new(None),
+            orders: Mutex::new(orders),
+            this: this.clone(),
+        })
+    }
+
+    async fn stand(&self, own: Own, stopping: watch::Receiver<bool>) -> End {
+        let Own { recipe, step_down, poll_interval_ms } = own;
+        let path = self.start.group.clone();
+        let election = Election { path, recipe, step_down, poll_interval_ms, create_missing: true };
+        let Start { connect, timeout_ms, .. } = &self.start;
+        let process = OwnProcess { connect: connect.clone(), timeout: Duration::from_millis(*timeout_ms), stopping };
+        let sessions = Sessions::new(Rc::new(process), SessionUse::PerCandidate, CONNECT_CONCURRENCY);
+        live(self, &sessions, &election).await
+    }
+
+    fn answered(&self) {
+        self.write_under_way.set(false);
+        if let Some(waker) = self.done.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Host for OwnSeat {
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        clock::sleep_until(at).await;
+    }
+
+    fn candidate(&self) -> u32 {
+        self.start.seat
+    }
+
+    fn number(&self) -> u16 {
+        0
+    }
+
+    fn draw(&self) -> u64 {
+        // Without random bytes the clock tells processes apart.
+        SysRng.try_next_u64().unwrap_or_else(|_| clock::now())
+    }
+
+    fn record(&self, event: Event) {
+        let seat = self.start.seat;
+        match event {
+            Event::Joined { t, node, .. } => say(&FromProgram::Standing { seat, t, node }),
+            Event::Grant { t, session, term, czxid, node, .. } => {
+                self.term.set(term);
+                let (t1, node) = (clock::now(), Some(node));
+                let (token, session) = (Some(czxid), Some(session));
+                say(&FromProgram::Grant { seat, term, t0: t, t1, node, token, session });
+            }
+            Event::Revoke { from, to, term, reason, .. } => {
+                let reason = serde_json::to_value(reason).ok().and_then(|reason| reason.as_str().map(str::to_owned));
+                say(&FromProgram::Revoke { seat, term, t0: from, t1: to, reason });
+            }
+            Event::Note { text, .. } => note(Some(seat), &text),
+            // The wire knows the rest better.
+            _ => {}
+        }
+    }
+
+    fn believe(&self, token: Option<Token>) {
+        let change = self.belief.get().1 + 1;
+        self.belief.set((token, change));
+        if let (Some(token), Some(this)) = (token, self.this.upgrade()) {
+            spawn_local(async move { work(&*this, token, change).await });
+        }
+    }
+
+    async fn work_done(&self) {
+        std::future::poll_fn(|cx| {
+            if !self.write_under_way.get() {
+                return Poll::Ready(());
+            }
+            self.done.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    async fn fence(&self, _: &Predecessor, _: Token) -> Result<(), String> {
+        // Nothing but its token stops a former leader here.
+        Ok(())
+    }
+
+    async fn order(&self) -> Order {
+        match self.orders.lock().await.recv().await {
+            Some(order) => order,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl driver::Seat for OwnSeat {
+    type Process = OwnProcess;
+
+    fn begins(&self, _: &ZkSession) {}
+
+    fn left(&self, departure: &Departure) {
+        let Some(fault) = self.resigning.take() else { return };
+        let seat = self.start.seat;
+        match departure.resignation() {
+            Ok((t0, t1)) => say(&FromProgram::Resigned { seat, fault, t0, t1 }),
+            Err(why) => note(Some(seat), &why),
+        }
+    }
+
+    fn rejoin_after(&self) -> Duration {
+        Duration::from_millis(self.start.rejoin_after_ms)
+    }
+
+    fn believes(&self, change: u64) -> bool {
+        self.belief.get().1 == change
+    }
+
+    fn write(&self, token: Token) {
+        let Some(this) = self.this.upgrade().filter(|_| !self.write_under_way.replace(true)) else { return };
+        let body = json!({ "term": self.term.get(), "token": token.czxid }).to_string();
+        spawn_local(async move {
+            let sent = this.client.post(&this.start.resource).body(body).timeout(WRITE_AT_MOST).send();
+            // Whatever became of it, the next one is due.
+            let _ = sent.await;
+            this.answered();
+        });
+    }
+
+    fn work_interval(&self) -> Duration {
+        Duration::from_millis(self.start.write_every_ms.max(1))
+    }
+}
+
+struct OwnProcess {
+    connect: String,
+    timeout: Duration,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Process for OwnProcess {
+    type Session = ZkSession;
+
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        clock::sleep_until(at).await;
+    }
+
+    async fn stopped(&self) {
+        // An error means that the sender is gone: it is ending.
+        let _ = self.stopping.clone().wait_for(|&stop| stop).await;
+    }
+
+    fn record(&self, event: Event) {
+        if let Event::Note { text, .. } = event {
+            note(None, &text);
+        }
+    }
+
+    async fn connect(&self, _: Option<u32>) -> Result<ZkSession, String> {
+        ZkSession::connect(&self.connect, self.timeout).await.map_err(|error| error.to_string())
+    }
+
+    fn share(&self, session: &ZkSession) -> ZkSession {
+        session.share()
+    }
+
+    async fn close(&self, session: ZkSession, at_most: Duration) -> bool {
+        session.close(at_most).await
+    }
+}

@@ -1,0 +1,346 @@
+//! What a client and a server say to each other on one connection, as far as elections go: sessions, requests with their answers,
+//! and what watches tell. Only the heads of messages are kept.
+
+use std::collections::VecDeque;
+
+use hustings_record::WatchEvent;
+use hustings_workloads::model::{Connected, Life, Request};
+
+use crate::wire::connect::{read_connect, read_connected};
+use crate::wire::heads::{Heads, LENGTH, Place, int};
+use crate::wire::op_code;
+use crate::wire::request::{Ask, read_request};
+
+/// A message that introduces is no longer than this, with its length.
+const FIRST_BYTES_MAX: usize = 128;
+/// A frame's length, a request's id and its operation (i32 each).
+const REQUEST_HEAD: usize = 12;
+/// A frame's length and a request's id (i32), the zxid (i64) and the error (i32) of its answer.
+const ANSWER_HEAD: usize = 20;
+/// The same, and a watch event's kind and the session's state (i32 each).
+const EVENT_HEAD: usize = ANSWER_HEAD + 8;
+/// A longer path is of no election.
+const PATH_BYTES_MAX: usize = 1_024;
+/// Of a longer request to create, how the znode is to live is not read: candidates write no more into theirs.
+const CREATE_BYTES_MAX: usize = 4 * PATH_BYTES_MAX;
+/// Requests without an answer that are kept in mind: more than any client has under way.
+const ASKED_MAX: usize = 1 << 16;
+
+/// One thing that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A session was granted: a new one, or (`resumed`) one that the client had before.
+    Established { session: i64, password: [u8; 16], timeout_ms: i32, resumed: bool },
+    /// The session that the client had is over.
+    Expired { session: i64 },
+    /// The client asks for something. Pings, proofs of who it is and what arms watches again are no requests.
+    Asked(Asked),
+    /// The server answers. `error` is its code, 0 for none; `created` is the path of what was created.
+    Answered { asked: Asked, zxid: i64, error: i32, created: Option<String> },
+    /// A watch fired.
+    Woken { path: String, kind: WatchEvent },
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub xid: i32,
+    /// One of [`op_code`]'s.
+    pub op: i32,
+    /// What it is about; empty for what has no path, or several.
+    pub path: String,
+    /// It is to create a znode that goes with its session.
+    pub ephemeral: bool,
+}
+
+impl Asked {
+    #[must_use]
+    pub fn creates(&self) -> bool {
+        creates(self.op)
+    }
+}
+
+fn creates(op: i32) -> bool {
+    [op_code::CREATE, op_code::CREATE2, op_code::CREATE_CONTAINER, op_code::CREATE_TTL].contains(&op)
+}
+
+/// Reads along on one connection, both ways.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    up: Heads,
+    down: Heads,
+    /// The session that the client says it has; 0 for none.
+    had: i64,
+    asked: VecDeque<Asked>,
+    /// It makes no sense any more.
+    lost: bool,
+}
+
+impl Conversation {
+    /// Whether what was said could be made sense of until now. What could not is told no more.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        !self.lost && !self.up.is_other() && !self.down.is_other()
+    }
+
+    /// Takes what the client has sent.
+    pub fn up(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
+        let Self { up, had, asked, lost, .. } = self;
+        up.take(data, request_wanted, |place, head| {
+            match place {
+                Place::First => match read_connect(&head[LENGTH..]) {
+                    Ok((connect, _)) => *had = connect.session,
+                    Err(_) => *lost = true,
+                },
+                Place::Later => {
+                    if let Some(request) = request(head).filter(|_| !*lost) {
+                        *lost = asked.len() >= ASKED_MAX;
+                        tell(Said::Asked(request.clone()));
+                        asked.push_back(request);
+                    }
+                }
+            }
+            *lost
+        });
+    }
+
+    /// Takes what the server has sent.
+    pub fn down(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
+        let Self { down, had, asked, lost, .. } = self;
+        down.take(data, answer_wanted, |place, head| {
+            let said = match place {
+                Place::First => established(head, *had),
+                Place::Later => match int(head, LENGTH) {
+                    op_code::XID_EVENT => woken(head),
+                    op_code::XID_PING | op_code::XID_AUTH | op_code::XID_SET_WATCHES => return *lost,
+                    // Answers come in the order of the requests.
+                    xid => asked.pop_front_if(|asked| asked.xid == xid).and_then(|asked| answered(head, asked)),
+                },
+            };
+            match said {
+                Some(said) if !*lost => tell(said),
+                Some(_) => {}
+                None => *lost = true,
+            }
+            *lost
+        });
+    }
+}
+
+/// How much of what a client sends is to be kept, by what was read of it.
+fn request_wanted(place: Place, head: &[u8]) -> usize {
+    match place {
+        Place::First => FIRST_BYTES_MAX,
+        Place::Later if head.len() < REQUEST_HEAD || !has_path(int(head, 8)) => REQUEST_HEAD,
+        Place::Later if creates(int(head, 8)) => CREATE_BYTES_MAX,
+        Place::Later => text_wanted(head, REQUEST_HEAD),
+    }
+}
+
+/// The same of what a server sends. Whatever comes after an answer's head may be a path.
+fn answer_wanted(place: Place, head: &[u8]) -> usize {
+    match place {
+        Place::First => FIRST_BYTES_MAX,
+        Place::Later if head.len() < ANSWER_HEAD => ANSWER_HEAD,
+        Place::Later if int(head, LENGTH) == op_code::XID_EVENT => text_wanted(head, EVENT_HEAD),
+        Place::Later => text_wanted(head, ANSWER_HEAD),
+    }
+}
+
+/// Up to the end of the text that begins at `at` with its length.
+fn text_wanted(head: &[u8], at: usize) -> usize {
+    let text = at + 4;
+    if head.len() < text {
+        return text;
+    }
+    text + usize::try_from(int(head, at)).unwrap_or(0).min(PATH_BYTES_MAX)
+}
+
+fn has_path(op: i32) -> bool {
+    ![op_code::PING, op_code::AUTH, op_code::MULTI, op_code::MULTI_READ, op_code::CLOSE_SESSION]
+        .into_iter()
+        .chain([op_code::SET_WATCHES, op_code::SET_WATCHES2])
+        .any(|other| other == op)
+}
+
+/// None where it is none of the client's own.
+fn request(head: &[u8]) -> Option<Asked> {
+    let (xid, op) = (int(head, LENGTH), int(head, 8));
+    let own = ![op_code::PING, op_code::AUTH, op_code::SET_WATCHES, op_code::SET_WATCHES2].contains(&op);
+    let path = if has_path(op) { text(head, REQUEST_HEAD).unwrap_or_default() } else { String::new() };
+    own.then(|| Asked { xid, op, path, ephemeral: creates(op) && lives_with_its_session(head) })
+}
+
+fn lives_with_its_session(head: &[u8]) -> bool {
+    let request = read_request(&head[LENGTH..]).map(|(_, ask)| ask);
+    matches!(request, Ok(Ask::Request(Request::Create { kind, .. }, _)) if kind.life == Life::Ephemeral)
+}
+
+fn established(head: &[u8], had: i64) -> Option<Said> {
+    let connected = read_connected(&head[LENGTH..]).ok()?;
+    Some(if connected.timeout_ms > 0 {
+        let Connected { session, password, timeout_ms } = connected;
+        Said::Established { session, password, timeout_ms, resumed: had != 0 }
+    } else {
+        Said::Expired { session: had }
+    })
+}
+
+fn answered(head: &[u8], asked: Asked) -> Option<Said> {
+    let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
+    let error = head.get(16..ANSWER_HEAD).map(|_| int(head, 16))?;
+    let created = if asked.creates() && error == 0 { Some(text(head, ANSWER_HEAD)?) } else { None };
+    Some(Said::Answered { asked, zxid, error, created })
+}
+
+fn woken(head: &[u8]) -> Option<Said> {
+    let kind = match int(head, ANSWER_HEAD) {
+        1 => WatchEvent::Created,
+        2 => WatchEvent::Deleted,
+        3 => WatchEvent::DataChanged,
+        4 => WatchEvent::ChildrenChanged,
+        _ => return None,
+    };
+    Some(Said::Woken { path: text(head, EVENT_HEAD)?, kind })
+}
+
+/// The text that begins at `at` with its length; None where it is not all there.
+fn text(head: &[u8], at: usize) -> Option<String> {
+    let length = usize::try_from(int(head, at)).ok()?;
+    let bytes = head.get(at + 4..)?.get(..length)?;
+    Some(String::from_utf8_lossy(bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_workloads::model::Connect;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::connect::{write_connect, write_connected};
+    use crate::wire::jute::Writer;
+
+    fn frame(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+        let mut writer = Writer::default();
+        write(&mut writer);
+        writer.frame()
+    }
+
+    const EPHEMERAL_SEQUENTIAL: i32 = 3;
+
+    fn hello(session: i64) -> Vec<u8> {
+        let connect = Connect { session, password: [0; 16], timeout_ms: 4_000, last_zxid_seen: 0, read_only: false };
+        write_connect(&connect)
+    }
+
+    fn welcome(session: i64, timeout_ms: i32) -> Vec<u8> {
+        write_connected(&Connected { session, password: [7; 16], timeout_ms }, true)
+    }
+
+    fn request(xid: i32, op: i32, path: &str) -> Vec<u8> {
+        frame(|to| _ = to.int(xid).int(op).string(path).buffer(b"data").int(0).int(EPHEMERAL_SEQUENTIAL))
+    }
+
+    fn asked(xid: i32, op: i32, path: &str) -> Asked {
+        Asked { xid, op, path: path.into(), ephemeral: false }
+    }
+
+    /// A candidate that stands, looks, is woken, and leaves.
+    fn whole() -> (Vec<u8>, Vec<u8>) {
+        let ping = frame(|to| _ = to.int(op_code::XID_PING).int(op_code::PING));
+        let close = frame(|to| _ = to.int(4).int(op_code::CLOSE_SESSION));
+        let up = [
+            hello(0),
+            request(1, op_code::CREATE2, "/g/n-"),
+            ping,
+            request(2, op_code::GET_CHILDREN2, "/g"),
+            request(3, op_code::DELETE, "/g/other"),
+            close,
+        ];
+        let stat = [0_u8; 68];
+        let event = frame(|to| _ = to.int(op_code::XID_EVENT).long(-1).int(0).int(2).int(3).string("/g/n-1"));
+        let down = [
+            welcome(9, 4_000),
+            frame(|to| _ = to.int(1).long(70).int(0).string("/g/n-2").buffer(&stat)),
+            frame(|to| _ = to.int(op_code::XID_PING).long(70).int(0)),
+            frame(|to| _ = to.int(2).long(70).int(0).strings(&["n-1".into(), "n-2".into()])),
+            event,
+            frame(|to| _ = to.int(3).long(71).int(-101)),
+            frame(|to| _ = to.int(4).long(72).int(0)),
+        ];
+        (up.concat(), down.concat())
+    }
+
+    fn read(up: &[u8], down: &[u8], sizes: (usize, usize)) -> (Vec<Said>, bool) {
+        let (mut all, mut conversation) = (Vec::new(), Conversation::default());
+        up.chunks(sizes.0).for_each(|chunk| conversation.up(chunk, |said| all.push(said)));
+        down.chunks(sizes.1).for_each(|chunk| conversation.down(chunk, |said| all.push(said)));
+        (all, conversation.is_sound())
+    }
+
+    #[test]
+    fn a_candidate_s_life_is_told() {
+        let (up, down) = whole();
+        let create = Asked { ephemeral: true, ..asked(1, op_code::CREATE2, "/g/n-") };
+        let list = asked(2, op_code::GET_CHILDREN2, "/g");
+        let delete = asked(3, op_code::DELETE, "/g/other");
+        let close = asked(4, op_code::CLOSE_SESSION, "");
+        let answered = |asked: &Asked, zxid, error, created: Option<&str>| Said::Answered {
+            asked: asked.clone(),
+            zxid,
+            error,
+            created: created.map(str::to_owned),
+        };
+        let (said, sound) = read(&up, &down, (usize::MAX, usize::MAX));
+        assert!(sound);
+        assert_eq!(
+            said,
+            [
+                Said::Asked(create.clone()),
+                Said::Asked(list.clone()),
+                Said::Asked(delete.clone()),
+                Said::Asked(close.clone()),
+                Said::Established { session: 9, password: [7; 16], timeout_ms: 4_000, resumed: false },
+                answered(&create, 70, 0, Some("/g/n-2")),
+                answered(&list, 70, 0, None),
+                Said::Woken { path: "/g/n-1".into(), kind: WatchEvent::Deleted },
+                answered(&delete, 71, -101, None),
+                answered(&close, 72, 0, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_session_that_is_over_is_told_as_such() {
+        let (said, _) = read(&hello(9), &welcome(0, 0), (1, 1));
+        assert_eq!(said, [Said::Expired { session: 9 }]);
+        let (said, _) = read(&hello(9), &welcome(9, 4_000), (1, 1));
+        assert_eq!(said, [Said::Established { session: 9, password: [7; 16], timeout_ms: 4_000, resumed: true }]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_no_more_and_known() {
+        let (up, _) = whole();
+        let stray = [welcome(9, 4_000), frame(|to| _ = to.int(77).long(1).int(0))].concat();
+        let (said, sound) = read(&up, &stray, (64, 64));
+        assert!(!sound && !said.iter().any(|said| matches!(said, Said::Answered { .. })));
+        assert!(!read(b"mntr", b"zk_version\t3.8", (9, 9)).1, "a four-letter word is no conversation");
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_where_the_streams_are_cut(up_by in 1_usize..40, down_by in 1_usize..40) {
+            let (up, down) = whole();
+            prop_assert_eq!(read(&up, &down, (up_by, down_by)), read(&up, &down, (usize::MAX, usize::MAX)));
+        }
+
+        #[test]
+        fn whatever_comes_is_read_in_bounded_memory_and_without_panic(
+            up in prop::collection::vec(any::<u8>(), 0..300),
+            down in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let (said, _) = read(&[hello(0), up].concat(), &[welcome(1, 1), down].concat(), (50, 7));
+            prop_assert!(said.len() < 100);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A port that passes everything on to a server, both ways, and tells what was said before it passes it on.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::conversation::{Conversation, Said};
+
+/// Pause after a failed accept (out of descriptors), so that it does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// What happened on one of a relay's connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// A client has connected.
+    Opened,
+    Said(Said),
+    /// Neither side will say any more. `sound`: until then everything could be made sense of.
+    Ended {
+        sound: bool,
+    },
+}
+
+/// Who is told: the connection, by its number among all of this witness, and what happened on it.
+pub type Tell = Rc<dyn Fn(u64, Happened)>;
+
+/// A listening port in front of one server. Dropped, it ends with all of its connections.
+pub struct Relay {
+    address: SocketAddr,
+    _accepting: JoinSet<()>,
+}
+
+impl Relay {
+    /// Opens a port on this machine's loopback. Connections count on from `numbers`.
+    ///
+    /// # Errors
+    /// There is no port.
+    pub async fn open(upstream: SocketAddr, numbers: Rc<RefCell<u64>>, tell: Tell) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let mut accepting = JoinSet::new();
+        accepting.spawn_local(accept(listener, upstream, numbers, tell));
+        Ok(Self { address, _accepting: accepting })
+    }
+
+    /// What clients connect to.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+async fn accept(listener: TcpListener, upstream: SocketAddr, numbers: Rc<RefCell<u64>>, tell: Tell) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((client, _)) => {
+                    let number = {
+                        let mut last = numbers.borrow_mut();
+                        *last += 1;
+                        *last
+                    };
+                    connections.spawn_local(pass(client, upstream, number, tell.clone()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a client's connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn pass(client: TcpStream, upstream: SocketAddr, number: u64, tell: Tell) {
+    tell(number, Happened::Opened);
+    let conversation = Rc::new(RefCell::new(Conversation::default()));
+    let passed = async {
+        let server = TcpStream::connect(upstream).await?;
+        client.set_nodelay(true)?;
+        server.set_nodelay(true)?;
+        let (read, told) = (conversation.clone(), tell.clone());
+        let mut client = Tapped::new(client, move |data| {
+            read.borrow_mut().up(data, |said| told(number, Happened::Said(said)));
+        });
+        let (read, told) = (conversation.clone(), tell.clone());
+        let mut server = Tapped::new(server, move |data| {
+            read.borrow_mut().down(data, |said| told(number, Happened::Said(said)));
+        });
+        copy_bidirectional(&mut client, &mut server).await
+    };
+    if let Err(error) = passed.await {
+        tracing::debug!(number, %error, "a connection broke off");
+    }
+    let sound = conversation.borrow().is_sound();
+    tell(number, Happened::Ended { sound });
+}
+
+/// A stream of which everything that is read is told first.
+struct Tapped<S, T> {
+    stream: S,
+    tell: T,
+}
+
+impl<S, T: FnMut(&[u8])> Tapped<S, T> {
+    fn new(stream: S, tell: T) -> Self {
+        Self { stream, tell }
+    }
+}
+
+impl<S: AsyncRead + Unpin, T: FnMut(&[u8]) + Unpin> AsyncRead for Tapped<S, T> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let there = into.filled().len();
+        ready!(Pin::new(&mut this.stream).poll_read(cx, into))?;
+        let read = &into.filled()[there..];
+        if !read.is_empty() {
+            (this.tell)(read);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin, T: Unpin> AsyncWrite for Tapped<S, T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,114 @@
+//! `hustings calibrate`: service times that are known are found again, and a real run gives some.
+
+use crate::run_support::Bench;
+use hustings::calibrate::{Measure, Target, fit};
+use hustings_workloads::scenario::Scenario;
+use hustings_workloads::simulation::Timing;
+
+const SCENARIO: &str = "
+name = \"known\"
+[ensemble]
+servers = 3
+tick_ms = 500
+[election]
+groups = 1
+hosts = 2
+session_timeout_ms = 6000
+recipe = \"naive\"
+rejoin_after_ms = 100
+[phases]
+warm_up_ms = 0
+drain_ms = 0
+[faults.resign]
+kind = \"resign\"
+target = \"leaders\"
+repeat = 5
+every_ms = 400
+[matrix]
+candidates_per_group = [3, 6, 12, 16]
+fault = [\"resign\"]
+";
+
+/// What a simulation with these service times shows, as if it had been measured.
+fn measured(timing: &Timing) -> Vec<Target> {
+    let cells = Scenario::parse(SCENARIO, "known", &[]).expect("valid").cells();
+    let measures = [Measure::Failover, Measure::Spread];
+    let counted = Vec::new;
+    let target = |(place, cell)| {
+        let mut target = Target {
+            cell,
+            seed: 3,
+            real: measures.map(|m| (m, 0)).to_vec(),
+            counted: counted(),
+            held_out: place % 3 == 1,
+        };
+        let shown = target.simulated(timing).expect("simulated");
+        target.real = measures.into_iter().zip(shown).filter_map(|(measure, ns)| Some((measure, ns?))).collect();
+        target
+    };
+    cells.into_iter().enumerate().map(target).collect()
+}
+
+#[test]
+fn the_fit_shows_what_known_service_times_show_also_where_it_was_not_looking() {
+    let known = Timing { notify_us: 150, client_us: 90, commit_us: 1_500, link_us: 200, ..Timing::default() };
+    let targets = measured(&known);
+    let start = Timing::default();
+    let fitted = fit(&targets, &start, |_, _| ()).expect("fitted");
+    assert_eq!(fitted.compared.len(), targets.iter().map(|target| target.real.len()).sum::<usize>());
+    assert!(fitted.compared.iter().any(|row| row.held_out) && fitted.compared.len() >= 7, "{:#?}", fitted.compared);
+    for row in &fitted.compared {
+        let within = if row.held_out { 1.4_f64 } else { 1.25 };
+        let close = row.ratio.is_some_and(|ratio| ratio.ln().abs() < within.ln());
+        assert!(close, "{row:?} with {:?}", fitted.timing);
+    }
+    // The start itself was far off: the test would see a fit that does nothing.
+    let off = |target: &Target| {
+        let shown = target.simulated(&start).expect("simulated");
+        target.real.iter().zip(shown).any(|((_, real), shown)| shown.is_none_or(|ns| ns * 2 < *real))
+    };
+    assert!(targets.iter().any(off));
+}
+
+#[test]
+fn a_run_gives_service_times_that_a_simulation_takes() {
+    let bench = Bench::new();
+    let small = ["--set", "matrix.recipe=[\"naive\"]", "--set", "matrix.candidates_per_group=[4]"];
+    let run = ["run", "herd", "--ensemble", "embedded", "--out", "herd", "--set", "faults.resign.repeat=6", "-q"];
+    let ran = bench.run(&[&run[..], &small].concat());
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let fitted = bench.run(&["calibrate", "herd", "--out", "times.toml"]);
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    assert!(fitted.err.contains("naive-resign") && fitted.err.contains("ratio furthest from 1"), "{}", fitted.err);
+    let simulated = ["simulate", "herd", "--timing", "times.toml", "--out", "simulated", "-q"];
+    let simulated = bench.run(&[&simulated[..], &small].concat());
+    assert_eq!(simulated.code, 0, "{}", simulated.err);
+    // A simulation has nothing to be calibrated from.
+    let again = bench.run(&["calibrate", "simulated"]);
+    assert_eq!(again.code, 2, "{}", again.err);
+    assert!(again.err.contains("its service times are known"), "{}", again.err);
+    let missing = bench.run(&["calibrate", "nothing-here"]);
+    assert_eq!(missing.code, 4, "{}", missing.err);
+}
+
+#[test]
+fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
+    let bench = Bench::new();
+    let small = ["--set", "matrix.step_down=[\"on-disconnect\"]", "--set", "matrix.fault=[\"pause\"]"];
+    let sets = [&small[..], &["--set", "matrix.resource=[\"fenced\"]", "--set", "faults.pause.repeat=1"]].concat();
+    let run = ["run", "split-brain", "--ensemble", "embedded", "--out", "paused", "-q"];
+    let ran = bench.run(&[&run[..], &sets].concat());
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let compared = bench.run(&["calibrate", "paused", "--as-is", "--json"]);
+    assert_eq!(compared.code, 0, "{}", compared.err);
+    let told: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    let overlaps = told["counted"].as_array().and_then(|all| all.iter().find(|row| row["count"] == "overlaps"));
+    let of = |side: &str| {
+        let pair = &overlaps.expect("counted")[side];
+        (pair[0].as_u64().expect("a number"), pair[1].as_u64().expect("a number"))
+    };
+    let ((real, handovers), (simulated, simulated_handovers)) = (of("real"), of("simulated"));
+    // A stall of the harness may leave some of the real ones out.
+    assert!(real > 0 && handovers > 0, "{overlaps:?}");
+    assert!(simulated > 0 && simulated == simulated_handovers, "each leader that was stopped: {overlaps:?}");
+}

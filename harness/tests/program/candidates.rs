@@ -1,0 +1,119 @@
+//! `hustings candidate check`: fit programs pass it, and of every other one it says what is wrong.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::run_support::EXE;
+
+struct Checked {
+    code: Option<i32>,
+    found: Value,
+    log: String,
+}
+
+fn check(command: &[&str]) -> Checked {
+    let ran = Command::new(EXE).args(["candidate", "check", "--json", "--"]).args(command).output().expect("it runs");
+    let log = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let found = serde_json::from_slice(&ran.stdout).unwrap_or(Value::Null);
+    Checked { code: ran.status.code(), found, log }
+}
+
+impl Checked {
+    /// Names of the checks that came to this.
+    fn that(&self, result: &str) -> Vec<&str> {
+        let all = self.found["outcomes"].as_array().expect("outcomes").iter();
+        all.filter(|outcome| outcome["result"] == result).filter_map(|outcome| outcome["name"].as_str()).collect()
+    }
+
+    fn text(&self, name: &str) -> &str {
+        let all = self.found["outcomes"].as_array().expect("outcomes");
+        let found = all.iter().find(|outcome| outcome["name"] == name);
+        found.and_then(|outcome| outcome["text"].as_str()).unwrap_or_default()
+    }
+}
+
+/// Fit, with evidence of every grade.
+fn is_fit(command: &[&str], can: usize) {
+    let checked = check(command);
+    assert_eq!(checked.code, Some(0), "{}", checked.log);
+    assert_eq!(checked.found["evidence"], serde_json::json!(["effect", "wire", "report"]), "{}", checked.log);
+    assert!(checked.that("failed").is_empty() && checked.that("passed").len() >= can, "{}", checked.log);
+}
+
+#[test]
+fn a_queue_of_ours_is_fit_and_gives_all_evidence() {
+    is_fit(&[EXE, "candidate", "stand", "predecessor-watch"], 22);
+}
+
+#[test]
+fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
+    is_fit(&[EXE, "candidate", "stand", "lock-race"], 22);
+}
+
+/// A file among the adapters.
+macro_rules! adapter {
+    ($name:literal) => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../workloads/adapters/", $name)
+    };
+}
+
+/// The distribution's, which has the distribution's kazoo.
+const PYTHON: &str = "/usr/bin/python3";
+
+#[test]
+fn kazoo_s_election_is_fit_by_a_short_adapter() {
+    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "election"], 21);
+}
+
+#[test]
+fn kazoo_s_lock_is_fit_by_a_short_adapter() {
+    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "lock"], 21);
+}
+
+#[test]
+fn curator_s_latch_is_fit_by_a_short_adapter() {
+    is_fit(&[adapter!("java.sh"), "CuratorLatch"], 21);
+}
+
+#[test]
+fn adapters_are_short() {
+    for file in std::fs::read_dir(adapter!("")).expect("adapters") {
+        let path = file.expect("a file").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_helper = name.to_lowercase().replace('_', "").starts_with("hustingscandidate");
+        if !is_helper && !name.ends_with(".md") {
+            let lines = std::fs::read_to_string(&path).expect("a text").lines().count();
+            assert!(lines <= 80, "{name} has {lines} lines");
+        }
+    }
+}
+
+#[test]
+fn a_leader_that_does_not_hear_of_its_session_s_end_is_found_out_by_the_effect() {
+    let checked = check(&[EXE, "candidate", "stand", "broken:ignores-session-loss"]);
+    assert_eq!(checked.code, Some(1), "{}", checked.log);
+    let failed = checked.that("failed");
+    assert!(
+        failed.contains(&"gives_up_when_it_wakes") || failed.contains(&"hands_over_when_its_session_ends"),
+        "{}",
+        checked.log
+    );
+}
+
+#[test]
+fn programs_that_are_none_are_told_what_they_lack() {
+    let ended = check(&["sh", "-c", "echo no candidate >&2; exit 3"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.log);
+    assert!(ended.text("says_hello").contains("it ended before"), "{}", ended.log);
+    assert!(ended.log.contains("no candidate"), "{}", ended.log);
+    let babbles = check(&["yes", "leader"]);
+    assert_eq!(babbles.code, Some(1), "{}", babbles.log);
+    assert!(babbles.text("speaks_the_protocol_alone").contains("leader"), "{}", babbles.log);
+    let later = check(&["sh", "-c", r#"echo '{"m":"hello","protocol":2,"name":"new"}'; cat"#]);
+    assert_eq!(later.code, Some(1), "{}", later.log);
+    assert!(later.text("says_hello").contains("protocol 2"), "{}", later.log);
+    let missing = check(&["./no-such-program"]);
+    assert_eq!(missing.code, Some(1), "{}", missing.log);
+    assert!(missing.log.contains("no-such-program"), "{}", missing.log);
+}

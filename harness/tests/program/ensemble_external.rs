@@ -1,0 +1,332 @@
+//! Ensembles that somebody else runs: used, left as they were found, and refused with the reason when they do not do.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use crate::ensemble_support::{all_gone, options};
+use crate::run_support::scenario::{LENIENT, endless, scenario};
+use crate::run_support::{Bench, Ran, Running, recorded, summary_of, wait_until};
+use hustings::access::Access;
+use hustings::ensemble::external::{ExternalEnsemble, ExternalOptions};
+use hustings::ensemble::local::LocalEnsemble;
+use hustings::ensemble::{Ensemble as _, EnsembleError};
+use hustings::procfs::ProcessId;
+use hustings::workdir::WorkDir;
+use hustings_record::LinkUse;
+use rustix::process::Signal;
+use zookeeper_client::{Acls, Client, CreateMode};
+
+const END_WITHIN: Duration = Duration::from_secs(60);
+const TICK_MS: u64 = 200;
+
+/// Real servers of somebody else.
+struct Others {
+    // Dropped in this order: the servers before the folder that they write to.
+    ensemble: LocalEnsemble,
+    _work: WorkDir,
+    _root: tempfile::TempDir,
+}
+
+impl Others {
+    async fn start(servers: u32, extra_config: &str) -> Self {
+        let root = tempfile::tempdir().expect("a temp dir");
+        let work = WorkDir::create_in(root.path(), "others").expect("a folder");
+        let mut options = options(servers);
+        options.servers.tick_ms = TICK_MS;
+        options.extra_config = extra_config.to_owned();
+        let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
+        Self { ensemble, _work: work, _root: root }
+    }
+
+    fn addresses(&self) -> Vec<String> {
+        self.ensemble.servers().iter().map(SocketAddr::to_string).collect()
+    }
+
+    fn cluster(&self) -> String {
+        self.addresses().join(",")
+    }
+
+    async fn client(&self) -> Client {
+        Client::connect(&self.cluster()).await.expect("a session")
+    }
+
+    /// Znodes at the top that runs make.
+    async fn znodes_of_runs(&self) -> Vec<String> {
+        let client = self.client().await;
+        client.sync("/").await.expect("synced");
+        let names = client.list_children("/").await.expect("listed");
+        names.into_iter().filter(|name| name.starts_with("hustings-")).collect()
+    }
+
+    async fn create(&self, path: &str) {
+        let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
+        self.client().await.mkdir(path, &options).await.expect("created");
+    }
+
+    fn asked(&self, connect: &[usize]) -> ExternalOptions {
+        let addresses = self.addresses();
+        let named = |names: Vec<String>| connect.iter().map(|at| names[at - 1].clone()).collect();
+        let zoos = (1..=addresses.len()).map(|id| format!("zoo{id}:2181")).collect();
+        ExternalOptions {
+            connect: named(addresses),
+            upstreams: Some(named(zoos)),
+            toxiproxy: None,
+            access: Access::default(),
+            sessions: 60,
+            within: Duration::from_secs(1),
+            why: "a test asked for it".to_owned(),
+        }
+    }
+}
+
+async fn connect(options: ExternalOptions) -> Result<ExternalEnsemble, EnsembleError> {
+    let root = tempfile::tempdir().expect("a temp dir");
+    let work = WorkDir::create_in(root.path(), "connects").expect("a folder");
+    ExternalEnsemble::connect(options, &work, "connects").await
+}
+
+async fn refused(options: ExternalOptions, words: &[&str]) {
+    let told = connect(options).await.expect_err("refused").to_string();
+    for word in words {
+        assert!(told.contains(word), "{word:?} is not in: {told}");
+    }
+}
+
+/// A run over links, with a fault on them.
+fn with_a_partition() -> String {
+    let cut = "[faults.cut]\nkind = \"partition\"\ntarget = \"host-leading-most\"\nfor_t = 1.5\n";
+    scenario("", cut).replace("session_timeout_ms = 1000", "session_timeout_ms = 2000") + LENIENT
+}
+
+fn run(bench: &Bench, text: &str, more: &[&str]) -> Running {
+    let file = bench.file("scenario.toml", text).display().to_string();
+    bench.start(bench.command(&[&["run", &file, "--out", "record"], more].concat()))
+}
+
+/// It recorded a partition that was seen. A busy machine may stall, which makes a run inconclusive and nothing worse.
+fn ran_through(bench: &Bench, ran: Ran) -> Ran {
+    assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
+    let receipts = &summary_of(&bench.path("record")).cells[0].faults.receipts;
+    assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{receipts:?}");
+    ran
+}
+
+#[tokio::test]
+async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_servers_tick() {
+    let others = Others::start(3, "").await;
+    others.create("/hustings-others-1/election/theirs").await;
+    others.create("/theirs").await;
+    let pids: Vec<ProcessId> = others.ensemble.pids().into_iter().filter_map(ProcessId::of).collect();
+
+    let bench = Bench::new();
+    let ran = ran_through(&bench, run(&bench, &with_a_partition(), &["--connect", &others.cluster()]).end());
+    bench.assert_nothing_left();
+    let summary = summary_of(&bench.path("record"));
+    assert!(summary.manifest.ensemble.starts_with("external: 3 ZooKeeper 3."), "{}", summary.manifest.ensemble);
+    let told = |text: &str| text.contains("tick of 100 ms") && text.contains("200 ms");
+    assert!(told(&ran.err) && summary.manifest.warnings.iter().any(|warning| told(&warning.text)), "{}", ran.err);
+    assert_eq!(summary.cells[0].info.tick_ms, TICK_MS);
+
+    assert_eq!(others.znodes_of_runs().await, ["hustings-others-1"]);
+    let client = others.client().await;
+    for path in ["/hustings-others-1/election/theirs", "/theirs"] {
+        assert!(client.check_stat(path).await.expect("read").is_some(), "{path} was not the run's to remove");
+    }
+    assert!(pids.len() == 3 && pids.iter().all(|pid| pid.is_alive()), "the servers run on");
+    others.ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
+    let others = Others::start(3, "").await;
+    let bench = Bench::new();
+    let (first, last) = (27_300, 27_308);
+    let proxy = bench.start(bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]));
+    let said = || std::fs::read_to_string(bench.path("out-0")).expect("its output");
+    assert!(wait_until(END_WITHIN, || said().contains('\n')), "the proxy starts");
+    let ready: serde_json::Value = serde_json::from_str(&said()).expect("JSON");
+    let api = ready["api"].as_str().expect("an address").to_owned();
+    let ports: Vec<u16> = others.ensemble.servers().iter().map(SocketAddr::port).collect();
+    let named = |ports: &[u16]| ports.iter().map(|port| format!("localhost:{port}")).collect::<Vec<_>>().join(",");
+    let cluster = others.cluster();
+    let over = |ports: &str, upstreams: &str| {
+        let words = ["--connect", &cluster, "--toxiproxy", &api, "--toxiproxy-ports", ports];
+        let words = [&words[..], &["--toxiproxy-upstreams", upstreams]].concat();
+        run(&bench, &with_a_partition(), &words).end()
+    };
+
+    let ran = over("27300-27307", &named(&ports)).expect(4);
+    ran.error(&["3 hosts x 3 servers = 9 ports", "27300 to 27307 are 8", "--toxiproxy-ports"]);
+    assert!(!ran.err.contains("ensemble:"), "found out before anything is started: {}", ran.err);
+
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+    let wrong = over(&format!("{first}-{last}"), &named(&[ports[0], nobody, ports[2]])).expect(4);
+    wrong.error(&["server 2", &format!("localhost:{nobody}"), "--toxiproxy-upstreams"]);
+    assert!(!bench.path("record").exists(), "a record of nothing");
+    assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
+
+    ran_through(&bench, over(&format!("{first}-{last}"), &named(&ports)));
+    assert_eq!(summary_of(&bench.path("record")).cells[0].info.links, LinkUse::External);
+    assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
+    drop(proxy);
+    bench.assert_nothing_left();
+    others.ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_refused() {
+    let others = Others::start(3, "").await;
+    let ensemble = connect(others.asked(&[3, 1, 2])).await.expect("it serves");
+    assert_eq!(ensemble.servers(), others.ensemble.servers());
+    assert_eq!(ensemble.upstreams(), ["zoo1:2181", "zoo2:2181", "zoo3:2181"]);
+    assert_eq!(ensemble.tick_ms(), Some(TICK_MS));
+    assert_eq!(ensemble.timeout_bounds_ms(), Some((2 * TICK_MS, 20 * TICK_MS)));
+    assert!(ensemble.ask(2, "conf").await.expect("answered").contains("serverId=2"));
+    assert!(ensemble.control().is_none());
+    assert!(matches!(ensemble.ask(4, "conf").await, Err(EnsembleError::NoSuchServer(4))));
+    assert_eq!(ensemble.metrics().await.expect("counted").len(), 3);
+
+    refused(others.asked(&[1, 3]), &["has 3 servers", "names 2", "server.2 is missing"]).await;
+    refused(others.asked(&[1, 2, 2]), &["the same server (id 2)", "once"]).await;
+    let nameless = ExternalOptions { connect: vec!["localhost".to_owned()], upstreams: None, ..others.asked(&[]) };
+    refused(nameless, &["--connect localhost", "HOST:PORT"]).await;
+    let fewer = ExternalOptions { upstreams: Some(vec!["zoo1:2181".to_owned()]), ..others.asked(&[1, 2, 3]) };
+    refused(fewer, &["3 servers", "1 in --toxiproxy-upstreams"]).await;
+
+    let alone = Others::start(1, "").await;
+    let single = connect(alone.asked(&[1])).await.expect("it serves");
+    assert_eq!(single.servers().len(), 1);
+    let both = [others.addresses(), alone.addresses()].concat();
+    let mixed = ExternalOptions { connect: both, upstreams: None, ..others.asked(&[]) };
+    refused(mixed, &["not servers of one ensemble"]).await;
+    alone.ensemble.stop().await.expect("stopped");
+
+    let third = others.ensemble.pids()[2];
+    let process = ProcessId::of(third).expect("it lives");
+    let third = i32::try_from(third).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+    rustix::process::kill_process(third, Signal::KILL).expect("it runs");
+    assert!(all_gone(&[process]).await, "it is killed");
+    refused(others.asked(&[1, 2, 3]), &[&others.addresses()[2], "cannot be reached", "is it running"]).await;
+    others.ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn too_few_connections_and_words_that_are_not_allowed_are_refused_with_the_setting() {
+    let few = Others::start(3, "maxClientCnxns=70\n").await;
+    let first = few.addresses()[0].clone();
+    // 60 sessions on three servers: 2 x 20 + 32.
+    refused(few.asked(&[1, 2, 3]), &[&first, "maxClientCnxns=70", "72", "60 sessions / 3", "maxClientCnxns=0"]).await;
+    let fewer = ExternalOptions { sessions: 57, ..few.asked(&[1, 2, 3]) };
+    assert!(connect(fewer).await.is_ok(), "2 x 19 + 32 are 70");
+
+    let bench = Bench::new();
+    let sixty = with_a_partition().replace("groups = 6", "groups = 20");
+    let ran = run(&bench, &sixty, &["--connect", &few.cluster()]).end().expect(4);
+    ran.error(&["maxClientCnxns=70", "maxClientCnxns=0"]);
+    bench.assert_nothing_left();
+    few.ensemble.stop().await.expect("stopped");
+
+    let mute = Others::start(1, "4lw.commands.whitelist=srvr,conf\n").await;
+    refused(mute.asked(&[1]), &[&mute.addresses()[0], "mntr", "4lw.commands.whitelist=*"]).await;
+    mute.ensemble.stop().await.expect("stopped");
+}
+
+#[test]
+fn faults_on_servers_of_somebody_else_are_refused_before_anything_is_started() {
+    let bench = Bench::new();
+    let kill = "[faults.calm]\nkind = \"none\"\nfor_ms = 100\n[faults.lost]\nkind = \"server-kill\"\nfor_ms = 500\n";
+    // Nobody listens there, and nobody is asked.
+    let ran = run(&bench, &(scenario("", kill) + LENIENT), &["--connect", "127.0.0.1:1"]).end().expect(2);
+    ran.error(&["server-kill", "cell predecessor-watch-lost", "--ensemble local", "--ensemble docker"]);
+    assert!(!bench.path("record").exists());
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn servers_that_do_not_answer_are_named() {
+    let bench = Bench::new();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").to_string();
+    let ran = run(&bench, &with_a_partition(), &["--connect", &free]).end().expect(4);
+    ran.error(&[&free, "cannot be reached", "refused", "is it running"]);
+    assert!(!bench.path("record").exists());
+    bench.assert_nothing_left();
+}
+
+/// A run on the servers, in the middle of its fault.
+fn in_the_middle(bench: &Bench, others: &Others) -> Running {
+    let mut running = run(bench, &endless("partition"), &["--ensemble", "external", "--connect", &others.cluster()]);
+    let record = bench.path("record");
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    running
+}
+
+#[tokio::test]
+async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
+    let others = Others::start(3, "").await;
+    let bench = Bench::new();
+    let running = in_the_middle(&bench, &others);
+    assert!(!others.znodes_of_runs().await.is_empty(), "its znodes are there");
+    running.signal(Signal::INT);
+    running.end_within(END_WITHIN).expect(130);
+    assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
+    bench.assert_nothing_left();
+
+    others.create("/hustings-others-1/election/theirs").await;
+    let killed = Bench::new();
+    let running = in_the_middle(&killed, &others);
+    running.signal(Signal::KILL);
+    running.end_within(END_WITHIN).expect(137);
+    killed.assert_no_process_left();
+    assert_eq!(killed.leftovers().len(), 1, "its notes");
+    let before = others.znodes_of_runs().await;
+    assert!(before.len() >= 2, "its znodes are left: {before:?}");
+    let dry = killed.run(&["clean", "--dry-run"]).expect(0);
+    assert!(
+        dry.err.contains("would remove the znodes /hustings-") && dry.err.contains(&others.cluster()),
+        "{}",
+        dry.err
+    );
+    assert_eq!(others.znodes_of_runs().await, before);
+    let cleaned = killed.run(&["clean"]).expect(0);
+    assert!(cleaned.err.contains("znodes /hustings-") && cleaned.err.contains("removed"), "{}", cleaned.err);
+    assert_eq!(others.znodes_of_runs().await, ["hustings-others-1"], "others' are left alone");
+    killed.assert_nothing_left();
+    others.ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of() {
+    let others = Others::start(1, "").await;
+    let bench = Bench::new();
+    let running = in_the_middle(&bench, &others);
+    running.signal(Signal::INT);
+    // Two signals of a kind that wait at the same time are one.
+    std::thread::sleep(Duration::from_millis(50));
+    running.signal(Signal::INT);
+    let ran = running.end_within(END_WITHIN).expect(130);
+    bench.assert_no_process_left();
+    // The first one may have been enough, on a fast machine.
+    let told = ran.err.contains("may be left") && ran.err.contains("`hustings clean` removes them");
+    assert!(told || others.znodes_of_runs().await.is_empty(), "{}", ran.err);
+    bench.run(&["clean"]).expect(0);
+    assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
+    bench.assert_nothing_left();
+    others.ensemble.stop().await.expect("stopped");
+}
+
+#[tokio::test]
+async fn znodes_that_cannot_be_removed_are_told_and_their_note_stays() {
+    let others = Others::start(1, "").await;
+    let bench = Bench::new();
+    let running = in_the_middle(&bench, &others);
+    running.signal(Signal::KILL);
+    running.end_within(END_WITHIN).expect(137);
+    bench.assert_no_process_left();
+    let (note, cluster) = (bench.leftovers(), others.cluster());
+    others.ensemble.stop().await.expect("stopped");
+    let ran = bench.run(&["clean"]).expect(4);
+    for word in ["could not be removed", &cluster, "when the servers can be reached"] {
+        assert!(ran.err.contains(word), "{word:?} is not in: {}", ran.err);
+    }
+    assert_eq!(bench.leftovers(), note);
+}

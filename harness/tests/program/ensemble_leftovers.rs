@@ -1,0 +1,165 @@
+//! A harness that is killed takes its servers along, and `hustings clean` removes its folder and nothing else.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::ensemble_support::{EXE, all_gone, options};
+use hustings::ensemble::local::LocalEnsemble;
+use hustings::procfs::ProcessId;
+use hustings::workdir::WorkDir;
+
+/// Where the helper below makes its folder; without it the helper has nothing to do.
+const HOLD_IN: &str = "HUSTINGS_TEST_HOLD_IN";
+
+#[tokio::test]
+#[ignore = "not a test: the other tests here run it as the harness that is killed"]
+async fn hold_an_ensemble() {
+    let Some(root) = std::env::var_os(HOLD_IN) else { return };
+    let work = WorkDir::create_in(Path::new(&root), "held").expect("a folder");
+    let ensemble = LocalEnsemble::start(options(1), &work).await.expect("it starts");
+    println!("\nholding {:?}", ensemble.pids());
+    tokio::time::sleep(std::time::Duration::from_secs(120)).await;
+}
+
+/// This test program again, as a harness in a process of its own that holds an ensemble; and the pids of its servers.
+struct Harness {
+    process: Child,
+    servers: Vec<ProcessId>,
+}
+
+impl Harness {
+    fn hold_in(root: &Path) -> Self {
+        let mut process = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--ignored", "--exact", "ensemble_leftovers::hold_an_ensemble", "--nocapture"])
+            .env(HOLD_IN, root)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let pids =
+            lines.map_while(Result::ok).find_map(|l| Some(l.strip_prefix("holding [")?.strip_suffix(']')?.to_owned()));
+        let pids = pids.expect("it holds an ensemble");
+        let servers = pids.split(", ").map(|pid| pid.parse().ok().and_then(ProcessId::of).expect("a live server"));
+        Self { servers: servers.collect(), process }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().expect("killed");
+        self.process.wait().expect("reaped");
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn clean(root: &Path, arguments: &[&str]) -> (Output, String) {
+    let output = Command::new(EXE).arg("clean").args(arguments).env("HUSTINGS_TMP", root).output().expect("clean runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said)
+}
+
+#[tokio::test]
+async fn a_killed_harness_takes_its_servers_along_and_clean_removes_its_folder_only() {
+    let root = tempfile::tempdir().expect("a temp dir");
+    let folder = root.path().join("hustings-held");
+    let mut harness = Harness::hold_in(root.path());
+
+    let (output, said) = clean(root.path(), &[]);
+    assert!(output.status.success() && said.contains("run held is under way"), "{said}");
+    assert!(folder.exists() && harness.servers.iter().all(|s| s.is_alive()), "a live run is left alone");
+
+    harness.kill();
+    assert!(all_gone(&harness.servers).await, "the servers died with the harness");
+    assert!(folder.exists(), "nobody was left to remove it");
+
+    let strangers = strangers(root.path());
+    let mine = WorkDir::create_in(root.path(), "mine").expect("a folder");
+    let (output, said) = clean(root.path(), &["--dry-run"]);
+    assert!(output.status.success() && said.contains("would remove") && folder.exists(), "{said}");
+    let (output, said) = clean(root.path(), &[]);
+    assert!(output.status.success() && said.contains("removed"), "{said}");
+    assert!(!folder.exists());
+    assert!(mine.path().exists(), "the folder of a run that lives is left alone");
+    for stranger in strangers {
+        assert!(stranger.exists(), "{} was not ours to remove", stranger.display());
+    }
+    let (output, said) = clean(root.path(), &[]);
+    assert!(output.status.success() && said.contains("nothing to clean"), "{said}");
+}
+
+/// Things that look like a run's folder, and are not verifiably one.
+fn strangers(root: &Path) -> Vec<PathBuf> {
+    let names = ["other", "hustings-file", "hustings-no-owner", "hustings-bad-owner", "hustings-renamed"];
+    let paths: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
+    fs::write(&paths[1], "a file").expect("written");
+    for path in [&paths[0], &paths[2], &paths[3], &paths[4]] {
+        fs::create_dir(path).expect("made");
+    }
+    fs::write(paths[3].join("owner.json"), "{\"run\":").expect("written");
+    let owner = fs::read(root.join("hustings-held/owner.json")).expect("read");
+    fs::write(paths[4].join("owner.json"), owner).expect("written");
+    paths
+}
+
+/// A dead run's folder whose notes name these children.
+fn dead_run(root: &Path, children: &str) -> PathBuf {
+    let folder = root.join("hustings-dead");
+    fs::create_dir(&folder).expect("made");
+    // No process of pid 1 started that late.
+    let owner = format!(r#"{{"run":"dead","pid":1,"started":{},"exe":"{EXE}"}}"#, u64::MAX);
+    fs::write(folder.join("owner.json"), owner).expect("written");
+    fs::write(folder.join("children"), children).expect("written");
+    folder
+}
+
+#[test]
+fn clean_kills_a_dead_runs_child_and_spares_processes_that_only_share_its_pid() {
+    let root = tempfile::tempdir().expect("a temp dir");
+    let root = root.path().canonicalize().expect("its path");
+    let script = root.join("hustings-dead/data");
+    // A shell that waits for input that does not come.
+    let wait = |argument: &Path| {
+        let arguments = ["-c", "read line; :"].map(std::ffi::OsStr::new);
+        Command::new("sh").args(arguments).arg(argument).stdin(Stdio::piped()).spawn().expect("it starts")
+    };
+    // Ours: its command line names the run's folder. The others: another command line, or another start time.
+    let (mut ours, mut foreign, mut later) = (wait(&script), wait(Path::new("elsewhere")), wait(&script));
+    let id = |child: &Child| ProcessId::of(child.id()).expect("it lives");
+    let (ours_id, foreign_id, later_id) = (id(&ours), id(&foreign), id(&later));
+    let line = |p: ProcessId, shift: u64| format!("{} {}\n", p.pid, p.started - shift);
+    let notes = [line(ours_id, 0), line(foreign_id, 0), line(later_id, 1), "torn 1".to_owned()].concat();
+    let folder = dead_run(&root, &notes);
+
+    let (output, said) = clean(&root, &[]);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains(&format!("killed 1 of processes {}", ours_id.pid)), "{said}");
+    assert!(!ours_id.is_alive() && !folder.exists());
+    assert!(foreign_id.is_alive() && later_id.is_alive());
+    for child in [&mut ours, &mut foreign, &mut later] {
+        let _ = child.kill();
+        child.wait().expect("reaped");
+    }
+}
+
+#[test]
+fn a_guard_whose_parent_is_gone_starts_nothing() {
+    let root = tempfile::tempdir().expect("a temp dir");
+    let made = root.path().join("made");
+    let guard = |parent: u32| {
+        let mut command = Command::new(EXE);
+        command.args(["guard", "--parent", &parent.to_string(), "--", "touch"]).arg(&made);
+        command.output().expect("it runs")
+    };
+    let output = guard(1);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("parent"), "it says why");
+    assert!(!made.exists());
+    assert!(guard(std::process::id()).status.success());
+    assert!(made.exists());
+}

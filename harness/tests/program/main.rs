@@ -1,0 +1,39 @@
+//! The program as its users meet it, and the ensembles that it starts.
+
+#[path = "../../../reports/tests/browser/mod.rs"]
+mod browser;
+mod calibrated;
+mod candidates;
+mod compose;
+mod daily_use;
+mod ensemble_access;
+mod ensemble_docker;
+mod ensemble_external;
+mod ensemble_leftovers;
+mod ensemble_local;
+mod ensemble_support;
+mod exit_codes;
+mod recount;
+mod replay_browser;
+mod run_against;
+mod run_bad_input;
+mod run_chaos;
+mod run_commands;
+mod run_damage;
+mod run_docker;
+mod run_embedded;
+mod run_endings;
+mod run_faults;
+mod run_hurt;
+mod run_interrupt;
+mod run_repeated;
+mod run_server_faults;
+mod run_support;
+mod run_verdicts;
+mod server_faults_local;
+mod simulated_gates;
+mod simulated_records;
+mod simulated_runs;
+mod simulated_search;
+mod simulated_servers;
+mod tuned;

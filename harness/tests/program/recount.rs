@@ -1,0 +1,181 @@
+//! The independent recount of a record, held against records that are right, and against ones whose summary was changed by hand.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::run_support::Bench;
+use serde_json::{Value, json};
+
+/// What the recount says about the record, and its exit code.
+fn recount(bench: &Bench, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/recount"));
+    command.args(arguments);
+    bench.at_home(&mut command);
+    let ran = bench.start(command).end();
+    (ran.code, ran.out + &ran.err)
+}
+
+fn simulated(bench: &Bench, scenario: &str, sets: &[&str]) {
+    let ran = bench.run(&[&["simulate", scenario, "--out", "record", "--quiet"], sets].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+/// Changes the summary of the bench's record, and changes it back.
+fn broken(bench: &Bench, change: impl FnOnce(&mut Value)) -> (i32, String) {
+    let path = bench.path("record/summary.json");
+    let whole = fs::read(&path).expect("a summary");
+    let mut summary = serde_json::from_slice(&whole).expect("a summary");
+    change(&mut summary);
+    fs::write(&path, summary.to_string()).expect("written");
+    let said = recount(bench, &["record"]);
+    fs::write(&path, whole).expect("written");
+    said
+}
+
+#[test]
+fn a_figure_that_was_changed_by_hand_is_named() {
+    let bench = Bench::new();
+    simulated(&bench, "quick", &["--set", "election.groups=6"]);
+    let (code, said) = recount(&bench, &["record"]);
+    assert_eq!(code, 0, "{said}");
+    for (figure, changed) in [
+        ("split_brain.active.seen", json!(1)),
+        ("split_brain.active.upper_95", json!(0.01)),
+        ("split_brain.possible", json!(1)),
+        ("writes.total", json!(77)),
+        ("writes.unfenced.seen", json!(1)),
+        ("handovers.planned", json!(77)),
+        ("handovers.unplanned", json!(1)),
+        ("failover.whole.n", json!(77)),
+        ("failover.whole.p50", json!(1)),
+        ("failover.whole.max", json!(1)),
+        ("failover.act.mean", json!(1)),
+        ("failover.whole.curve", json!([[1, 1.0]])),
+        ("fan_out.woken", json!([0, 0, 0])),
+        ("leaderless.share", json!(0.5)),
+        ("leaderless.longest_ns", json!(1)),
+        ("effect.without_write", json!(0.5)),
+        ("ownership.zombies", json!(3)),
+        ("enrolment.sessions", json!(1)),
+        ("stalls.count", json!(1)),
+        ("wholeness.terms", json!(1)),
+        ("strikes.0.lost", json!(77)),
+        ("strikes.0.failover.p50", json!(1)),
+        ("strikes.0.until_write.longest", json!(1)),
+        ("strikes.0.woken", json!(77)),
+        ("faults.verified", json!(0)),
+        ("faults.receipts.0.verified", json!(false)),
+        ("verdict", json!("fail")),
+        ("info.recipe", json!("naive")),
+    ] {
+        let (code, said) = broken(&bench, |summary| {
+            let pointer = format!("/cells/1/{}", figure.replace('.', "/"));
+            let place = summary.pointer_mut(&pointer).unwrap_or_else(|| panic!("no {pointer}"));
+            assert_ne!(*place, changed, "{figure} is as it was");
+            *place = changed;
+        });
+        let named = figure.replace(".0.", "[0].");
+        assert_eq!(code, 1, "{figure}: {said}");
+        assert!(said.contains(&format!("  {named}")), "{figure} is not named: {said}");
+    }
+}
+
+#[test]
+fn a_figure_that_nobody_recounts_is_told() {
+    let bench = Bench::new();
+    simulated(&bench, "quick", &["--set", "election.groups=3", "--set", "matrix.recipe=[\"naive\"]"]);
+    let (code, said) = broken(&bench, |summary| summary["cells"][0]["handovers"]["lucky"] = json!(1));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("handovers.lucky: unknown"), "{said}");
+    let (code, said) = broken(&bench, |summary| {
+        summary["cells"][0]["handovers"].as_object_mut().expect("a section").remove("planned");
+    });
+    assert_eq!(code, 1, "{said}");
+    let (code, said) = broken(&bench, |summary| {
+        summary["cells"].as_array_mut().expect("cells").pop();
+    });
+    assert_eq!(code, 1, "{said}");
+}
+
+#[test]
+fn figures_of_all_repetitions_together_are_recounted() {
+    let bench = Bench::new();
+    simulated(
+        &bench,
+        "quick",
+        &["--set", "election.groups=4", "--only", "*-crash", "--only", "*-resign", "--repeat", "3"],
+    );
+    let (code, said) = recount(&bench, &["record"]);
+    assert_eq!(code, 0, "{said}");
+    for (figure, changed) in [
+        ("pooled", json!(2)),
+        ("failed", json!(1)),
+        ("verdict", json!("fail")),
+        ("medians.most", json!(1)),
+        ("repetitions.1.p50", json!(1)),
+        ("handovers.strikes", json!(77)),
+        ("failover.whole.n", json!(1)),
+        ("failover.whole.p50", json!(1)),
+        ("failover.act.curve", json!([[1, 1.0]])),
+        ("failover.excess.over_floor.max", json!(1)),
+        ("failover.floor.mean", json!(1)),
+        ("split_brain.active.n", json!(1)),
+        ("split_brain.active.upper_95", json!(0.01)),
+        ("writes.total", json!(1)),
+        ("without_leader.share", json!(0.5)),
+        ("without_write.longest_ns", json!(1)),
+    ] {
+        let (code, said) = broken(&bench, |summary| {
+            let pools = summary["pools"].as_array_mut().expect("pools");
+            let crashed = pools.iter_mut().find(|pool| pool["name"] == "naive-crash").expect("a pool");
+            let place = crashed.pointer_mut(&format!("/{}", figure.replace('.', "/")));
+            let place = place.unwrap_or_else(|| panic!("no {figure}"));
+            assert_ne!(*place, changed, "{figure} is as it was");
+            *place = changed;
+        });
+        let named = format!("].{}", figure.replace(".1.", "[1]."));
+        assert_eq!(code, 1, "{figure}: {said}");
+        assert!(said.contains("  pools[") && said.contains(&named), "{figure} is not named: {said}");
+    }
+    let (code, said) = broken(&bench, |summary| _ = summary.as_object_mut().expect("a summary").remove("pools"));
+    assert_eq!(code, 1, "{said}");
+    let (code, said) = broken(&bench, |summary| summary["pools"][0]["lucky"] = json!(1));
+    assert!(code == 1 && said.contains("pools[0].lucky: unknown"), "{said}");
+}
+
+#[test]
+fn elections_of_the_servers_are_recounted() {
+    let bench = Bench::new();
+    simulated(&bench, "quorum-loss", &["--set", "election.groups=5", "--set", "matrix.fault=[\"kill\",\"clock\"]"]);
+    let (code, said) = recount(&bench, &["record"]);
+    assert_eq!(code, 0, "{said}");
+    for (figure, changed) in [
+        ("ensemble/elections/0/winner", json!(9)),
+        ("ensemble/elections/0/outage/0", json!(1)),
+        ("ensemble/watch/writes/longest/least_ns", json!(1)),
+        ("ensemble/watch/lulls", json!(2)),
+    ] {
+        let (code, said) = broken(&bench, |summary| {
+            *summary.pointer_mut(&format!("/cells/0/{figure}")).unwrap_or_else(|| panic!("no {figure}")) = changed;
+        });
+        assert_eq!(code, 1, "{figure}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let bench = Bench::new();
+    assert_eq!(recount(&bench, &[]).0, 2);
+    assert_eq!(recount(&bench, &["--help-me"]).0, 2);
+    assert_eq!(recount(&bench, &["nowhere"]).0, 4);
+    simulated(&bench, "quick", &["--set", "election.groups=2", "--set", "matrix.recipe=[\"naive\"]"]);
+    let segment = crate::run_support::files(&bench.path("record"), "coordinator.jsonl.zst").remove(0);
+    let whole = fs::read(&segment).expect("read");
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 0x10;
+    fs::write(&segment, flipped).expect("written");
+    assert_eq!(recount(&bench, &["record"]).0, 4);
+    fs::write(&segment, whole).expect("written");
+    assert_eq!(recount(&bench, &["record"]).0, 0);
+}

@@ -1,0 +1,117 @@
+//! Two sides in one run: `run --against` on embedded servers.
+
+use std::path::Path;
+
+use crate::run_support::{Bench, EXE, summary_of};
+use hustings_record::Side;
+use serde_json::Value;
+
+const POLLED: &str = r#"
+name = "polled"
+[ensemble]
+tick_ms = 100
+warm_up_ms = 200
+[election]
+groups = 4
+hosts = 3
+candidates_per_group = 3
+session_timeout_ms = 1000
+work_interval_ms = 20
+rejoin_after_ms = 150
+poll_interval_ms = 20
+[phases]
+warm_up_ms = 200
+drain_ms = 200
+[faults.resign]
+kind = "resign"
+groups = 4
+repeat = 16
+every_ms = 500
+[matrix]
+recipe = ["poll-race", "predecessor-watch"]
+"#;
+
+fn pair<'a>(comparison: &'a Value, name: &str) -> &'a Value {
+    let pairs = comparison["pairs"].as_array().expect("pairs");
+    pairs.iter().find(|pair| pair["name"] == name).unwrap_or_else(|| panic!("{name} is not in {comparison}"))
+}
+
+#[test]
+fn what_became_slower_on_one_side_is_found_there_alone() {
+    let bench = Bench::new();
+    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let slower = ["--set", "election.poll_interval_ms=300"];
+    let base = ["--against", &file];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
+    let ran = bench.run(&[&run[..], &slower, &base].concat());
+    bench.assert_nothing_left();
+    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    // Whoever polls eight times as seldom hands over more slowly; nobody else is any worse.
+    let polled = pair(&found, "poll-race-resign");
+    assert!(
+        polled["comparisons"]
+            .as_array()
+            .is_some_and(|all| { all.iter().any(|one| one["measure"] == "failover" && one["answer"] == "worse") }),
+        "{polled:#}"
+    );
+    assert!(polled["differences"].to_string().contains("poll_interval_ms"), "{polled:#}");
+    let watched = pair(&found, "predecessor-watch-resign");
+    assert!(
+        watched["comparisons"].as_array().is_some_and(|all| all.iter().all(|one| one["answer"] != "worse")),
+        "{watched:#}"
+    );
+    assert_eq!((ran.code, &found["in_turn"]), (1, &true.into()), "{}", ran.err);
+
+    let summary = summary_of(&bench.path("record"));
+    let sides: Vec<Side> = summary.cells.iter().filter_map(|cell| Some(cell.info.contest.as_ref()?.side)).collect();
+    assert_eq!(sides.len(), 4);
+    assert_eq!(sides.iter().filter(|side| **side == Side::Base).count(), 2);
+    assert!(bench.path("record/against.toml").exists() && summary.manifest.files.contains_key("against.toml"));
+    // Whoever has the record finds the same.
+    let again = bench.run(&["compare", "record", "--json"]).expect(1);
+    assert_eq!(serde_json::from_str::<Value>(&again.out).expect("JSON"), found);
+}
+
+#[test]
+fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
+    let bench = Bench::new();
+    let file = bench.file("polled.toml", POLLED).display().to_string();
+    // Something that takes a note, and goes on as the other side does.
+    let note = bench.path("note").display().to_string();
+    let script = format!("#!/bin/sh\necho \"$1\" >> '{note}'\nexec '{EXE}' \"$@\"\n");
+    let other = bench.file("other", &script);
+    make_executable(&other);
+    let other = other.display().to_string();
+    let only = ["--only", "predecessor-watch-resign", "--repeat", "2", "-q"];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--against-exe", &other];
+    let ran = bench.run(&[&run[..], &only].concat());
+    assert!([0, 3].contains(&ran.code), "two sides of one build: {}", ran.err);
+    let noted = std::fs::read_to_string(&note).expect("it was started");
+    assert_eq!(noted.lines().filter(|line| *line == "host").count(), 6, "three hosts in each of two rounds: {noted}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_held_against_anything_is_refused_before_anything_is_started() {
+    let bench = Bench::new();
+    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let refused = |more: &[&str], why: &str| {
+        let run = ["run", &file, "--ensemble", "embedded", "--out", "record"];
+        let ran = bench.run(&[&run[..], more].concat()).expect(2);
+        assert!(ran.err.contains(why), "{}", ran.err);
+        assert!(!bench.path("record").exists());
+    };
+    refused(&["--against", "nowhere.toml"], "nowhere.toml");
+    refused(&["--against-set", "election.nothing=1"], "nothing");
+    refused(&["--against-set", "matrix.recipe=[\"naive\"]"], "--against");
+    refused(&["--against-set", "ensemble.servers=1"], "other servers");
+    refused(&["--against-exe", "no/such/program"], "no/such/program");
+    refused(&["--against", &file, "--chaos"], "cannot be used with");
+    let dry = bench.run(&["run", &file, "--against", &file, "--dry-run"]).expect(0);
+    assert!(dry.out.contains("poll-race-resign-new"), "{}", dry.out);
+}
+
+fn make_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+}

@@ -1,0 +1,65 @@
+//! Random scenarios on servers, one after the other: what passes leaves nothing, what fails is kept and can be run again.
+
+use crate::run_support::Bench;
+use crate::run_support::scenario::scenario;
+use rustix::process::Signal;
+use serde_json::Value;
+
+const RESIGN: &str = "[faults.resign]\nkind = \"resign\"\n";
+const BROKEN: &str = "matrix.recipe=[\"broken:writes-before-grant\"]";
+
+fn base(bench: &Bench) -> String {
+    bench.file("scenario.toml", &scenario("", RESIGN)).display().to_string()
+}
+
+fn names_in(bench: &Bench, folder: &str) -> Vec<String> {
+    let Ok(inside) = std::fs::read_dir(bench.path(folder)) else { return Vec::new() };
+    inside.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn rounds_that_pass_leave_nothing_and_others_are_kept() {
+    let bench = Bench::new();
+    let run =
+        ["run", &base(&bench), "--chaos", "--for", "1s", "--seed", "3", "--ensemble", "embedded", "--out", "chaos"];
+    let ran = bench.run(&[&run[..], &["--json"]].concat());
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let told: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((told["seed"].as_u64(), told["rounds"].as_u64()), (Some(3), Some(1)), "{told}");
+    assert!(told["handovers"].is_u64() && told["failed"].is_null(), "{told}");
+    let kept = names_in(&bench, "chaos");
+    let expected: &[&str] = if ran.code == 0 { &[] } else { &["round-0001"] };
+    assert_eq!(kept, expected);
+    assert!(ran.err.contains("round-0001: "), "{}", ran.err);
+}
+
+#[test]
+fn a_round_that_fails_ends_it_and_its_record_has_the_scenario_to_run_again() {
+    let bench = Bench::new();
+    let run =
+        ["run", &base(&bench), "--chaos", "--seed", "3", "--ensemble", "embedded", "--out", "chaos", "--set", BROKEN];
+    let ran = bench.run(&run).expect(1);
+    bench.assert_nothing_left();
+    let again =
+        ran.err.lines().find_map(|line| line.trim().strip_prefix("again: hustings run ")).expect("what to type");
+    assert!(again.ends_with("/scenario.toml"), "{again}");
+    let record = again.trim_end_matches("/scenario.toml");
+    bench.run(&["check", record]).expect(1);
+    let (kept, planned) =
+        (std::fs::read_to_string(bench.path(again)).expect("kept"), bench.run(&["run", again, "--dry-run"]));
+    assert!(kept.contains("name = \"chaos-3-"), "{kept}");
+    assert!(planned.expect(0).out.contains("broken:writes-before-grant"), "it is a scenario like any other");
+}
+
+#[test]
+fn who_interrupts_it_is_told_how_far_it_came() {
+    let bench = Bench::new();
+    let command = bench.command(&["run", &base(&bench), "--chaos", "--ensemble", "embedded", "--out", "chaos"]);
+    let mut running = bench.start(command);
+    running.until("it has begun", || !names_in(&bench, "chaos/round-0001/events").is_empty());
+    running.signal(Signal::INT);
+    let ran = running.end().expect(130);
+    bench.assert_nothing_left();
+    assert!(ran.err.contains("chaos with seed ") && ran.err.contains("rounds: 1 in "), "{}", ran.err);
+}

@@ -1,0 +1,174 @@
+//! Records that something happened to: the disk is full, the program is killed, a byte is changed; and names that bite.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run_support::scenario::{LENIENT, calm, endless, scenario};
+use crate::run_support::{Bench, checkers_of, files, recorded};
+use hustings_record::{Record, RunState};
+use hustings_reports::verdict::Verdict;
+use rustix::process::Signal;
+
+#[test]
+fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
+    let bench = Bench::new();
+    // The links are processes too, and one host is stopped: it must go all the same.
+    let text = endless("pause").replace("[phases]", "links = \"always\"\n\n[phases]");
+    let file = bench.file("scenario.toml", &text).display().to_string();
+    let record = bench.path("record");
+    let mut running = bench.start(bench.command(&["run", &file, "--out", "record"]));
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    let kinds = bench.processes();
+    for kind in [" run ", " host ", " proxy ", "QuorumPeerMain"] {
+        assert!(kinds.iter().any(|line| line.contains(kind)), "{kind} is part of it: {kinds:#?}");
+    }
+    running.signal(Signal::KILL);
+    running.end().expect(128 + 9);
+    bench.assert_no_process_left();
+
+    // A write that was under way when the machine stopped.
+    let torn = files(&record, "coordinator.jsonl").remove(0);
+    let bytes = fs::read(&torn).expect("read");
+    fs::write(&torn, &bytes[..bytes.len() - 7]).expect("written");
+    let ran = bench.run(&["check", "record", "--json"]).expect(3);
+    let summary = ran.summary();
+    assert_eq!((summary.verdict, summary.manifest.state), (Verdict::Inconclusive, RunState::Running));
+    assert!(summary.notes.iter().any(|note| note.contains("did not end in order")), "{:?}", summary.notes);
+    assert!(
+        summary.notes.iter().any(|note| note.contains("coordinator.jsonl") && note.contains("torn")),
+        "{:?}",
+        summary.notes
+    );
+    assert!(checkers_of(&summary.cells[0], Verdict::Inconclusive).contains(&"record"));
+    for told in ["did not end in order", "torn"] {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+    bench.run(&["report", "record"]).expect(3);
+    assert!(record.join("report.html").exists());
+
+    flipped_bytes_are_refused(&bench, &torn);
+    clean_removes_what_is_left_and_nothing_else(&bench);
+}
+
+/// In a segment that is not sealed.
+fn flipped_bytes_are_refused(bench: &Bench, segment: &Path) {
+    let whole = fs::read(segment).expect("read");
+    flip(segment, whole.len() / 3);
+    refused(bench, segment);
+    fs::write(segment, whole).expect("written");
+    bench.run(&["check", "record"]).expect(3);
+}
+
+fn flip(file: &Path, at: usize) {
+    let mut bytes = fs::read(file).expect("read");
+    bytes[at] ^= 0x10;
+    fs::write(file, bytes).expect("written");
+}
+
+fn refused(bench: &Bench, segment: &Path) {
+    let name = segment.file_name().expect("a name").to_string_lossy().into_owned();
+    for command in ["check", "report"] {
+        let ran = bench.run(&[command, "record"]).expect(4);
+        ran.error(&[&name, "changed after it was written"]);
+    }
+}
+
+fn clean_removes_what_is_left_and_nothing_else(bench: &Bench) {
+    let left = bench.leftovers();
+    assert_eq!(left.len(), 1, "the killed run's folder: {left:?}");
+    let mine = [bench.tmp().join("hustings-mine"), bench.tmp().join("other")];
+    mine.iter().for_each(|path| fs::create_dir(path).expect("made"));
+    let records = files(&bench.path("record"), "");
+    let ran = bench.run(&["clean"]).expect(0);
+    assert!(ran.err.contains("removed") && ran.err.contains("left alone"), "{}", ran.err);
+    assert!(!left[0].exists());
+    assert!(mine.iter().all(|path| path.exists()), "{}", ran.err);
+    assert_eq!(files(&bench.path("record"), ""), records, "the record is not a left-over");
+}
+
+#[test]
+fn a_sealed_segment_that_was_changed_is_refused_by_name() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    bench.run(&["run", &file, "--out", "record"]).expect(0);
+    let segments = files(&bench.path("record"), ".jsonl.zst");
+    assert!(segments.len() >= 5, "three hosts, the coordinator, the observer: {segments:?}");
+    assert_eq!(files(&bench.path("record"), ".jsonl"), Vec::<PathBuf>::new(), "all are sealed");
+    for segment in segments {
+        let whole = fs::read(&segment).expect("read");
+        flip(&segment, whole.len() / 2);
+        refused(&bench, &segment);
+        fs::write(&segment, whole).expect("written");
+    }
+    bench.run(&["check", "record"]).expect(0);
+}
+
+/// A small disk, taken away again when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: PathBuf, size: &str) -> Self {
+        let root = rustix::process::geteuid().is_root();
+        assert!(
+            root,
+            "this test mounts a small disk, and needs root for that: run it as root, or leave it out by name"
+        );
+        fs::create_dir(&at).expect("made");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", size, "hustings-test"]).arg(&at).status();
+        assert!(mounted.is_ok_and(|status| status.success()), "no tmpfs could be mounted at {}", at.display());
+        Self(at)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_run_and_is_told() {
+    let bench = Bench::new();
+    let disk = SmallDisk::mount(bench.path("disk"), "size=192k");
+    let text = endless("none").replace("work_interval_ms = 20", "work_interval_ms = 1");
+    let file = bench.file("scenario.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "disk/record"]).expect(4);
+    bench.assert_nothing_left();
+    ran.error(&["No space left on device", "record cannot be written", "disk/record"]);
+    let record = Record::read(&disk.0.join("record")).expect("what was recorded until then can be read");
+    assert_ne!(record.manifest.state, RunState::Completed);
+    assert!(!record.cells.is_empty());
+    assert_eq!(files(&disk.0, ".part"), Vec::<PathBuf>::new(), "halves of files");
+    bench.run(&["check", "disk/record"]).expect(3);
+}
+
+#[test]
+fn names_with_markup_in_them_are_escaped_wherever_they_are_shown() {
+    let bench = Bench::new();
+    // A slash would make another level of znodes: closing tags cannot be names of groups or hosts.
+    let names = r#"
+group_names = ["<script>alert(1)<script>", "\"><img src=x onerror=alert(1)>", "'; --", "g & h", "{{ 7 * 7 }}", "größe 選挙"]
+host_names = ["<script>alert(1)<script>", "a\" onload=\"alert(1)", "<!--"]
+"#;
+    let sections = "[faults.\"<b>bold</b>\"]\nkind = \"resign\"\ngroups = 6\n";
+    let text = scenario(names, sections)
+        .replace("name = \"small\"", "name = '</title><script>alert(1)</script>'\nsummary = '<script>alert(2)</script>'\nanalysis = '<script>alert(3)</script>'");
+    let file = bench.file("<script>alert(4)</script>.toml".replace('/', "_").as_str(), &(text + LENIENT));
+    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    assert_eq!(ran.summary().cells[0].info.groups[0], "<script>alert(1)<script>", "names are kept as they are");
+    let report = fs::read_to_string(bench.path("record/report.html")).expect("a report").to_lowercase();
+    for bad in ["<script>alert", "<img src=x", "\" onload=", "<!--\"", "<b>bold", "</title><script"] {
+        assert!(!report.contains(bad), "{bad} is in the report as it is");
+    }
+    for good in ["&lt;script&gt;alert(1)&lt;script&gt;", "{{ 7 * 7 }}", "größe 選挙"] {
+        assert!(report.contains(good), "{good} is not in the report");
+    }
+    assert!(report.contains("content-security-policy"));
+
+    let slash = scenario("group_names = [\"<script>alert(1)</script>\"]\n", "").replace("groups = 6", "groups = 1");
+    let file = bench.file("slash.toml", &slash).display().to_string();
+    bench.run(&["run", &file, "--out", "other"]).expect(2).error(&["<script>alert(1)</script>", "slash"]);
+}

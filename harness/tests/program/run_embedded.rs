@@ -1,0 +1,140 @@
+//! Runs on embedded servers: every fault takes effect there, and whoever reads the results is told what they are of.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+
+use crate::run_support::scenario::{LENIENT, calm, scenario};
+use crate::run_support::{Bench, cell, check};
+use hustings_record::{FaultKind, Record};
+use hustings_reports::verdict::Verdict;
+
+const FAULTS: &str = r#"
+[faults]
+crash = { kind = "crash", for_t = 1.5 }
+expire = { kind = "expire" }
+partition = { kind = "partition", for_t = 1.5 }
+elsewhere = { kind = "partition", for_t = 1.5, servers = [2] }
+lost-reply = { kind = "lost-reply", target = "share", share = 1.0, for_ms = 2000, with = "expire", with_after_ms = 200 }
+vanished = { kind = "parent-delete" }
+server-kill = { kind = "server-kill", target = "ensemble-leader", for_ms = 2000 }
+server-pause = { kind = "server-pause", target = "ensemble-leader", for_ms = 2500 }
+server-partition = { kind = "server-partition", target = "ensemble-leader", for_ms = 2500 }
+server-restart-all = { kind = "server-restart-all" }
+"#;
+
+const CAVEAT: &str = "embedded ensemble: ";
+
+#[test]
+fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
+    let bench = Bench::new();
+    let text = scenario("", FAULTS).replace("tick_ms = 100\n", "tick_ms = 100\nsync_limit = 10\n") + LENIENT;
+    let file = bench.file("scenario.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "a busy machine may leave doubts, and nothing more: {}", ran.err);
+    let summary = ran.summary();
+    for cell in &summary.cells {
+        assert!(
+            !cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|r| r.verified),
+            "{:?}",
+            cell.faults.receipts
+        );
+        for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
+            let found = check(cell, name);
+            assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
+        }
+        assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+        assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
+    }
+    use FaultKind as F;
+    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
+    let wanted = [
+        F::Crash,
+        F::Expire,
+        F::LostReply,
+        F::ParentDelete,
+        F::Partition,
+        F::ServerKill,
+        F::ServerPause,
+        F::ServerPartition,
+        F::ServerRestartAll,
+    ];
+    assert_eq!(kinds, BTreeSet::from(wanted));
+    assert!(ran.err.contains(CAVEAT), "{}", ran.err);
+    let receipts = |name: &str| &cell(&summary, name).faults.receipts;
+    let lost = receipts("lost-reply").iter().find(|receipt| receipt.kind == F::LostReply).expect("a receipt");
+    assert!(lost.evidence.contains("/election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
+    let elsewhere = &receipts("elsewhere")[0];
+    assert_eq!(elsewhere.servers, [2]);
+    assert!(elsewhere.evidence.contains("read back on 1 links"), "{}", elsewhere.evidence);
+}
+
+#[test]
+fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let mut command = bench.command(&["run", &file, "--out", "record", "--json"]);
+    command.env("PATH", "/nonexistent").env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
+    command.env_remove("JAVA_HOME").env_remove("ZOOKEEPER_HOME");
+    let ran = bench.start(command).end();
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    let manifest = &record.manifest;
+    assert!(manifest.ensemble.starts_with("embedded: "), "{}", manifest.ensemble);
+    for why in ["no Java found", "/nonexistent/docker.sock"] {
+        assert!(manifest.ensemble.contains(why), "{}", manifest.ensemble);
+    }
+    let first = manifest.warnings.first().expect("a warning");
+    assert!(first.text.starts_with(CAVEAT) && first.text.contains("ci/setup.sh"), "{first:?}");
+    let report = std::fs::read_to_string(bench.path("record").join("report.html")).expect("a report");
+    assert!(report.contains(CAVEAT), "the report says so");
+}
+
+#[test]
+fn cells_with_other_servers_run_on_an_ensemble_of_their_own_and_in_the_same_record() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let sets = ["--set", "matrix.servers=[1,3]", "--set", "matrix.work_interval_ms=[20,50]"];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
+    let ran = bench.run(&[&run[..], &sets].concat());
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    let manifest = &record.manifest;
+    assert_eq!(manifest.cells_planned, 4);
+    assert_eq!(manifest.ensemble.matches("embedded: ").count(), 2, "{}", manifest.ensemble);
+    assert!(
+        ["of 1 ZooKeeper server ", "of 3 ZooKeeper servers "].iter().all(|of| manifest.ensemble.contains(of)),
+        "{}",
+        manifest.ensemble
+    );
+    let caveats = manifest.warnings.iter().filter(|warning| warning.text.starts_with(CAVEAT));
+    assert_eq!(caveats.count(), 1, "what holds of both is told once");
+    let summary = ran.summary();
+    let seen: Vec<(u32, u64)> = summary.cells.iter().map(|c| (c.info.servers, c.info.work_interval_ms)).collect();
+    assert_eq!(seen, [(1, 20), (1, 50), (3, 20), (3, 50)]);
+    assert!(
+        summary.cells.iter().all(|cell| cell.standing.end.is_some_and(|listed| listed.judged > 0)),
+        "all servers list"
+    );
+}
+
+#[test]
+fn an_ensemble_that_cannot_be_started_leaves_the_record_of_those_before_it() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    // A single server's port is free, the third one's is taken.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = (taken.local_addr().expect("bound").port() - 2).to_string();
+    let sets = ["--set", "matrix.servers=[1,3]", "--base-port", &base];
+    let run = ["run", &file, "--ensemble", "embedded", "--out", "record"];
+    let ran = bench.run(&[&run[..], &sets].concat()).expect(4);
+    drop(taken);
+    bench.assert_nothing_left();
+    assert!(ran.err.contains("what was recorded until then is in record"), "{}", ran.err);
+    let record = Record::read(&bench.path("record")).expect("a record");
+    assert_eq!((record.manifest.cells.len(), record.manifest.cells_planned), (1, 2));
+    assert!(record.manifest.cells[0].complete);
+    assert_eq!(record.manifest.state, hustings_record::RunState::Aborted);
+}

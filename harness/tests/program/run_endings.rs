@@ -1,0 +1,134 @@
+//! Ways in which a run is ended from outside: whatever it borrowed is left as it was, and nothing of others is touched.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::run_support::scenario::{LENIENT, endless, scenario};
+use crate::run_support::toxiproxy::{proxies, toxiproxy};
+use crate::run_support::{Bench, Running, recorded, summary_of, wait_until};
+use hustings_record::RunState;
+use rustix::process::Signal;
+
+const END_WITHIN: Duration = Duration::from_secs(60);
+
+/// A run in the middle of its fault, which lasts for ten minutes.
+fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> Running {
+    let file = bench.file("scenario.toml", &endless("partition")).display().to_string();
+    let arguments = [&["run", &file, "--out", "record", "--ensemble", "embedded"], more].concat();
+    let command = match wrapper {
+        None => bench.command(&arguments),
+        Some(wrapper) => {
+            let mut command = Command::new(wrapper);
+            command.arg(crate::run_support::EXE).args(&arguments);
+            bench.at_home(&mut command);
+            command
+        }
+    };
+    let mut running = bench.start(command);
+    let record = bench.path("record");
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    running
+}
+
+#[test]
+fn a_closed_terminal_a_quit_and_a_termination_end_a_run_like_ctrl_c() {
+    for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
+        let bench = Bench::new();
+        let running = in_the_middle(&bench, None, &[]);
+        running.signal(signal);
+        running.end_within(END_WITHIN).expect(130);
+        bench.assert_nothing_left();
+        let summary = summary_of(&bench.path("record"));
+        assert_eq!(summary.manifest.state, RunState::Interrupted, "{signal:?}");
+        let receipts = &summary.cells[0].faults.receipts;
+        assert!(receipts[0].healed.is_some(), "{signal:?}: what was broken was healed: {receipts:?}");
+    }
+}
+
+#[test]
+fn a_closed_terminal_is_nothing_to_a_run_under_nohup() {
+    let bench = Bench::new();
+    let mut running = in_the_middle(&bench, Some("nohup"), &[]);
+    running.signal(Signal::HUP);
+    let goes_on = !wait_until(Duration::from_secs(2), || running.process.try_wait().expect("a child").is_some());
+    assert!(goes_on, "it ended: {}", running.said());
+    running.signal(Signal::INT);
+    running.end_within(END_WITHIN).expect(130);
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_toxiproxy_of_others_is_left_as_it_was_even_by_two_ctrl_cs() {
+    let bench = Bench::new();
+    let (theirs, api) = toxiproxy(&bench);
+    let running = in_the_middle(&bench, None, &["--toxiproxy", &api]);
+    let there = proxies(&api);
+    assert!(!there.is_empty() && there.iter().all(|name| name.starts_with("hustings-")), "{there:?}");
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(50));
+    running.signal(Signal::INT);
+    running.end_within(END_WITHIN).expect(130);
+    assert_eq!(proxies(&api), Vec::<String>::new());
+    bench.assert_nothing_left();
+    drop(theirs);
+}
+
+/// A run with links in this Toxiproxy, killed in the middle of its fault. Nothing of it runs any more.
+fn kill_in_the_middle(bench: &Bench, api: &str) {
+    let running = in_the_middle(bench, None, &["--toxiproxy", api]);
+    running.signal(Signal::KILL);
+    running.end().expect(128 + 9);
+    bench.assert_no_process_left();
+}
+
+#[test]
+fn clean_takes_the_proxies_of_a_killed_run_away_and_no_others() {
+    let bench = Bench::new();
+    let (theirs, api) = toxiproxy(&bench);
+    let other = r#"{"name":"hustings-others","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
+    let made = reqwest::blocking::Client::new().post(format!("http://{api}/proxies")).body(other).send();
+    assert!(made.expect("it answers").status().is_success());
+    kill_in_the_middle(&bench, &api);
+    assert!(proxies(&api).len() > 1, "nobody took them away");
+    let dry = bench.run(&["clean", "--dry-run"]).expect(0);
+    assert!(dry.err.contains("would remove the proxies"), "{}", dry.err);
+    let ran = bench.run(&["clean"]).expect(0);
+    assert!(ran.err.contains(&format!("from the Toxiproxy at {api}")), "{}", ran.err);
+    assert_eq!(proxies(&api), ["hustings-others"]);
+    bench.assert_nothing_left();
+    drop(theirs);
+}
+
+#[test]
+fn what_cannot_be_cleaned_yet_is_told_and_stays_noted() {
+    let bench = Bench::new();
+    let (theirs, api) = toxiproxy(&bench);
+    kill_in_the_middle(&bench, &api);
+    drop(theirs);
+    let ran = bench.run(&["clean"]).expect(4);
+    assert!(ran.err.contains("could not be removed") && ran.err.contains(&api), "{}", ran.err);
+    assert_eq!(bench.leftovers().len(), 1, "the note is still there");
+}
+
+#[test]
+fn two_runs_share_a_toxiproxy_and_do_not_meet() {
+    let (first, second) = (Bench::new(), Bench::new());
+    let (theirs, api) = toxiproxy(&first);
+    let quick = scenario("", "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n") + LENIENT;
+    let longer = in_the_middle(&first, None, &["--toxiproxy", &api, "--toxiproxy-ports", "28700-28799"]);
+    let before = proxies(&api);
+    let file = second.file("scenario.toml", &quick).display().to_string();
+    let more = ["--ensemble", "embedded", "--toxiproxy", &api, "--toxiproxy-ports", "28700-28799"];
+    let ran = second.run(&[&["run", &file, "--out", "record"], &more[..]].concat());
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    second.assert_nothing_left();
+    assert_eq!(proxies(&api), before, "those of the first run are all there, and no others");
+    // There is no room for both in fewer ports.
+    let tight = ["--ensemble", "embedded", "--toxiproxy", &api, "--toxiproxy-ports", "28700-28709"];
+    let refused = second.run(&[&["run", &file, "--out", "other"], &tight[..]].concat()).expect(4);
+    refused.error(&["28700 to 28709", "others", "--toxiproxy-ports"]);
+    longer.signal(Signal::INT);
+    longer.end_within(END_WITHIN).expect(130);
+    assert_eq!(proxies(&api), Vec::<String>::new());
+    drop(theirs);
+}

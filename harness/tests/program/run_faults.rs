@@ -1,0 +1,168 @@
+//! Every kind of fault on a real ensemble, once, with its proof; and the recipes and settings that the other tests leave out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::run_support::scenario::{LENIENT, patient, scenario};
+use crate::run_support::toxiproxy::{proxies, toxiproxy};
+use crate::run_support::{Bench, cell, check, events};
+use hustings_record::{Event, FaultKind, FencingMethod, LinkUse};
+use hustings_reports::summary::CellSummary;
+use hustings_reports::verdict::Verdict;
+
+const EVERY_FAULT: &str = r#"
+[faults]
+disconnect = { kind = "disconnect" }
+partition-up = { kind = "partition-up", for_t = 1.5 }
+partition-down = { kind = "partition-down", for_t = 1.5 }
+slow = { kind = "slow", latency_ms = 30, for_ms = 500 }
+pause = { kind = "pause", for_t = 1.5 }
+crash = { kind = "crash", for_t = 1.5 }
+expire = { kind = "expire" }
+resign = { kind = "resign" }
+"#;
+
+/// What holds however slow the machine is: the faults are proven, and nothing is lost for good.
+fn assert_proven(cell: &CellSummary) {
+    assert!(!cell.faults.receipts.is_empty(), "{}: no fault", cell.info.name);
+    for receipt in &cell.faults.receipts {
+        assert!(receipt.verified, "{}: {receipt:?}", cell.info.name);
+    }
+    for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
+        let found = check(cell, name);
+        assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
+    }
+    assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+    assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
+}
+
+#[test]
+fn every_kind_of_fault_is_proven_and_healed() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &(scenario("", EVERY_FAULT) + LENIENT));
+    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "a busy machine may leave doubts, and nothing more: {}", ran.err);
+    let summary = ran.summary();
+    summary.cells.iter().for_each(assert_proven);
+    let kinds: BTreeSet<FaultKind> =
+        summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
+    use FaultKind as F;
+    let wanted = [F::Disconnect, F::PartitionUp, F::PartitionDown, F::Slow, F::Pause, F::Crash, F::Expire, F::Resign];
+    assert_eq!(kinds, BTreeSet::from(wanted));
+    for name in ["pause", "crash", "partition-up", "partition-down", "expire", "resign"] {
+        let cell = summary.cells.iter().find(|cell| cell.info.fault == name).expect("a cell");
+        assert!(cell.handovers.planned > 0, "{name} met a leader: {:?}", cell.handovers);
+    }
+}
+
+#[test]
+fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
+    let bench = Bench::new();
+    let (toxiproxy, api) = toxiproxy(&bench);
+    let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
+    let file = bench.file("scenario.toml", &(scenario("", partition) + LENIENT));
+    let file = file.display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--json", "--toxiproxy", &api]);
+    let left = proxies(&api);
+    drop(toxiproxy);
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    assert!(left.is_empty(), "the links were taken away: {left:?}");
+    let summary = ran.summary();
+    assert_eq!(summary.cells[0].info.links, LinkUse::External);
+    assert_proven(&summary.cells[0]);
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_lost_reply_is_refused_where_the_links_cannot_read_what_passes() {
+    let bench = Bench::new();
+    let (toxiproxy, api) = toxiproxy(&bench);
+    let lost = "[faults.lost]\nkind = \"lost-reply\"\nfor_ms = 900\n";
+    let file = bench.file("scenario.toml", &(scenario("", lost) + LENIENT)).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--toxiproxy", &api]).expect(4);
+    ran.error(&[&api, "cannot read what passes", "leave --toxiproxy out"]);
+    drop(toxiproxy);
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_paused_leader_that_is_fenced_by_a_kill_is_dead_before_its_successor_leads_and_comes_back() {
+    let bench = Bench::new();
+    let sections = r#"
+[faults]
+pause = { kind = "pause", for_t = 3.0 }
+
+[matrix]
+recipe = ["lock-race", "poll-race"]
+"#;
+    let election = "fencing = \"kill\"\npoll_interval_ms = 50";
+    let file = bench.file("scenario.toml", &(scenario(election, sections) + LENIENT));
+    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    let summary = ran.summary();
+    summary.cells.iter().for_each(assert_proven);
+
+    let (lock, poll) = (cell(&summary, "lock-race"), cell(&summary, "poll-race"));
+    assert_eq!(lock.writes.on_waking, 0, "a killed process does not wake");
+    let told = events(&bench.path("record"), 0);
+    let mut died: BTreeMap<(u16, u32), u64> = BTreeMap::new();
+    let mut back = BTreeSet::new();
+    for event in &told {
+        match event {
+            Event::HostEnded { t, host, generation, killed: true, .. } => drop(died.insert((*host, *generation), *t)),
+            Event::HostStarted { host, generation: 1, .. } => drop(back.insert(*host)),
+            _ => {}
+        }
+    }
+    let paused =
+        told.iter().find_map(|e| if let Event::Fault { hosts, .. } = e { hosts.first().copied() } else { None });
+    let paused = paused.expect("a fault");
+    let died = *died.get(&(paused, 0)).expect("the stopped generation was killed");
+    assert!(back.contains(&paused), "a supervisor starts it again");
+    let kills = told.iter().filter_map(|e| match e {
+        Event::Fence { t, how, .. } if *how == FencingMethod::Kill => Some(*t),
+        _ => None,
+    });
+    let kills: Vec<u64> = kills.collect();
+    assert!(!kills.is_empty() && kills.iter().all(|t| *t >= died), "{kills:?} before {died}");
+
+    assert!(poll.fan_out.woken.is_none_or(|woken| woken == (0, 0, 0)), "nobody watches: {:?}", poll.fan_out);
+    assert!(poll.handovers.completed > 0);
+}
+
+#[test]
+fn candidates_that_share_a_session_share_its_end_and_not_a_resignation() {
+    let bench = Bench::new();
+    let sections = "[faults.expire]\nkind = \"expire\"\n[faults.resign]\nkind = \"resign\"\n";
+    let file = bench.file("scenario.toml", &(patient(&scenario("sessions = \"per-host\"", sections), 2) + LENIENT));
+    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
+    bench.assert_nothing_left();
+    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    ran.summary().cells.iter().for_each(assert_proven);
+
+    let expire = Shared::of(&events(&bench.path("record"), 0));
+    let on_host = 6;
+    assert_eq!(expire.hit, [on_host], "one fault, and all candidates of the host in its blast radius");
+    assert_eq!(expire.sessions, 4, "one a host, and another one for the host whose session was ended");
+    assert_eq!(expire.incarnations, 3 * on_host + on_host, "all of that host's candidates live again");
+    let resign = Shared::of(&events(&bench.path("record"), 1));
+    assert_eq!((resign.hit, resign.sessions, resign.incarnations), (vec![1], 3, 3 * on_host));
+}
+
+/// How many candidates each fault hit, and the sessions and incarnations of a cell.
+struct Shared {
+    hit: Vec<usize>,
+    sessions: usize,
+    incarnations: usize,
+}
+
+impl Shared {
+    fn of(events: &[Event]) -> Self {
+        let hit =
+            events.iter().filter_map(|e| if let Event::Fault { cands, .. } = e { Some(cands.len()) } else { None });
+        let sessions = events.iter().filter(|e| matches!(e, Event::Session { .. })).count();
+        let incarnations = events.iter().filter(|e| matches!(e, Event::Incarnation { .. })).count();
+        Self { hit: hit.collect(), sessions, incarnations }
+    }
+}

@@ -1,0 +1,91 @@
+//! Ctrl-C, once and twice, while something is broken.
+
+use std::time::{Duration, Instant};
+
+use crate::run_support::scenario::endless;
+use crate::run_support::{Bench, Running, events, recorded, summary_of};
+use hustings_record::{Event, Record, RunState};
+use hustings_reports::verdict::Verdict;
+use rustix::process::Signal;
+
+/// Hosts, servers and links are given time to end in order; no machine needs more than this.
+const END_WITHIN: Duration = Duration::from_secs(60);
+/// Ending at once is a matter of milliseconds; a busy machine may take longer, but not as long as an orderly end.
+const AT_ONCE: Duration = Duration::from_secs(10);
+
+/// A run in the middle of its fault, which lasts for ten minutes.
+fn in_the_middle(bench: &Bench, kind: &str) -> Running {
+    let file = bench.file("scenario.toml", &endless(kind));
+    let mut running = bench.start(bench.command(&["run", &file.display().to_string(), "--out", "record"]));
+    let record = bench.path("record");
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    running
+}
+
+fn interrupted_in_order(kind: &str) {
+    let bench = Bench::new();
+    let running = in_the_middle(&bench, kind);
+    running.signal(Signal::INT);
+    let ran = running.end_within(END_WITHIN).expect(130);
+    bench.assert_nothing_left();
+    let summary = summary_of(&bench.path("record"));
+    assert_eq!(summary.manifest.state, RunState::Interrupted);
+    assert_eq!(summary.verdict, Verdict::Inconclusive);
+    assert!(bench.path("record/report.html").exists(), "{}", ran.err);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    let told = events(&bench.path("record"), 0);
+    let ends: Vec<bool> = told
+        .iter()
+        .filter_map(|event| if let Event::HostEnded { killed, .. } = event { Some(*killed) } else { None })
+        .collect();
+    assert_eq!(ends, [false; 3], "every host went on and ended in order: {:?}", summary.cells[0].faults.receipts);
+    assert!(
+        summary.cells[0].faults.receipts[0].healed.is_some(),
+        "what was broken was healed: {:?}",
+        summary.cells[0].faults.receipts
+    );
+    bench.run(&["check", "record"]).expect(3);
+}
+
+#[test]
+fn ctrl_c_in_a_partition_heals_it_and_keeps_the_record() {
+    interrupted_in_order("partition");
+}
+
+#[test]
+fn ctrl_c_in_a_pause_lets_the_stopped_host_go_on_and_keeps_the_record() {
+    interrupted_in_order("pause");
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
+    let bench = Bench::new();
+    let running = in_the_middle(&bench, "pause");
+    running.signal(Signal::INT);
+    // Two signals of a kind that wait at the same time are one.
+    std::thread::sleep(Duration::from_millis(50));
+    running.signal(Signal::INT);
+    let asked = Instant::now();
+    let ran = running.end_within(END_WITHIN).expect(130);
+    assert!(asked.elapsed() < AT_ONCE, "it took {:?}", asked.elapsed());
+    bench.assert_nothing_left();
+    // The first one may have been enough, on a fast machine.
+    let record = Record::read(&bench.path("record")).expect("a record");
+    assert!([RunState::Running, RunState::Interrupted].contains(&record.manifest.state), "{}", ran.err);
+    bench.run(&["check", "record"]).expect(3);
+}
+
+#[test]
+fn ctrl_c_before_there_is_a_record_leaves_none() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &endless("pause"));
+    let mut running = bench.start(bench.command(&["run", &file.display().to_string(), "--out", "record"]));
+    running.until("its folder", || !bench.leftovers().is_empty());
+    running.signal(Signal::INT);
+    let ran = running.end_within(END_WITHIN).expect(130);
+    bench.assert_nothing_left();
+    if bench.path("record").exists() {
+        // The machine was slow to send the signal: then it is a record like any other.
+        assert_eq!(summary_of(&bench.path("record")).manifest.state, RunState::Interrupted, "{}", ran.err);
+    }
+}

@@ -1,0 +1,279 @@
+//! What the tests that drive the built program share: a folder for everything it writes, bounded waits, and a look at what
+//! it left behind.
+
+mod keep;
+pub(crate) mod scenario;
+pub(crate) mod toxiproxy;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hustings_record::{Event, Record};
+use hustings_reports::summary::{CellSummary, CheckResult, Summary};
+use hustings_reports::verdict::Verdict;
+use tempfile::TempDir;
+
+pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
+
+/// No run of a test takes this long on any machine; it is ended then.
+const RUN_AT_MOST: Duration = Duration::from_secs(240);
+/// What is killed is gone by then.
+pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(20);
+
+/// A folder of a test's own. Runs put their temporary files and records into it.
+pub(crate) struct Bench {
+    folder: TempDir,
+}
+
+/// What the program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// The program while it runs, with its output in files. Killed when dropped.
+pub(crate) struct Running {
+    pub(crate) process: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temp dir");
+        fs::create_dir(folder.path().join("tmp")).expect("made");
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Where runs put their temporary files.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
+    /// Writes a file and gives its path.
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).expect("written");
+        path
+    }
+
+    /// The program with this folder for its temporary files, and with nothing of the environment that changes what it does.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(EXE);
+        command.args(arguments);
+        self.at_home(&mut command);
+        command
+    }
+
+    /// Makes a command one of this folder's.
+    pub(crate) fn at_home(&self, command: &mut Command) {
+        command.current_dir(self.folder.path()).env("HUSTINGS_TMP", self.tmp()).stdin(Stdio::null());
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.start(self.command(arguments)).end()
+    }
+
+    /// Starts a command.
+    pub(crate) fn start(&self, mut command: Command) -> Running {
+        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (out, err) = (self.path(&format!("out-{number}")), self.path(&format!("err-{number}")));
+        command.stdout(fs::File::create(&out).expect("made")).stderr(fs::File::create(&err).expect("made"));
+        Running { process: command.spawn().expect("it starts"), out, err }
+    }
+
+    /// Processes that were started, however indirectly, with this folder for their temporary files: hosts, links, servers.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let mark = format!("HUSTINGS_TMP={}", self.tmp().display()).into_bytes();
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").expect("it is there").filter_map(Result::ok) {
+            let is_process = entry.file_name().to_str().is_some_and(|name| name.bytes().all(|b| b.is_ascii_digit()));
+            let environment = if is_process { fs::read(entry.path().join("environ")) } else { continue };
+            if environment.is_ok_and(|vars| vars.split(|b| *b == 0).any(|var| var == mark)) {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                found.push(format!("{} {line}", entry.file_name().to_string_lossy()));
+            }
+        }
+        found
+    }
+
+    /// Folders that runs made for their temporary files.
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.tmp()).expect("it is there").map(|entry| entry.expect("an entry").path()).collect()
+    }
+
+    /// No process and no temporary file is left. The kernel may take a moment to bury what was killed.
+    pub(crate) fn assert_nothing_left(&self) {
+        self.assert_no_process_left();
+        assert_eq!(self.leftovers(), Vec::<PathBuf>::new(), "left in the folder for temporary files");
+    }
+
+    pub(crate) fn assert_no_process_left(&self) {
+        let gone = wait_until(GONE_WITHIN, || self.processes().is_empty());
+        assert!(gone, "left running: {:#?}", self.processes());
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        keep::records_below(self.folder.path());
+    }
+}
+
+impl Ran {
+    /// It ended as it should, and did not panic on the way.
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert!(!self.err.contains("panicked"), "a panic: {}", self.err);
+        assert_eq!(self.code, code, "exit code; it said: {}\n{}", self.err, self.out);
+        self
+    }
+
+    /// Its one error message, which names all of these.
+    pub(crate) fn error(&self, wanted: &[&str]) -> &str {
+        let at = self.err.find("error: ").unwrap_or_else(|| panic!("no error in {}", self.err));
+        let message = &self.err[at..];
+        assert_eq!(message.matches("error: ").count(), 1, "more than one error: {message}");
+        for word in wanted {
+            assert!(message.contains(word), "{word:?} is not in: {message}");
+        }
+        message
+    }
+
+    /// The one JSON document on its standard output.
+    pub(crate) fn summary(&self) -> Summary {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e} in {}\n{}", self.out, self.err))
+    }
+}
+
+impl Running {
+    /// Waits for its end; one that does not come is an error.
+    pub(crate) fn end(self) -> Ran {
+        self.end_within(RUN_AT_MOST)
+    }
+
+    pub(crate) fn end_within(mut self, at_most: Duration) -> Ran {
+        let status = self.wait(at_most);
+        let status = status.unwrap_or_else(|| panic!("no end within {at_most:?}; it said: {}", self.said()));
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).expect("a code");
+        Ran { code, out: fs::read_to_string(&self.out).expect("text"), err: self.said() }
+    }
+
+    fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + at_most;
+        loop {
+            match self.process.try_wait().expect("a child") {
+                Some(status) => return Some(status),
+                None if Instant::now() > until => return None,
+                None => sleep(POLL),
+            }
+        }
+    }
+
+    /// What it said on standard error so far.
+    pub(crate) fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.err).expect("its output")).into_owned()
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+        rustix::process::kill_process(pid, signal).expect("it runs");
+    }
+
+    /// Waits for something to become true while it runs; it must not end before.
+    pub(crate) fn until(&mut self, what: &str, there: impl FnMut() -> bool) {
+        self.until_within(what, Duration::from_secs(60), there);
+    }
+
+    pub(crate) fn until_within(&mut self, what: &str, at_most: Duration, mut there: impl FnMut() -> bool) {
+        let mut ended = None;
+        let seen = wait_until(at_most, || {
+            ended = self.process.try_wait().expect("a child");
+            ended.is_some() || there()
+        });
+        assert!(ended.is_none(), "it ended ({ended:?}) before {what}: {}", self.said());
+        assert!(seen, "{what} never came: {}", self.said());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// True once it is so, false if it never is in that time.
+pub(crate) fn wait_until(at_most: Duration, mut so: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + at_most;
+    while !so() {
+        if Instant::now() > until {
+            return false;
+        }
+        sleep(POLL);
+    }
+    true
+}
+
+/// The summary that a run wrote beside its record.
+pub(crate) fn summary_of(record: &Path) -> Summary {
+    let text = fs::read_to_string(record.join("summary.json")).expect("a summary");
+    serde_json::from_str(&text).expect("a summary")
+}
+
+pub(crate) fn cell<'a>(summary: &'a Summary, part_of_name: &str) -> &'a CellSummary {
+    let found: Vec<_> = summary.cells.iter().filter(|cell| cell.info.name.contains(part_of_name)).collect();
+    assert_eq!(found.len(), 1, "cells named like {part_of_name}");
+    found[0]
+}
+
+pub(crate) fn check<'a>(cell: &'a CellSummary, name: &str) -> &'a CheckResult {
+    cell.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no checker {name}"))
+}
+
+/// Names of the checkers that came to this verdict.
+pub(crate) fn checkers_of(cell: &CellSummary, verdict: Verdict) -> Vec<&str> {
+    cell.checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name.as_str()).collect()
+}
+
+/// All events of a record's cell.
+pub(crate) fn events(record: &Path, cell: usize) -> Vec<Event> {
+    let record = Record::read(record).expect("a record");
+    record.cells[cell].events().map(|(_, event)| event.clone()).collect()
+}
+
+/// Files with this ending anywhere under a folder, sorted.
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether the record's coordinator has written something down already. Reads while others write.
+pub(crate) fn recorded(record: &Path, what: &str) -> bool {
+    let segments = if record.join("events").exists() { files(record, "coordinator.jsonl") } else { Vec::new() };
+    segments.iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(what)))
+}

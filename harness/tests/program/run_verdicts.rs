@@ -1,0 +1,96 @@
+//! What runs on real ensembles come to: broken recipes are caught, correct ones pass, and what is not proven does not count.
+
+use crate::run_support::scenario::scenario;
+use crate::run_support::{Bench, Ran, cell, check, checkers_of};
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict;
+
+/// A machine may be too busy to measure anything; that says nothing about what is tested here.
+const ATTEMPTS: u32 = 3;
+
+/// Runs, and again when it did not go as it should while the machine stood still.
+fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
+    for attempt in 1.. {
+        let bench = Bench::new();
+        let file = bench.file("scenario.toml", text);
+        let ran = bench.run(&["run", &file.display().to_string(), "--json", "--out", "record"]);
+        bench.assert_nothing_left();
+        let summary = ran.summary();
+        let disturbed = summary.cells.iter().any(|cell| cell.stalls.over_limit > 0);
+        if as_it_should(&summary) || !disturbed || attempt == ATTEMPTS {
+            return (ran, summary);
+        }
+    }
+    unreachable!("there is a last attempt")
+}
+
+fn the_correct_one_passes(summary: &Summary) -> bool {
+    cell(summary, "predecessor-watch").verdict == Verdict::Pass
+}
+
+#[test]
+fn a_recipe_that_does_not_list_again_is_caught() {
+    let sections = r#"
+[faults]
+resign = { kind = "resign", target = "followers", groups = 6, repeat = 2 }
+
+[matrix]
+recipe = ["broken:no-relist", "predecessor-watch"]
+"#;
+    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    let ran = ran.expect(1);
+    let broken = cell(&summary, "no-relist");
+    assert_eq!(broken.verdict, Verdict::Fail);
+    assert!(checkers_of(broken, Verdict::Fail).contains(&"split-brain"), "{:#?}", broken.checks);
+    assert!(broken.split_brain.active.seen > 0 && broken.writes.unfenced.seen > 0);
+    let correct = cell(&summary, "predecessor-watch");
+    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+    // The checker is named to the person who reads the terminal, too.
+    assert!(ran.err.contains("split-brain") && ran.err.contains("FAIL"), "{}", ran.err);
+}
+
+#[test]
+fn a_recipe_that_ignores_the_end_of_its_session_is_caught() {
+    let sections = r#"
+[faults]
+expire = { kind = "expire", groups = 3 }
+
+[matrix]
+recipe = ["broken:ignores-session-loss", "predecessor-watch"]
+
+# At the end of a session old and new leader are told at the same moment: who hears first is chance.
+[[expect]]
+when = { recipe = "predecessor-watch" }
+overlap = "any"
+overlap_of_t_max = 0.5
+stale_writes = "any"
+"#;
+    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    ran.expect(1);
+    let broken = cell(&summary, "ignores-session-loss");
+    let failed = checkers_of(broken, Verdict::Fail);
+    assert!(failed.contains(&"split-brain") && failed.contains(&"stale-writes"), "{:#?}", broken.checks);
+    assert!(broken.writes.fenced_off > 0, "the fence stops what it writes: {:?}", broken.writes);
+    let correct = cell(&summary, "predecessor-watch");
+    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+}
+
+#[test]
+fn faults_that_do_not_happen_make_a_run_inconclusive() {
+    let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
+    // A session that a slow machine loses is nothing that this is about.
+    let doubtless = "\n[[expect]]\nunplanned = \"any\"\n";
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &(scenario("", partition) + doubtless)).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--json", "--lying-proxy"]).expect(3);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    let cell = &summary.cells[0];
+    assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
+    let doubted = checkers_of(cell, Verdict::Inconclusive);
+    assert!(doubted.contains(&"receipts") && doubted.contains(&"failover"), "{:#?}", cell.checks);
+    assert!(!cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| !receipt.verified));
+    let zero = check(cell, "split-brain").verdict;
+    assert_eq!(zero, Verdict::Inconclusive, "a zero without a proven fault is worth nothing");
+    assert!(ran.err.contains("receipts"), "{}", ran.err);
+}

@@ -1,0 +1,133 @@
+//! Records that something happened to, as their users meet them, and readers that go away. Made by a simulation, in no time.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::run_support::{Bench, Ran, files};
+
+const QUICK: [&str; 6] = ["simulate", "quick", "--set", "election.groups=2", "--set", "matrix.recipe=[\"naive\"]"];
+
+/// Makes records with reports of two cells each.
+fn recorded(bench: &Bench, names: &[&str]) {
+    for name in names {
+        let one = ["--set", "matrix.fault=[\"resign\",\"crash\"]", "--out", name, "-q"];
+        bench.run(&[&QUICK[..], &one].concat()).expect(0);
+    }
+}
+
+fn flip(file: &Path) {
+    let mut bytes = fs::read(file).expect("read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    fs::write(file, bytes).expect("written");
+}
+
+/// The coordinator's segment of the first cell.
+fn segment(bench: &Bench, record: &str) -> PathBuf {
+    files(&bench.path(record), "coordinator.jsonl.zst").remove(0)
+}
+
+#[test]
+fn of_several_records_the_damaged_one_is_named_and_the_others_are_reported() {
+    let bench = Bench::new();
+    recorded(&bench, &["a", "b", "c"]);
+    for name in ["a", "b", "c"] {
+        fs::remove_file(bench.path(name).join("report.html")).expect("it was made");
+    }
+    flip(&segment(&bench, "b"));
+    let ran = bench.run(&["report", "a", "b", "c"]).expect(4);
+    ran.error(&["1 of 3 reports", ": b"]);
+    assert!(ran.err.contains("changed after it was written") && ran.err.contains("--salvage"), "{}", ran.err);
+    assert!(bench.path("a/report.html").exists() && bench.path("c/report.html").exists());
+    let stale = [bench.path("b/report.html"), bench.path("b/summary.json")];
+    assert!(stale.iter().all(|path| !path.exists()), "what it told of is not there any more");
+}
+
+#[test]
+fn salvage_leaves_out_the_damaged_cell_and_passes_nothing() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    flip(&segment(&bench, "record"));
+    for command in ["check", "report"] {
+        bench.run(&[command, "record"]).expect(4);
+        let ran = bench.run(&[command, "record", "--salvage", "--json"]).expect(3);
+        let summary = ran.summary();
+        assert_eq!(summary.cells.len(), 1);
+        assert!(summary.notes.iter().any(|note| note.contains("left out, for events/")), "{:?}", summary.notes);
+        assert!(ran.err.contains("left out, for events/"), "it is told: {}", ran.err);
+    }
+    // Nobody can recount what is damaged.
+    fs::remove_dir_all(bench.path("record")).expect("gone");
+}
+
+#[test]
+fn a_manifest_that_was_changed_is_refused_whatever_is_asked_for() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    let path = bench.path("record/manifest.json");
+    let text = fs::read_to_string(&path).expect("read");
+    fs::write(&path, text.replace("\"embedded\"", "\"local\"").replace("\"seed\": ", "\"seed\": 1")).expect("written");
+    for arguments in [&["check", "record"][..], &["report", "record", "--salvage"]] {
+        bench.run(arguments).expect(4).error(&["manifest.json", "changed after it was written"]);
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_pipe_in_the_place_of_a_file() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    for path in [segment(&bench, "record"), bench.path("record/scenario.toml"), bench.path("record/manifest.json")] {
+        fs::remove_file(&path).expect("it was there");
+        assert!(Command::new("mkfifo").arg(&path).status().expect("it starts").success());
+        bench.run(&["check", "record"]).expect(4).error(&["it is no plain file"]);
+    }
+    fs::remove_dir_all(bench.path("record")).expect("gone");
+}
+
+#[test]
+fn a_folder_that_is_no_record_keeps_its_files() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("mine")).expect("made");
+    let mine = bench.file("mine/report.html", "my own");
+    bench.run(&["report", "mine"]).expect(4).error(&["is this the folder of a run?"]);
+    assert!(mine.exists());
+}
+
+fn with_output(bench: &Bench, arguments: &[&str], out: Stdio) -> Ran {
+    let mut command = bench.command(arguments);
+    let output = command.stdout(out).stderr(Stdio::piped()).output().expect("it starts");
+    let code = output.status.code().expect("it ended by itself");
+    Ran { code, out: String::new(), err: String::from_utf8_lossy(&output.stderr).into_owned() }
+}
+
+#[test]
+fn a_reader_that_has_gone_changes_nothing_and_a_full_disk_is_an_error() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    let out = bench.path("other").display().to_string();
+    let simulated = [&QUICK[..], &["--json", "--out", &out]].concat();
+    for arguments in [
+        &["check", "record", "--json"][..],
+        &["report", "record", "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["run", "quick", "--dry-run"],
+        &["doctor", "--json"],
+        &simulated,
+    ] {
+        let expected = bench.run(arguments).code;
+        let _ = fs::remove_dir_all(&out);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let closed = with_output(&bench, arguments, writer.into());
+        assert_eq!(closed.code, expected, "{arguments:?}: {}", closed.err);
+        let _ = fs::remove_dir_all(&out);
+        let full =
+            with_output(&bench, arguments, File::options().write(true).open("/dev/full").expect("it is there").into());
+        assert_eq!(full.code, 4, "{arguments:?}: {}", full.err);
+        assert!(full.err.contains("standard output cannot be written"), "{arguments:?}: {}", full.err);
+        assert!(!closed.err.contains("panicked") && !full.err.contains("panicked"), "{}{}", closed.err, full.err);
+        let _ = fs::remove_dir_all(&out);
+    }
+}

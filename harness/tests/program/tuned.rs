@@ -1,0 +1,123 @@
+//! `hustings tune`: what it answers by the model, what it makes of a record, and what it says of logs that it cannot use.
+
+use crate::run_support::Bench;
+use serde_json::Value;
+
+/// JSON on standard output of a run that ends so.
+fn answer(bench: &Bench, arguments: &[&str], code: i32) -> Value {
+    let ran = bench.run(&[&["tune", "--json"], arguments].concat()).expect(code);
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+}
+
+#[test]
+fn the_answer_is_the_one_that_is_known_by_construction() {
+    let bench = Bench::new();
+    // 26 weeks: many pauses of 1 s, ten of 9 s. At a tick of 2 s and with pings every T/3 these expire every session of 6 s, 43 % of
+    // those of 10 s, 6.4 % of 12 s and none of 14 s. Nothing beyond the midpoint in 26 weeks is a bound of 0.115.
+    let pauses = "1000\n".repeat(400) + &"9000\n".repeat(10);
+    let file = bench.file("pauses.txt", &pauses).display().to_string();
+    let ask = ["--pauses", &file, "--weeks", "26", "--model", "--false-per-week", "0.13"];
+    let shown = answer(&bench, &ask, 0);
+    let rows = shown["advice"]["rows"].as_array().expect("rows");
+    let false_at = |ms: u64| {
+        let row = rows.iter().find(|row| row["timeout_ms"] == ms).expect("a row");
+        row["false_failovers"]["per_week"].as_f64().expect("a rate")
+    };
+    assert!((false_at(6_000) - 10.0 / 26.0).abs() < 1e-9 && false_at(14_000) == 0.0);
+    assert!((false_at(12_000) - 0.063_756 * 10.0 / 26.0).abs() < 1e-4, "{}", false_at(12_000));
+    let recommended = &shown["advice"]["recommended"];
+    assert_eq!((&recommended["grade"], &recommended["timeout_ms"]), (&"shown".into(), &12_000.into()));
+    // A week of the same says nothing yet.
+    let week = answer(&bench, &["--pauses", &file, "--weeks", "1", "--model"], 3);
+    assert_eq!(week["advice"]["recommended"]["grade"], "estimated");
+    let text = bench.run(&["tune", "--pauses", &file, "--weeks", "26", "--model"]).err;
+    assert!(text.contains("410 pauses in 26 weeks, the longest 9.00 s") && text.contains("was not measured"), "{text}");
+}
+
+#[test]
+fn no_pause_says_what_zero_means() {
+    let bench = Bench::new();
+    let file = bench.file("none.txt", "# none\n").display().to_string();
+    let ran = bench.run(&["tune", "--pauses", &file, "--weeks", "6", "--model"]).expect(3);
+    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["No pause was seen in 6 weeks", "at most 3 in as long: 0.5 a week"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let missing =
+        answer(&bench, &["--pauses", &file, "--weeks", "6", "--model"], 3)["advice"]["recommended"]["weeks_missing"]
+            .clone();
+    assert!((missing.as_f64().expect("weeks") - (2.995_73 / 0.25 - 6.0)).abs() < 0.01);
+}
+
+#[test]
+fn logs_that_cannot_be_used_are_refused_by_the_line() {
+    let bench = Bench::new();
+    for (content, told) in [
+        ("12\nsoon\n", "line 2: \"soon\" is no number of milliseconds"),
+        ("2026-01-01 INFO hello\n", "line 1: \"2026-01-01 INFO hello\" is not understood"),
+        ("", "it is empty"),
+        ("12\n", "give --weeks"),
+    ] {
+        let file = bench.file("log", content).display().to_string();
+        bench.run(&["tune", "--pauses", &file, "--model"]).expect(2).error(&["log", told]);
+    }
+    bench.run(&["tune", "--pauses", "no-such-file", "--model"]).expect(2).error(&["no-such-file"]);
+    let file = bench.file("log", "12\n").display().to_string();
+    for wrong in [
+        ["--weeks", "0"],
+        ["--weeks", "NaN"],
+        ["--false-per-week", "0"],
+        ["--client", "perl"],
+        ["--step-down", "never"],
+    ] {
+        bench.run(&[&["tune", "--pauses", &file, "--model"][..], &wrong[..]].concat()).expect(2).error(&[wrong[0]]);
+    }
+    bench.run(&["tune", "--pauses", &file, "--weeks", "1", "--record", "nowhere"]).expect(4).error(&["nowhere"]);
+}
+
+#[test]
+fn a_curve_that_was_measured_holds_in_another_run() {
+    let bench = Bench::new();
+    let file = bench.file("pauses.txt", "3000\n").display().to_string();
+    let bands = |record: &str, seed: &str| {
+        bench.run(&["simulate", "pauses", "--seed", seed, "--out", record, "-q"]);
+        let told = answer(&bench, &["--pauses", &file, "--weeks", "20", "--record", record], 0);
+        assert_eq!(told["measured"]["real_servers"], false);
+        assert!(told["measured"]["crashes"]["n"].as_u64() > Some(0) && told["measured"]["left_out"]["unproven"] == 0);
+        told["measured"]["bands"].as_array().expect("bands").clone()
+    };
+    let (one, other) = (bands("one", "1"), bands("other", "2"));
+    assert!(one.len() >= 10 && one.len() == other.len());
+    let of = |band: &Value, key: &str| band[key].as_f64().expect("a number");
+    let sessions: f64 = one.iter().map(|band| of(band, "sessions")).sum();
+    assert!(sessions >= 400.0, "{sessions} sessions met a pause");
+    assert_eq!(of(&one[0], "expired"), 0.0, "half of T expires nothing");
+    assert_eq!(one.last().map(|band| of(band, "expired") == of(band, "sessions")), Some(true), "1.4 T expires all");
+    for (one, other) in one.iter().zip(&other) {
+        // What the first run's curve says of such pauses lies within what the second one saw, give or take one session in ten.
+        let fitted = of(one, "fitted");
+        assert!(of(other, "low") - 0.1 <= fitted && fitted <= of(other, "high") + 0.1, "{one} {other}");
+    }
+    // A record without pauses has no curve.
+    bench.run(&["simulate", "quick", "--only", "naive-resign", "--out", "resigned", "-q"]).expect(0);
+    bench
+        .run(&["tune", "--pauses", &file, "--weeks", "20", "--record", "resigned"])
+        .expect(3)
+        .error(&["too few for a curve"]);
+}
+
+#[test]
+fn a_measurement_that_cannot_begin_is_refused_before_anything_is_started() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("full")).expect("a folder");
+    let file = bench.file("full/pauses.txt", "3000\n").display().to_string();
+    let ask = ["tune", "--pauses", &file, "--weeks", "20", "--ensemble", "embedded"];
+    bench.run(&[&ask[..], &["--out", "full"]].concat()).expect(2).error(&["not empty"]);
+    bench.run(&[&ask[..], &["--set", "election.grps=3"]].concat()).expect(2).error(&["grps", "groups"]);
+    // Both say what to measure.
+    bench.run(&[&ask[..], &["--model", "--record", "full"]].concat()).expect(2).error(&["--model", "--record"]);
+    // Logs are read first: nobody measures for minutes to hear that his file is wrong.
+    let wrong = bench.file("wrong.txt", "soon\n").display().to_string();
+    bench.run(&["tune", "--pauses", &wrong, "--weeks", "1"]).expect(2).error(&["line 1"]);
+    bench.assert_nothing_left();
+}

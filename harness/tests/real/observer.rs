@@ -1,0 +1,124 @@
+//! The observer outlives its own session: what it could not see meanwhile is in the record, and who owns the lead after it too.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::real_support::{Stage, Start, on_one_thread};
+use hustings::access::Access;
+use hustings::coordinator::observer::{Observed, Observer};
+use hustings::ensemble::embedded::EmbeddedEnsemble;
+use hustings::ensemble::local::LocalEnsemble;
+use hustings::journal::{Journal, Owner};
+use hustings::session::ZkSession;
+use hustings::take_over::take_over_and_close;
+use hustings_record::{Event, read_segment};
+use hustings_workloads::coordination::{CreateMode, Created, Session as _};
+use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario::ROOT;
+use tokio::sync::Notify;
+use tokio::task::spawn_local;
+use zookeeper_client as zk;
+
+const TICK_MS: u64 = 500;
+const TIMEOUT: Duration = Duration::from_secs(20);
+const AT_MOST: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
+
+async fn stand(session: &ZkSession, group: &str) -> Created {
+    let prefix = format!("{ROOT}/{group}/{}-n_", session.id());
+    session.create(&prefix, b"", CreateMode::EphemeralSequential).await.expect("created")
+}
+
+/// Waits until the observer has written what is wanted; gives all that it has written.
+async fn until(journal: &Journal, path: &std::path::Path, what: &str, wanted: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+    let wait = async {
+        loop {
+            journal.flush();
+            let (events, _) = read_segment(path).expect("whole blocks");
+            if wanted(&events) {
+                return events;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, wait).await.unwrap_or_else(|_| panic!("{what}: not within {} s", SOON.as_secs()))
+}
+
+/// The czxid of the owner that was told last, for a group.
+fn owner(events: &[Event], wanted: u32) -> Option<i64> {
+    let told = events.iter().rev().find_map(|event| match event {
+        Event::Owner { group, czxid, .. } if *group == wanted => Some(*czxid),
+        _ => None,
+    });
+    told.flatten()
+}
+
+fn states(events: &[Event]) -> Vec<bool> {
+    let state =
+        |event: &Event| if let Event::ObserverState { connected, .. } = event { Some(*connected) } else { None };
+    events.iter().filter_map(state).collect()
+}
+
+fn outlives_its_session<E: Start>() {
+    on_one_thread(async {
+        let stage = Stage::<E>::set_up(TICK_MS).await;
+        let (first, second) = (stage.direct(TIMEOUT).await, stage.direct(TIMEOUT).await);
+        first.create(ROOT, b"", CreateMode::Persistent).await.expect("created");
+        for group in ["a", "b"] {
+            first.create(&format!("{ROOT}/{group}"), b"", CreateMode::Persistent).await.expect("created");
+        }
+        let client =
+            zk::Client::connector().with_session_timeout(TIMEOUT).connect(&stage.cluster).await.expect("a session");
+        let info = client.session().clone();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("observer.jsonl");
+        let owner_of = Owner { cell: 0, writer: "observer", host: None, generation: 0 };
+        let journal = Journal::create(&path, &owner_of).expect("a segment");
+        let groups = ["a".to_owned(), "b".to_owned()];
+        let (servers, chroot, recipe) = (stage.ensemble.servers(), String::new(), RecipeKind::PredecessorWatch);
+        let observed = Observed { access: Access::default(), servers, chroot, recipe, groups: &groups };
+        let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
+        let observer = Observer::new(client, journal.clone(), observed);
+        let task = spawn_local(observer.run(ready.clone(), stop.clone()));
+        ready.notified().await;
+
+        let (kept, lost) = (stand(&first, "a").await, stand(&first, "b").await);
+        let heir = stand(&second, "b").await;
+        let both = |events: &[Event]| owner(events, 0) == Some(kept.czxid) && owner(events, 1) == Some(lost.czxid);
+        until(&journal, &path, "both owners", both).await;
+
+        take_over_and_close(&Access::default(), &stage.cluster, info, AT_MOST).await.expect("expired");
+        first.delete(&lost.path, None).await.expect("deleted");
+        let events = until(&journal, &path, "sight again", |events| states(events).ends_with(&[false, true])).await;
+        assert_eq!((owner(&events, 0), owner(&events, 1)), (Some(kept.czxid), Some(heir.czxid)));
+        assert!(states(&events).starts_with(&[true, false]), "{:?}", states(&events));
+        // Each owner is told anew, and before it says that it sees again.
+        let gap =
+            events.iter().rposition(|e| matches!(e, Event::ObserverState { connected: false, .. })).expect("a gap");
+        let told = events[gap..].iter().filter(|e| matches!(e, Event::Owner { .. })).count();
+        assert_eq!(told, 2, "{:#?}", &events[gap..]);
+
+        second.delete(&heir.path, None).await.expect("deleted");
+        let nobody = |events: &[Event]| owner(events, 1).is_none() && states(events).last() == Some(&true);
+        let events = until(&journal, &path, "a change after it", nobody).await;
+        let deleted = events.iter().rev().find_map(|event| match event {
+            Event::ObserverCount { deleted, created, .. } => Some((*deleted, *created)),
+            _ => None,
+        });
+        // The deletion in the gap it was told of or not.
+        assert!(matches!(deleted, Some((1 | 2, Some(3)))), "{deleted:?}");
+        stop.notify_one();
+        task.await.expect("it ends");
+        stage.tear_down().await;
+    });
+}
+
+#[test]
+fn it_outlives_its_session_on_embedded_servers() {
+    outlives_its_session::<EmbeddedEnsemble>();
+}
+
+#[test]
+fn it_outlives_its_session_on_real_servers() {
+    outlives_its_session::<LocalEnsemble>();
+}

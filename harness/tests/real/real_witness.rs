@@ -1,0 +1,132 @@
+//! What is read off a candidate's connections is what it says of itself: its session, its znodes and what woke it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings::session::ZkSession;
+use hustings::witness::{Happened, Relay, Said, Tell};
+use hustings_record::WatchEvent;
+use hustings_workloads::coordination::Session as _;
+use hustings_workloads::host::Event;
+use hustings_workloads::recipes::RecipeKind;
+
+use crate::real_recipes::group::Group;
+use crate::real_support::{Stage, joined, on_one_thread};
+
+const TICK_MS: u64 = 500;
+const TIMEOUT: Duration = Duration::from_secs(8);
+
+/// A relay in front of every server, and all that was said over them.
+struct Witness {
+    relays: Vec<Relay>,
+    heard: Rc<RefCell<Vec<(u64, Happened)>>>,
+}
+
+/// What one session did, as far as elections go.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Deeds {
+    timeout_ms: u64,
+    /// Names and czxids of the znodes that it created.
+    created: Vec<(String, i64)>,
+    /// What its watches told, in order.
+    woken: Vec<(String, WatchEvent)>,
+}
+
+impl Witness {
+    async fn before(stage: &Stage) -> Self {
+        let heard: Rc<RefCell<Vec<_>>> = Rc::default();
+        let told = heard.clone();
+        let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
+        let numbers = Rc::default();
+        let mut relays = Vec::new();
+        for server in hustings::ensemble::Ensemble::servers(&stage.ensemble) {
+            relays.push(Relay::open(server, Rc::clone(&numbers), tell.clone()).await.expect("a port"));
+        }
+        Self { relays, heard }
+    }
+
+    async fn session(&self) -> ZkSession {
+        let all: Vec<_> = self.relays.iter().map(Relay::address).collect();
+        ZkSession::connect(&joined(&all), TIMEOUT).await.expect("a session")
+    }
+
+    /// By session, below this path.
+    fn deeds(&self, path: &str) -> BTreeMap<i64, Deeds> {
+        let name = |of: &str| of.strip_prefix(path).map(|rest| rest.trim_start_matches('/').to_owned());
+        let (mut sessions, mut deeds) = (BTreeMap::new(), BTreeMap::<i64, Deeds>::new());
+        for (connection, what) in self.heard.borrow().iter() {
+            match what {
+                Happened::Said(Said::Established { session, timeout_ms, .. }) => {
+                    sessions.insert(*connection, *session);
+                    deeds.entry(*session).or_default().timeout_ms = *timeout_ms as u64;
+                }
+                Happened::Said(Said::Answered { asked, zxid, created: Some(created), .. }) if asked.ephemeral => {
+                    let deeds = deeds.get_mut(&sessions[connection]).expect("established");
+                    deeds.created.extend(name(created).map(|name| (name, *zxid)));
+                }
+                Happened::Said(Said::Woken { path, kind }) => {
+                    let deeds = deeds.get_mut(&sessions[connection]).expect("established");
+                    deeds.woken.extend(name(path).map(|name| (name, *kind)));
+                }
+                Happened::Ended { sound } => assert!(sound, "connection {connection} made no sense"),
+                _ => {}
+            }
+        }
+        deeds
+    }
+}
+
+/// The same, as the candidate said it.
+fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> Deeds {
+    let mut deeds = Deeds { timeout_ms, ..Deeds::default() };
+    for (_, event) in group.hall.events.borrow().iter().filter(|(who, _)| *who == cand) {
+        match event {
+            Event::Joined { node: Some(node), czxid: Some(czxid), .. } => deeds.created.push((node.clone(), *czxid)),
+            Event::Grant { node, czxid, .. } if group.election.recipe.is_lock() => {
+                deeds.created.push((node.clone(), *czxid));
+            }
+            Event::Notified { node, kind, .. } if !matches!(kind, WatchEvent::Ended(_)) => {
+                deeds.woken.push((node.clone(), *kind));
+            }
+            _ => {}
+        }
+    }
+    deeds
+}
+
+#[test]
+fn what_is_read_off_connections_is_what_candidates_say_of_themselves() {
+    on_one_thread(async {
+        let stage = Stage::set_up(TICK_MS).await;
+        for recipe in RecipeKind::sound() {
+            let witness = Witness::before(&stage).await;
+            let group = Group::new(&stage, recipe).await;
+            for _ in 0..4 {
+                group.joins(witness.session().await).await;
+            }
+            let first = group.has_one_leader().await;
+            group.resigns(first).await;
+            let second = group.has_one_leader().await;
+            group.expire(second).await;
+            group.departs(second).await;
+            group.has_one_leader().await;
+            let read = witness.deeds(&group.election.path);
+            assert!(!read.is_empty());
+            for cand in 0..4 {
+                let session = group.session(cand);
+                let mut read = read.get(&session.id()).cloned().unwrap_or_default();
+                let own = own(&group, cand, session.timeout_ms());
+                // Whose session is ended by force may or may not hear of its own znode's end before its connection's.
+                if cand == second && read.woken.len() > own.woken.len() {
+                    let last = read.woken.pop();
+                    let of_its_own = own.created.last().map(|(name, _)| (name.clone(), WatchEvent::Deleted));
+                    assert_eq!(last, of_its_own, "{recipe}: candidate {cand}");
+                }
+                assert_eq!(read, own, "{recipe}: candidate {cand}");
+            }
+        }
+        stage.tear_down().await;
+    });
+}

@@ -1,0 +1,59 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
+import org.apache.curator.retry.RetryNTimes;
+
+/** Curator's LeaderLatch as it is documented: it leads between isLeader and notLeader. */
+public final class CuratorLatch extends HustingsCandidate.Seat implements LeaderLatchListener {
+    private final CuratorFramework client;
+    private LeaderLatch latch;
+
+    private CuratorLatch(JsonNode order) {
+        super(order);
+        int timeout = order.get("timeout_ms").asInt();
+        client = CuratorFrameworkFactory.builder()
+                .connectString(order.get("connect").asText())
+                .sessionTimeoutMs(timeout)
+                .connectionTimeoutMs(timeout)
+                .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, 100))
+                .build();
+        client.start();
+    }
+
+    @Override
+    synchronized void stand() throws Exception {
+        latch = new LeaderLatch(client, order.get("group").asText(), String.valueOf(number));
+        latch.addListener(this);
+        latch.start();
+    }
+
+    @Override
+    public void isLeader() {
+        long t0 = HustingsCandidate.now();
+        String path = latch.getOurPath();
+        grant(t0, path.substring(path.lastIndexOf('/') + 1), null, null);
+    }
+
+    @Override
+    public void notLeader() {
+        revoke("notLeader");
+    }
+
+    @Override
+    synchronized void resign() throws Exception {
+        latch.close();
+    }
+
+    @Override
+    void stop() throws Exception {
+        resign();
+        client.close();
+    }
+
+    public static void main(String[] args) throws Exception {
+        String version = LeaderLatch.class.getPackage().getImplementationVersion();
+        HustingsCandidate.run("Curator LeaderLatch", version, new String[] {"report", "resign", "many"}, CuratorLatch::new);
+    }
+}
