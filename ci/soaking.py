@@ -179,6 +179,21 @@ def one(exe, number, chance, folder):
     fault = chance.choice(tuple(FAULTS))
     ensemble = chance.choice(("local", "embedded"))
     run = Run(exe, folder, recipes, fault, ensemble)
+    try:
+        return watched(run, chance, (number, broken, disturbed, recipes, fault, ensemble))
+    except KeyboardInterrupt:
+        # The soak is ended by hand: its run ends in order, and what was stopped in it goes on.
+        send([run.process.pid] + [pid for pid, _ in run.others()], signal.SIGCONT)
+        send([run.process.pid], signal.SIGTERM)
+        run.end()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def watched(run, chance, asked):
+    """What is done to a run, what comes of it, and what is wrong with that."""
+    number, broken, disturbed, recipes, fault, ensemble = asked
+    folder = run.folder
     told, allowed = "undisturbed", (0,)
     if disturbed:
         # The broken recipe has its cell to itself.
@@ -212,10 +227,15 @@ def main():
     kept = os.path.join(os.path.dirname(os.path.dirname(exe)), "soak")
     print(f"seed {seed}", flush=True)
     runs, bad, calm = 0, 0, []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     while time.monotonic() < until:
         runs += 1
         folder = tempfile.mkdtemp(prefix="hustings-soak-")
-        what, wrong, (is_calm, code) = one(exe, runs, chance, folder)
+        try:
+            what, wrong, (is_calm, code) = one(exe, runs, chance, folder)
+        except KeyboardInterrupt:
+            print(f"ended by hand in run {runs}; {bad} went wrong before", flush=True)
+            return 130
         if is_calm:
             calm.append(code)
             # Told at the end: a machine may be busy now and then.

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from . import losses, ownership, servers, spans, strikes
-from .kinds import HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
+from .kinds import ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
 
 MS = 1_000_000
 
@@ -86,6 +86,7 @@ class Cell:
         hosts = range(len(self.info["hosts"]))
         self.stopped = defaultdict(list, {host: self._stops(host, "from", self.window[1]) for host in hosts})
         self.surely_stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1], "from") for host in hosts})
+        self.hangs = [f for f in self.faults if f.kind == "hang" and f.injected]
         self.deaths = self._deaths()
         self.terms = self._terms()
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
@@ -204,7 +205,7 @@ class Cell:
         first, last = min(times), max(times)
         for fault in self.faults:
             proof = fault.injected
-            if fault.kind == "crash" and fault.proven and segment.host in fault.event["hosts"]:
+            if fault.kind in ENDS_PROCESSES and fault.proven and segment.host in fault.event["hosts"]:
                 if proof["to"] >= first and (gone is None or proof["from"] <= gone):
                     return proof["from"], proof["to"]
         if gone is None:

@@ -29,6 +29,7 @@ NOT_RECOUNTED = {
     "effect.late_terms", "effect.fallen_silent",
     "fan_out.followers", "fan_out.of_other_kinds", "fan_out.without_loss", "fan_out.requests_per_wake",
     "fan_out.requests_promised", "deletion_watches.others", "leaderless.late", "leaderless.flaps", "standing", "promptness",
+    "programs", "witness",
 ), "not recounted yet")
 
 # The same of a run's summary.

@@ -2,9 +2,10 @@
 
 LASTS_UNTIL_HEALED = (
     "partition", "partition-up", "partition-down", "slow", "pause", "server-kill", "server-pause", "server-partition",
-    "server-restart-all", "lost-reply",
+    "server-restart-all", "lost-reply", "hang", "clock-step",
 )
 HITS_CANDIDATES = ("none", "resign", "expire", "parent-delete")
+ENDS_PROCESSES = ("crash", "terminate")
 LETS_SESSIONS_EXPIRE = ("crash", "partition", "partition-up", "pause")
 
 

@@ -62,6 +62,7 @@ def effect(cell):
     stalls = spans.union([part for parts in own for part in parts])
     long = [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
     refused = refused_owners(cell)
+    hung = kept_through_hangs(cell)
     return {
         "without_write": share(without, cell),
         "longest_ns": longest[0],
@@ -71,13 +72,27 @@ def effect(cell):
         "refused_terms": len({cell.term_of(write) for write in refused}),
         "mute_terms": sum(not cell.writes_of.get(term.key) for term in long),
         "terms": len(long),
+        "hung_leads": len(hung),
+        "hung_longest_ns": max(hung, default=0),
     }
 
 
 def able(cell, term, stalls):
-    """For how long the leader could write: not while its process was stopped, nor while a process stalled for long."""
+    """For how long the leader could write: not while its process was stopped or its work hung, nor while a process stalled for
+    long."""
     led = [(term.begun, min(term.leaving, cell.window[1]))]
-    return spans.total(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls))
+    hung = [(f.injected["from"], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if term.host in f.event["hosts"]]
+    return spans.total(spans.minus(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls), spans.union(hung)))
+
+
+def kept_through_hangs(cell):
+    """How long each proven hang was through which somebody surely led on its host, for each such lead."""
+    through = []
+    for fault in (fault for fault in cell.hangs if fault.proven):
+        begin, end = fault.injected["to"], fault.healed["from"] if fault.healed else cell.last
+        led = [term for term in cell.terms if term.begun and term.host in fault.event["hosts"]]
+        through += [end - begin for term in led if begin < end and term.begun <= begin and end <= term.leaving]
+    return through
 
 
 def refused_owners(cell):

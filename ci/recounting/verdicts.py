@@ -97,7 +97,7 @@ def receipts(expect, tree, cell):
 
 # Checkers whose verdict rests on more than the figures that are recounted.
 OTHERS = ("fan-out", "servers", "ownership", "leaks", "sessions", "server-elections", "enrolment", "stalls",
-          "record", "stray-writes", "standing", "promptness")
+          "record", "stray-writes", "standing", "promptness", "programs", "witness")
 
 RULES = {
     "split-brain": split_brain,

@@ -2,6 +2,9 @@
 
 from . import excuses, spans, strikes
 
+# Of a write whose token nobody knows.
+UNKNOWN_CZXID = -1
+
 
 class Ledgers:
     """What a resource without a fence, and one with, would have made of the writes of one group so far."""
@@ -42,6 +45,8 @@ def recount(cell):
         if event["e"] == "fence":
             if event["how"] == "resource" and event["done"]:
                 ledger.fence(event["old_czxid"])
+        elif event["czxid"] == UNKNOWN_CZXID:
+            judged.append((event, (False, False, False)))
         else:
             judged.append((event, ledger.write((event["czxid"], event["session"]))))
     return judged
@@ -60,8 +65,31 @@ def figures(cell):
         "fenced_off": sum(refused for _, (_, refused, _) in judged),
         "past_fence": strikes.rate_of_writes(cell.handovers, past, doubtful),
         "misread": len(doubtful),
+        "unordered": sum(write["czxid"] == UNKNOWN_CZXID for write, _ in judged),
+        "met": met([write for write, _ in judged if write["czxid"] != UNKNOWN_CZXID]),
         "on_waking": sum(is_on_waking(cell, write) for write, _ in judged),
     }
+
+
+def met(writes):
+    """Pairs of leads of different candidates of which each wrote before the other was done, by the order of arrival."""
+    leads = {}
+    for write in writes:
+        key = (write["group"], write["cand"], write["session"], write["czxid"])
+        leads.setdefault(key, []).append((write["seq"], write["t"]))
+    by_group = {}
+    for key, wrote in leads.items():
+        by_group.setdefault(key[0], []).append((key[1], min(wrote), max(wrote)))
+    pairs, longest = 0, 0
+    for of_group in by_group.values():
+        of_group.sort(key=lambda lead: lead[1])
+        for place, (cand, _, last) in enumerate(of_group):
+            for other, first, end in of_group[place + 1:]:
+                if first > last:
+                    break
+                if other != cand:
+                    pairs, longest = pairs + 1, max(longest, min(last, end)[1] - first[1])
+    return {"pairs": pairs, "longest_ns": longest}
 
 
 def left_out(cell, stale):

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use beside::Beside;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hustings::links::Links;
-use hustings::protocol::{FromHost, Receiver, Sender, ToHost, split};
+use hustings::protocol::{FromHost, Receiver, Sender, ToHost, WriteAnswer, split};
 use hustings_workloads::host::Token;
 use hustings_workloads::resource::Resource;
 use tokio::runtime::{Builder, Runtime};
@@ -113,6 +113,7 @@ fn relay(c: &mut Criterion) {
 
 fn a_write() -> FromHost {
     FromHost::Write {
+        is_stamped: true,
         cand: 4_711,
         token: Token { czxid: 4_294_968_001, session: 72_057_842_215_026_694 },
         sent: 98_765_432_101,
@@ -162,7 +163,7 @@ async fn answer((sender, receiver): &mut End) {
     for _ in 0..IN_A_ROW {
         let message = receiver.next::<FromHost>().await.expect("readable").expect("asked");
         if let FromHost::Write { cand, .. } = message {
-            sender.send(&ToHost::Written { cand }).await.expect("sent");
+            sender.send(&ToHost::Written { cand, answer: WriteAnswer { seq: 7, refused: false } }).await.expect("sent");
         }
     }
 }

@@ -10,14 +10,22 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::journal::{Journal, Owner};
+use crate::proxy::Taps;
 use crate::stall;
+use crate::witness::{Recorder, Witnessed};
 
 /// What such a process is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// A cell begins: what is written down from now on goes there.
-    Begin { cell: u32, writer: String, segment: PathBuf },
+    /// A cell begins: what is written down from now on goes there; with what passes on its links, if that is wanted.
+    Begin {
+        cell: u32,
+        writer: String,
+        segment: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        witnessed: Option<Witnessed>,
+    },
     /// It has ended, and so does its segment.
     End,
 }
@@ -31,13 +39,25 @@ pub(crate) struct Outcome {
 /// The segment of such a process, while a cell is under way.
 #[derive(Default)]
 pub(crate) struct Aside {
+    /// What tells of what passes here, if anything passes.
+    taps: Option<Taps>,
     journal: Option<Journal>,
+    recorder: Option<Recorder>,
 }
 
 impl Aside {
+    /// That of a process that carries links.
+    pub(crate) fn of_links(taps: Taps) -> Self {
+        Self { taps: Some(taps), ..Self::default() }
+    }
+
     pub(crate) fn obey(&mut self, order: Order) -> Result<(), String> {
+        if let (Some(recorder), Some(journal)) = (self.recorder.take(), &self.journal) {
+            recorder.end(journal);
+        }
         let ended = self.journal.take().map_or(Ok(()), |journal| journal.end());
-        if let Order::Begin { cell, writer, segment } = order {
+        if let Order::Begin { cell, writer, segment, witnessed } = order {
+            self.recorder = self.taps.as_ref().zip(witnessed).map(|(taps, of)| Recorder::begin(taps, of));
             let owner = Owner { cell, writer: &writer, host: None, generation: 0 };
             let begun = Journal::create(&segment, &owner).map_err(|error| format!("{}: {error}", segment.display()));
             self.journal = Some(begun?);
@@ -45,19 +65,24 @@ impl Aside {
         ended
     }
 
-    /// Writes down stalls while there is a segment; never ends.
-    pub(crate) async fn write(&self) -> Infallible {
+    /// Writes down stalls, and what passes, while there is a segment; never ends.
+    pub(crate) async fn write(&mut self) -> Infallible {
         if let Some(journal) = self.journal.clone() {
-            tokio::join!(stall::watch(journal.clone()), journal.flush_forever());
+            let passes = async {
+                match &mut self.recorder {
+                    Some(recorder) => recorder.write(&journal).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::join!(stall::watch(journal.clone()), journal.clone().flush_forever(), passes);
         }
         std::future::pending().await
     }
 }
 
 /// Takes orders until standard input ends, and then for ever writes down what there is.
-pub(crate) async fn obey() -> io::Result<Infallible> {
+pub(crate) async fn obey(mut aside: Aside) -> io::Result<Infallible> {
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
-    let mut aside = Aside::default();
     loop {
         let order = tokio::select! {
             order = orders.next_line() => order?,

@@ -1,5 +1,6 @@
 //! What the coordinator and its hosts say to each other: one JSON object a line over one connection a host.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ pub enum ToHost {
     /// The answer to a write.
     Written {
         cand: u32,
+        answer: WriteAnswer,
     },
     Fenced {
         request: u64,
@@ -55,8 +57,22 @@ pub enum ToHost {
     GoOn {
         cand: u32,
     },
+    /// The wall clock of its candidates jumps by so much.
+    SetClock {
+        by_ms: i64,
+    },
+    /// Its program is sent the signal by which deployments end processes. Only for hosts on which one of somebody else's stands: others
+    /// get that signal themselves.
+    Terminate,
     /// Close everything and end.
     Stop,
+}
+
+/// What the resource made of a write: its place in the order of all writes, and whether a fence refused it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct WriteAnswer {
+    pub seq: u64,
+    pub refused: bool,
 }
 
 /// From a host to the coordinator.
@@ -69,7 +85,10 @@ pub enum FromHost {
         generation: u32,
         pid: u32,
     },
-    Ready,
+    /// It has its set-up. `acts`: the process whose candidates these are, where that is another one than the host's.
+    Ready {
+        acts: Option<u32>,
+    },
     /// Candidates that are connected and that stand, now.
     Progress {
         connected: u32,
@@ -80,11 +99,12 @@ pub enum FromHost {
         cand: u32,
         token: Option<Token>,
     },
-    /// `sent`: taken just before it went out.
+    /// `sent`: taken just before it went out; where that is not known (`is_stamped` is false), when it had come in.
     Write {
         cand: u32,
         token: Token,
         sent: u64,
+        is_stamped: bool,
     },
     Fence {
         request: u64,
@@ -109,8 +129,17 @@ pub enum FromHost {
         cand: u32,
         outcome: Result<(u64, u64), String>,
     },
+    /// By how many milliseconds the wall clock of its candidates is ahead of this machine's: before it was set and after that,
+    /// as their process reads it; or why that is not known.
+    Clock {
+        outcome: Result<(i64, i64), String>,
+    },
     /// The host cannot go on.
     Failed {
+        what: String,
+    },
+    /// The program whose candidates these were has ended by itself.
+    Died {
         what: String,
     },
     /// Everything is closed and written.
@@ -129,7 +158,7 @@ pub struct HostSetUp {
     /// Who its candidates are to the servers.
     #[serde(default)]
     pub access: Access,
-    pub recipe: RecipeKind,
+    pub stands: Stands,
     pub step_down: StepDown,
     pub timeout_ms: u64,
     pub poll_interval_ms: u64,
@@ -142,6 +171,41 @@ pub struct HostSetUp {
     pub candidates: Vec<(u32, u32, String)>,
     pub segment: PathBuf,
     pub writer: String,
+}
+
+/// What stands on a host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Stands {
+    Recipe(RecipeKind),
+    Program(ProgramSetUp),
+}
+
+impl Stands {
+    /// The program, if it is one.
+    #[must_use]
+    pub fn program(&self) -> Option<&ProgramSetUp> {
+        match self {
+            Self::Recipe(_) => None,
+            Self::Program(program) => Some(program),
+        }
+    }
+}
+
+/// A program of somebody else's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProgramSetUp {
+    pub name: String,
+    /// With everything in its place but what is only known on the host: a mute program's addresses.
+    pub command: Vec<String>,
+    /// It speaks the protocol; else its command tells it everything.
+    pub speaks: bool,
+    /// Its candidates queue, with a znode each.
+    pub queue: bool,
+    pub config: BTreeMap<String, serde_json::Value>,
+    /// Where libfaketime looks for its wall clock, if it is started under that.
+    pub wall_clock: Option<PathBuf>,
+    /// Variables of its environment, beside those of this process.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The sending half.

@@ -1,9 +1,7 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
-import org.apache.curator.retry.RetryNTimes;
 
 /** Curator's LeaderLatch as it is documented: it leads between isLeader and notLeader. */
 public final class CuratorLatch extends HustingsCandidate.Seat implements LeaderLatchListener {
@@ -12,14 +10,7 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
 
     private CuratorLatch(JsonNode order) {
         super(order);
-        int timeout = order.get("timeout_ms").asInt();
-        client = CuratorFrameworkFactory.builder()
-                .connectString(order.get("connect").asText())
-                .sessionTimeoutMs(timeout)
-                .connectionTimeoutMs(timeout)
-                .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, 100))
-                .build();
-        client.start();
+        client = CuratorClient.started(order);
     }
 
     @Override
@@ -33,7 +24,7 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
     public void isLeader() {
         long t0 = HustingsCandidate.now();
         String path = latch.getOurPath();
-        grant(t0, path.substring(path.lastIndexOf('/') + 1), null, null);
+        grant(t0, path == null ? null : path.substring(path.lastIndexOf('/') + 1), null, null);
     }
 
     @Override

@@ -60,6 +60,7 @@ final class HustingsCandidate {
         final int number;
         private int term;
         private ScheduledFuture<?> work;
+        private Future<?> writing;
 
         Seat(JsonNode order) {
             this.order = order;
@@ -79,9 +80,9 @@ final class HustingsCandidate {
             }
             term += 1;
             say("grant", "seat", number, "term", term, "t0", t0, "t1", now(), "node", node, "token", token, "session", session);
-            String body = JSON.createObjectNode().put("term", term).put("token", token).toString();
+            int of = term;
             long every = order.get("write_every_ms").asLong();
-            work = WORK.scheduleAtFixedRate(() -> write(body), 0, every, TimeUnit.MILLISECONDS);
+            work = WORK.scheduleAtFixedRate(() -> write(of, token), 0, every, TimeUnit.MILLISECONDS);
         }
 
         /** It believes no more: nothing is begun after this, whoever says it first. */
@@ -95,15 +96,28 @@ final class HustingsCandidate {
             say("revoke", "seat", number, "term", term, "t0", t0, "t1", now(), "reason", reason);
         }
 
-        private synchronized void write(String body) {
-            if (work == null) {
+        /** One at a time: while the resource does not answer, no other one is sent. */
+        private synchronized void write(int of, Long token) {
+            if (work == null || term != of || writing != null && !writing.isDone()) {
                 return;
             }
+            ObjectNode body = JSON.createObjectNode().put("term", of).put("token", token).put("t", now());
             HttpRequest request = HttpRequest.newBuilder(URI.create(order.get("resource").asText()))
-                    .timeout(Duration.ofSeconds(5))
-                    .POST(HttpRequest.BodyPublishers.ofString(body))
+                    .timeout(Duration.ofSeconds(120))
+                    .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
                     .build();
-            HTTP.sendAsync(request, HttpResponse.BodyHandlers.discarding());
+            writing = HTTP.sendAsync(request, HttpResponse.BodyHandlers.discarding());
+        }
+
+        /** Waits for the answer to the last write: what is under way when a znode is given back may come after its successor's. */
+        private void settle() throws Exception {
+            Future<?> last;
+            synchronized (this) {
+                last = writing;
+            }
+            if (last != null) {
+                last.get(10, TimeUnit.SECONDS);
+            }
         }
 
         private void ordered(String what, Integer fault) {
@@ -113,6 +127,7 @@ final class HustingsCandidate {
                     case "start" -> stand();
                     case "resign" -> {
                         revoke("resigned");
+                        settle();
                         t0 = now();
                         resign();
                         say("resigned", "seat", number, "fault", fault, "t0", t0, "t1", now());
@@ -121,6 +136,7 @@ final class HustingsCandidate {
                     }
                     default -> {
                         revoke("stopped");
+                        settle();
                         stop();
                     }
                 }
@@ -135,13 +151,15 @@ final class HustingsCandidate {
         System.setOut(System.err);
         say("hello", "protocol", 1, "name", name, "version", version, "can", can);
         Map<Integer, Seat> seats = new ConcurrentHashMap<>();
+        // As a deployment ends a program: it gives everything up, and goes.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(seats)));
         ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode order = JSON.readTree(line);
             String what = order.get("m").asText();
             if (what.equals("sync")) {
-                say("sync", "n", order.get("n").asLong(), "t", now());
+                say("sync", "n", order.get("n").asLong(), "t", now(), "wall", System.currentTimeMillis() * 1_000_000);
             } else if (what.equals("start")) {
                 Seat made = seat.apply(order);
                 seats.put(made.number, made);
@@ -150,16 +168,26 @@ final class HustingsCandidate {
                 Seat resigns = seats.get(order.get("seat").asInt());
                 threads.execute(() -> resigns.ordered(what, order.get("fault").asInt()));
             } else if (what.equals("stop")) {
-                Future<?>[] ends = seats.values().stream()
-                        .map(each -> threads.submit(() -> each.ordered(what, null)))
-                        .toArray(Future<?>[]::new);
-                for (Future<?> end : ends) {
-                    end.get(4, TimeUnit.SECONDS);
-                }
+                end(seats);
                 say("bye");
                 break;
             }
         }
         System.exit(0);
+    }
+
+    /** Has every seat give up, each at most once, in bounded time. */
+    private static void end(Map<Integer, Seat> seats) {
+        ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
+        for (Integer number : seats.keySet()) {
+            Seat seat = seats.remove(number);
+            threads.execute(() -> seat.ordered("stop", null));
+        }
+        threads.shutdown();
+        try {
+            threads.awaitTermination(4, TimeUnit.SECONDS);
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -1,10 +1,13 @@
 """hustings-candidate/1 for Python programs: reads orders, says what seats do, and writes for those that lead."""
 
+import http.client
 import json
+import os
+import signal
 import sys
 import threading
 import time
-import urllib.request
+import urllib.parse
 
 _out = threading.Lock()
 
@@ -20,14 +23,12 @@ def say(m, **keys):
 
 
 class Seat:
-    """A seat, of which a subclass stands (`stand`, in a thread of its own), resigns and stops."""
+    """A seat, of which a subclass stands (`stand`, in a thread of its own), gives its place back (`leave`) and ends (`end`)."""
 
     def __init__(self, order):
         self.order, self.number = order, order["seat"]
-        self.term, self.leads, self._ending = 0, threading.Event(), threading.Lock()
-
-    def standing(self, node=None):
-        say("standing", seat=self.number, t=now(), node=node)
+        self.term, self.leads, self.stopped, self.away_until = 0, threading.Event(), False, 0.0
+        self._ending, self._writing = threading.Lock(), threading.Lock()
 
     def grant(self, t0, node=None, token=None, session=None):
         """Says that it leads, then has it write until it is revoked."""
@@ -44,33 +45,67 @@ class Seat:
                 self.leads.clear()
                 say("revoke", seat=self.number, term=self.term, t0=t0, t1=now(), reason=reason)
 
+    def rest(self):
+        """Whoever has resigned stays away for a while."""
+        time.sleep(max(0.0, self.away_until - time.monotonic()))
+
     def _write(self, term, token):
-        body = json.dumps({"term": term, "token": token} if token else {"term": term}).encode()
-        while self.leads.is_set() and self.term == term:
-            begun = time.monotonic()
-            try:
-                urllib.request.urlopen(urllib.request.Request(self.order["resource"], body), timeout=5).read()
-            except OSError:
-                pass  # Nobody knows what became of it.
-            time.sleep(max(0.0, self.order["write_every_ms"] / 1000 - (time.monotonic() - begun)))
+        url = urllib.parse.urlsplit(self.order["resource"])
+        resource = http.client.HTTPConnection(url.hostname, url.port, timeout=120)
+        every, due = self.order["write_every_ms"] / 1000, time.monotonic()
+        while True:
+            with self._writing:
+                if not self.leads.is_set() or self.term != term:
+                    return
+                try:
+                    resource.request("POST", url.path, json.dumps({"term": term, "token": token, "t": now()}))
+                    resource.getresponse().read()
+                except (OSError, http.client.HTTPException):
+                    resource.close()  # Nobody knows what became of it.
+            due = max(due + every, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def _resign(self, fault):
+        self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000
+        self.revoke("resigned")
+        with self._writing:  # What is under way when a znode is given back may come after its successor's.
+            t0 = now()
+        self.leave()
+        say("resigned", seat=self.number, fault=fault, t0=t0, t1=now())
+
+    def _stop(self):
+        self.stopped = True
+        self.revoke("stopped")
+        with self._writing:
+            pass
+        self.end()
 
 
 def run(seat_class, name, version, can):
-    """Obeys orders until the input ends or says stop."""
-    say("hello", protocol=1, name=name, version=version, can=can)
+    """Obeys orders until the input ends or says stop, or the process is sent SIGTERM."""
     seats = {}
+
+    def end(*_):
+        enders = [threading.Thread(target=seat._stop, daemon=True) for seat in seats.values()]
+        [ender.start() for ender in enders]
+        [ender.join(4) for ender in enders]
+
+    def terminated(*_):
+        end()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, terminated)
+    say("hello", protocol=1, name=name, version=version, can=can)
     for line in sys.stdin:
         order = json.loads(line)
         if order["m"] == "sync":
-            say("sync", n=order["n"], t=now())
+            say("sync", n=order["n"], t=now(), wall=time.time_ns())
         elif order["m"] == "start":
             seat = seats[order["seat"]] = seat_class(order)
             threading.Thread(target=seat.stand, daemon=True).start()
         elif order["m"] == "resign":
-            threading.Thread(target=seats[order["seat"]].resign, args=(order["fault"],), daemon=True).start()
+            threading.Thread(target=seats[order["seat"]]._resign, args=(order["fault"],), daemon=True).start()
         elif order["m"] == "stop":
-            enders = [threading.Thread(target=seat.stop, daemon=True) for seat in seats.values()]
-            [ender.start() for ender in enders]
-            [ender.join(4) for ender in enders]
-            say("bye")
-            return
+            break
+    end()
+    say("bye")

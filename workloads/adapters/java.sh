@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs one of the Java adapters beside it, as in `java.sh CuratorLatch`: compiles it with its helper, from Debian's packages, into a
-# folder of its own, and becomes the JVM.
+# Runs one of the Java adapters beside it, as in `java.sh CuratorLatch`: compiles all of them with their helper, from Debian's
+# packages, unless that was done before, and becomes the JVM. With --build it only compiles.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 jars=/usr/share/java
@@ -9,11 +9,14 @@ for jar in curator-client curator-framework curator-recipes guava jackson-annota
   slf4j-simple zookeeper zookeeper-jute netty-all; do
   path=$path:$jars/$jar.jar
 done
-classes=${XDG_CACHE_HOME:-${TMPDIR:-/tmp}}/hustings-adapters-$(id -u)-$(cat "$here"/*.java | cksum | cut -d ' ' -f 1)
+build=${HUSTINGS_ADAPTERS_BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/hustings-adapters}
+classes=$build/java-$(cat "$here"/*.java | cksum | cut -d ' ' -f 1)
 if ! [ -d "$classes" ]; then
+  mkdir -p "$build"
   # Of several that compile at once the last one wins, and all have the same.
   fresh=$(mktemp -d "$classes.XXXXXX")
   javac -d "$fresh" -cp "$path" "$here"/*.java
   mv -T "$fresh" "$classes" 2>/dev/null || rm -rf "$fresh"
 fi
-exec java -Xmx256m -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classes$path" "$@"
+[ "$1" != --build ] || exit 0
+exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classes$path" "$@"

@@ -12,61 +12,47 @@ import hustings_candidate as candidate
 
 
 class Seat(candidate.Seat):
-    stopped, away_until = False, 0.0
-
     def stand(self):
-        self.go, self.left = threading.Event(), threading.Event()
         self.client = KazooClient(hosts=self.order["connect"], timeout=self.order["timeout_ms"] / 1000)
         self.client.add_listener(self.changed)
         self.client.start(timeout=60)
         while not self.stopped:
-            self.go.clear(), self.left.clear()
-            self.asked = candidate.now()
+            self.over, self.left = threading.Event(), threading.Event()
             try:
-                self.compete()
+                if sys.argv[1] == "election":
+                    self.recipe = self.client.Election(self.order["group"], str(self.number))
+                    self.recipe.run(lambda: self.lead(self.recipe.lock))
+                else:
+                    self.recipe = self.client.Lock(self.order["group"], str(self.number))
+                    with self.recipe:
+                        self.lead(self.recipe)
             except CancelledError:
                 pass
             except Exception as error:
                 print(f"seat {self.number}: {error!r}", file=sys.stderr)
                 time.sleep(0.1)
             self.left.set()
-            time.sleep(max(0.0, self.away_until - time.monotonic()))
-
-    def compete(self):
-        if sys.argv[1] == "election":
-            self.recipe = self.client.Election(self.order["group"], str(self.number))
-            self.recipe.run(lambda: self.lead(self.recipe.lock))
-        else:
-            self.recipe = self.client.Lock(self.order["group"], str(self.number))
-            with self.recipe:
-                self.lead(self.recipe)
+            self.rest()
 
     def lead(self, lock):
+        t0 = candidate.now()
         if self.client.state == KazooState.CONNECTED:  # Else the listener has run before.
-            self.grant(self.asked, node=lock.node)
-            self.go.wait()
+            self.grant(t0, node=lock.node)
+            self.over.wait()
         self.revoke("over")
 
     def changed(self, state):
-        if state != KazooState.CONNECTED:
-            self.end(state.lower())
+        if state != KazooState.CONNECTED and hasattr(self, "over"):
+            self.revoke(state.lower())
+            self.over.set()
 
-    def end(self, reason):
-        self.revoke(reason)
-        self.go.set()
-
-    def resign(self, fault):
-        self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000
-        self.revoke("resigned")
-        t0 = candidate.now()
-        self.go.set()
+    def leave(self):
+        self.over.set()
         self.recipe.cancel()
         self.left.wait(10)
-        candidate.say("resigned", seat=self.number, fault=fault, t0=t0, t1=candidate.now())
 
-    def stop(self):
-        self.stopped = True
-        self.end("stopped")
+    def end(self):
+        self.over.set()
         self.client.stop()
         self.client.close()
 

@@ -32,7 +32,7 @@ mod tests {
         for case in cases() {
             for recipe in std::iter::once(case.recipe).chain(case.sound) {
                 let cell = case.cell(recipe).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-                assert_eq!((cell.recipe, cell.step_down), (recipe, case.step_down));
+                assert_eq!((cell.recipe.clone(), cell.step_down), (recipe.into(), case.step_down));
                 assert_eq!(
                     (cell.candidates(), cell.timeout_granted_ms()),
                     (u64::from(case.candidates), case.timeout_ms)

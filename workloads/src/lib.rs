@@ -1,3 +1,4 @@
+pub mod adapters;
 mod cases;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

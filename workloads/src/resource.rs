@@ -41,11 +41,11 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// The write that a candidate on its host sent for its group at `sent`, taken at `t`.
+    /// The write that a candidate on its host sent for its group at `sent`, if that is known, taken at `t`.
     #[must_use]
-    pub fn event(self, (sent, t): (Nanos, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
+    pub fn event(self, (sent, t): (Option<Nanos>, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
         let Self { seq, unfenced_stale, fenced_rejected, fenced_stale } = self;
-        let (Token { czxid, session }, sent) = (token, Some(sent));
+        let Token { czxid, session } = token;
         Event::Write { t, sent, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale }
     }
 }
@@ -56,8 +56,12 @@ impl Resource {
         Self { groups: vec![Ledgers::default(); groups], taken: 0 }
     }
 
-    /// Takes one write.
+    /// Takes one write. One whose token nobody knows has no place in the order of tokens: no ledger can say of it that it is stale.
     pub fn write(&mut self, group: usize, cand: u32, token: Token) -> Taken {
+        if !token.is_ordered() {
+            self.taken += 1;
+            return Taken { seq: self.taken - 1, unfenced_stale: false, fenced_rejected: false, fenced_stale: false };
+        }
         let ledgers = &mut self.groups[group];
         let unfenced_stale = ledgers.unfenced.take(cand, token);
         let fenced_rejected = token.czxid < ledgers.fence;

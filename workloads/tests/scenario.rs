@@ -103,10 +103,11 @@ fn what_is_varied_is_kept_within_bounds_and_faults_within_the_servers_that_they_
 #[test]
 fn herd_covers_three_recipes_at_three_sizes() {
     let cells = Shipped::find("herd").unwrap().parse(&[]).unwrap().cells();
-    let seen: BTreeSet<(RecipeKind, u32)> = cells.iter().map(|cell| (cell.recipe, cell.candidates_per_group)).collect();
+    let seen: BTreeSet<(RecipeKind, u32)> =
+        cells.iter().map(|cell| (cell.recipe.own().unwrap(), cell.candidates_per_group)).collect();
     assert_eq!(seen.len(), 9);
     assert!(cells.iter().all(|cell| cell.fault.repeat * cell.fault.groups.unwrap() >= 10));
-    assert!(cells.iter().all(|cell| cell.expect.fan_out == Some(cell.recipe.declares().leader_wakes)));
+    assert!(cells.iter().all(|cell| cell.expect.fan_out == cell.declares().map(|declared| declared.leader_wakes)));
 }
 
 #[test]
@@ -157,6 +158,31 @@ fn refusals_say_what_where_and_what_would_be_right() {
             (SMALL, &["election.group_names=[\"a/b\", \"..\", \"zookeeper\", \"a\\u0007\", \"\", \"x\", \"x\"]"]),
         ),
         ("too few names", (SMALL, &["election.host_names=[\"a\"]"])),
+        ("unknown program", (SMALL, &["election.recipe=foreign:curator-lach"])),
+        ("a program of nothing", ("name = \"x\"\n[foreign.mine]\n", &[])),
+        ("an adapter and a command", ("name = \"x\"\n[foreign.a]\nadapter = \"kazoo-lock\"\ncommand = [\"a\"]\n", &[])),
+        ("an adapter that does not ship", ("name = \"x\"\n[foreign.a]\nadapter = \"zkfc\"\n", &[])),
+        ("half a promise", ("name = \"x\"\n[foreign.a]\ncommand = [\"a\"]\nleader_wakes = \"one\"\n", &[])),
+        ("no name for a program", ("name = \"x\"\n[foreign.\"A b\"]\ncommand = [\"a\"]\n", &[])),
+        ("more candidates than hosts", (SMALL, &["election.recipe=foreign:kazoo-lock", "election.hosts=2"])),
+        ("a program's sessions", (SMALL, &["election.recipe=foreign:kazoo-lock", "election.sessions=per-host"])),
+        (
+            "a program that says nothing",
+            ("name = \"x\"\n[election]\nrecipe = \"foreign:a\"\n[foreign.a]\ncommand = [\"a\", \"{resource}\"]\n", &[]),
+        ),
+        (
+            "a clock that does not jump",
+            ("name = \"x\"\n[faults.a]\nkind = \"clock-step\"\nfor_ms = 9\nstep_ms = 0\n", &[]),
+        ),
+        (
+            "a moment that programs do not tell of",
+            (
+                "name = \"x\"\n[election]\nrecipe = \"foreign:kazoo-lock\"\n\
+                 [faults.a]\nkind = \"pause\"\nfor_ms = 9\nmoment = \"won\"\n",
+                &[],
+            ),
+        ),
+        ("a witness without links", (SMALL, &["election.witness=true", "election.links=never", "matrix.fault=go"])),
         ("an empty axis", (SMALL, &["matrix.recipe=[]"])),
         (
             "another fan-out than declared",
@@ -186,7 +212,7 @@ fn sets_take_values_lists_and_bare_words() {
         ],
     )
     .unwrap();
-    assert_eq!((scenario.election.groups, scenario.election.recipe), (7, RecipeKind::LockRace));
+    assert_eq!((scenario.election.groups, scenario.election.recipe.clone()), (7, RecipeKind::LockRace.into()));
     assert_eq!((scenario.seed, scenario.summary.as_str()), (Some(9), "a = b # c"));
     let timeouts: Vec<u64> = scenario.cells().iter().map(|cell| cell.session_timeout_ms).collect();
     assert_eq!(timeouts, [1_000, 2_000]);
@@ -202,7 +228,7 @@ fn what_ships_can_be_bent_to_run_a_broken_recipe() {
     ];
     let scenario = Shipped::find("quick").unwrap().parse(&sets.map(str::to_owned)).unwrap();
     let cells = scenario.cells();
-    assert_eq!((cells.len(), cells[0].recipe), (1, RecipeKind::NoRelist));
+    assert_eq!((cells.len(), cells[0].recipe.clone()), (1, RecipeKind::NoRelist.into()));
     assert_eq!(cells[0].expect.overlap, Expectation::None, "so that it must be caught");
 }
 
@@ -221,7 +247,7 @@ fn names_may_be_anything_printable() {
     let sets = ["election.groups=3", "election.group_names=[\"<script>alert(1)\", \"ü \\\" '\", \"& g\"]"];
     let cells = read(SMALL, &sets).unwrap().cells();
     assert_eq!(cells[0].group_names[0], "<script>alert(1)");
-    assert_eq!(cells[0].election(0, false).path, "/election/<script>alert(1)");
+    assert_eq!(cells[0].path(0), "/election/<script>alert(1)");
 }
 
 #[test]

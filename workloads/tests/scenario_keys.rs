@@ -36,6 +36,7 @@ work_interval_ms = 50
 resource = "unfenced"
 fencing = "resource"
 links = "auto"
+witness = false
 poll_interval_ms = 200
 group_names = ["a", "b", "c", "d", "e"]
 host_names = ["v", "w", "x", "y", "z", "u"]
@@ -89,6 +90,22 @@ gap_ms = 700
 empty = false
 behind = [1]
 
+[faults.jump]
+kind = "clock-step"
+for_ms = 800
+step_ms = 60000
+
+[foreign.mine]
+command = ["./mine"]
+lead = "queue"
+leader_wakes = "one"
+follower_wakes = "none"
+requests_per_wake_max = 3
+config = { policy = "session" }
+
+[foreign.latch]
+adapter = "curator-latch"
+
 [matrix]
 servers = [3]
 tick_ms = [200]
@@ -106,8 +123,14 @@ sessions = ["per-candidate"]
 
 [[also]]
 recipe = ["poll-race"]
+sessions = ["per-candidate"]
 candidates_per_group = [2]
 fault = ["go"]
+
+[[also]]
+recipe = ["foreign:mine", "foreign:latch"]
+sessions = ["per-candidate"]
+fault = ["jump"]
 
 [self_test]
 recipe = "broken:no-relist"
@@ -119,6 +142,7 @@ overlap_of_t_max = 0.5
 stale_writes = "some"
 unplanned = "any"
 handovers = "any"
+hung_leads = "any"
 fan_out = "all-others"
 server_leader = 2
 because = "why"
@@ -147,7 +171,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("election.resource", "\"fenced\""),
     ("election.fencing", "\"kill\""),
     ("election.links", "\"always\""),
+    ("foreign.mine.lead", "\"lock\""),
+    ("foreign.mine.leader_wakes", "\"all-others\""),
+    ("foreign.mine.follower_wakes", "\"one\""),
+    ("foreign.latch.adapter", "\"kazoo-lock\""),
     ("faults.slow.kind", "\"disconnect\""),
+    ("faults.jump.kind", "\"hang\""),
     ("faults.slow.direction", "\"down\""),
     ("faults.slow.target", "\"host-leading-most\""),
     ("faults.slow.with", "\"go\""),
@@ -172,6 +201,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("matrix.fencing", "[\"none\"]"),
     ("matrix.sessions", "[\"per-host\"]"),
     ("also.recipe", "[\"lock-race\"]"),
+    ("also.sessions", "[\"per-host\"]"),
     ("also.fault", "[\"cut\"]"),
     ("self_test.recipe", "\"broken:ignores-session-loss\""),
     ("self_test.fault", "\"kill\""),
@@ -179,6 +209,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("expect.stale_writes", "\"none\""),
     ("expect.unplanned", "\"none\""),
     ("expect.handovers", "\"some\""),
+    ("expect.hung_leads", "\"some\""),
     ("expect.when.recipe", "[\"lock-race\"]"),
     ("expect.when.step_down", "[\"on-disconnect\"]"),
     ("expect.when.fault", "[\"kill\"]"),
@@ -198,6 +229,7 @@ fn beside(key: &str) -> &'static [&'static str] {
             "faults.slow.rate_kb",
             "faults.slow.direction",
         ],
+        "faults.jump.kind" => &["faults.jump.step_ms"],
         "faults.cut.target" => &["faults.cut.share"],
         "faults.kill.target" => &["faults.kill.servers"],
         "faults.again.kind" => {
@@ -355,6 +387,7 @@ fn every_key_that_is_known_is_told_in_the_full_scenario() {
         ("election", "election.nokey"),
         ("phases", "phases.nokey"),
         ("faults", "faults.slow.nokey"),
+        ("foreign", "foreign.mine.nokey"),
         ("matrix", "matrix.nokey"),
         ("self_test", "self_test.nokey"),
     ] {
@@ -363,8 +396,8 @@ fn every_key_that_is_known_is_told_in_the_full_scenario() {
         let mut told = Vec::new();
         match section {
             "" => told.extend(full.keys().cloned()),
-            "faults" => {
-                let faults = full["faults"].as_table().unwrap().values();
+            "faults" | "foreign" => {
+                let faults = full[section].as_table().unwrap().values();
                 told.extend(faults.flat_map(|fault| fault.as_table().unwrap().keys().cloned()));
             }
             other => told.extend(full[other].as_table().unwrap().keys().cloned()),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use hustings::access::Access;
 use hustings::clock;
 use hustings::coordinator::hosts::{HostProcess, Inbound, Inbox};
-use hustings::protocol::{FromHost, HostSetUp, ToHost};
+use hustings::protocol::{FromHost, HostSetUp, Stands, ToHost, WriteAnswer};
 use hustings::session::ZkSession;
 use hustings_record::{Event, Nanos, SEGMENT_ENDING, SessionUse};
 use hustings_workloads::driver::{Outcome, lay_out};
@@ -225,7 +225,9 @@ impl Heard {
             return;
         }
         let trouble = match message {
-            Some(FromHost::Write { cand, .. }) => return self.tell(host, ToHost::Written { cand }),
+            Some(FromHost::Write { cand, .. }) => {
+                return self.tell(host, ToHost::Written { cand, answer: WriteAnswer { seq: 0, refused: false } });
+            }
             Some(FromHost::Fence { request, .. }) => return self.tell(host, ToHost::Fenced { request, error: None }),
             Some(FromHost::Won { cand }) => return self.tell(host, ToHost::GoOn { cand }),
             Some(FromHost::Belief { cand, token }) => {
@@ -244,11 +246,15 @@ impl Heard {
                 self.gone.set(self.gone.get() + 1);
                 None
             }
-            Some(FromHost::Failed { what }) => Some(format!("host {host}: {what}")),
+            Some(FromHost::Failed { what } | FromHost::Died { what }) => Some(format!("host {host}: {what}")),
             None => Some(format!("host {host} has hung up")),
-            Some(FromHost::Hello { .. } | FromHost::Ready | FromHost::Progress { .. } | FromHost::FloorDone { .. }) => {
-                None
-            }
+            Some(
+                FromHost::Hello { .. }
+                | FromHost::Ready { .. }
+                | FromHost::Progress { .. }
+                | FromHost::Clock { .. }
+                | FromHost::FloorDone { .. },
+            ) => None,
         };
         if let Some(trouble) = trouble.filter(|_| !self.stopping.get()) {
             self.trouble.borrow_mut().get_or_insert(trouble);
@@ -277,7 +283,7 @@ fn set_up(stage: &Stage, electorate: Electorate, chroot: &str, host: u16) -> Hos
         cell: 0,
         cluster: stage.cluster(chroot),
         access: Access::default(),
-        recipe: electorate.recipe,
+        stands: Stands::Recipe(electorate.recipe),
         step_down: StepDown::OnDisconnect,
         timeout_ms: TIMEOUT_MS,
         poll_interval_ms: POLL_INTERVAL_MS,

@@ -6,7 +6,7 @@ use hustings_workloads::recipes::RecipeKind;
 
 use crate::exit::{Exit, Failure, with_codes};
 use crate::foreign::kit::{Examined, Finding, Need, Outcome, examine};
-use crate::foreign::own::{Own, stand};
+use crate::foreign::own::{Flaw, Own, stand};
 use crate::output::{inform, say};
 
 /// Examine any program that stands for election, or stand as one.
@@ -46,14 +46,17 @@ enum Action {
         /// How often `poll-race` tries, in milliseconds
         #[arg(long, default_value_t = 100)]
         poll_interval_ms: u64,
+        /// What to do wrong on purpose: to see it caught
+        #[arg(long, hide = true)]
+        flaw: Option<Flaw>,
     },
 }
 
 pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     match args.action {
         Action::Check { json, command } => check(&command, json).await,
-        Action::Stand { recipe, step_down, poll_interval_ms } => {
-            stand(Own { recipe, step_down, poll_interval_ms }).await.map_err(Failure::usage)?;
+        Action::Stand { recipe, step_down, poll_interval_ms, flaw } => {
+            stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
             Ok(Exit::Pass)
         }
     }

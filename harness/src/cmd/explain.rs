@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use hustings_record::{FanOut, FaultKind};
 use hustings_reports::check::{CHECKERS, Checker};
+use hustings_workloads::adapters::{ADAPTERS, Adapter};
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{Shipped, nearest};
 
@@ -26,14 +27,15 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let name = args.name.as_str();
     let scenario = Shipped::find(name).map(scenario).transpose()?;
     let recipe = RecipeKind::all().find(|recipe| recipe.name() == name).map(recipe);
+    let program = Adapter::find(name.strip_prefix("foreign:").unwrap_or(name)).map(program);
     let fault = FaultKind::ALL.iter().find(|kind| kind.name() == name).map(|kind| fault(*kind));
     let check = CHECKERS.iter().find(|checker| checker.name == name).map(check);
-    let found: Vec<String> = [scenario, recipe, fault, check].into_iter().flatten().collect();
+    let found: Vec<String> = [scenario, recipe, program, fault, check].into_iter().flatten().collect();
     if found.is_empty() {
         let known = names();
         let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         return Err(Failure::usage(anyhow!(
-            "there is no scenario, recipe, fault or check {name:?}{meant} (`hustings list` names them all)"
+            "there is no scenario, recipe, program, fault or check {name:?}{meant} (`hustings list` names them all)"
         )));
     }
     found.into_iter().try_for_each(say)?;
@@ -43,9 +45,10 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 fn names() -> Vec<String> {
     let scenarios = hustings_workloads::scenario::SHIPPED.map(|shipped| shipped.name);
     let recipes = RecipeKind::all().map(RecipeKind::name);
+    let programs = ADAPTERS.iter().map(|adapter| adapter.name);
     let faults = FaultKind::ALL.iter().map(|kind| kind.name());
     let checks = CHECKERS.iter().map(|checker| checker.name);
-    scenarios.into_iter().chain(recipes).chain(faults).chain(checks).map(str::to_owned).collect()
+    scenarios.into_iter().chain(recipes).chain(programs).chain(faults).chain(checks).map(str::to_owned).collect()
 }
 
 fn scenario(shipped: Shipped) -> Result<String, Failure> {
@@ -59,6 +62,20 @@ fn scenario(shipped: Shipped) -> Result<String, Failure> {
         cells.join("\n"),
         scenario.name,
     ))
+}
+
+fn program(adapter: &Adapter) -> String {
+    let declares = adapter.declared;
+    format!(
+        "program foreign:{}: {}\n  command: {}\n  Debian's packages that it needs: {}\n  the loss of a leader is to wake: {}\n  that of a \
+         follower: {}",
+        adapter.name,
+        adapter.about,
+        adapter.command.join(" "),
+        adapter.packages.join(", "),
+        wakes(declares.leader_wakes),
+        wakes(declares.follower_wakes),
+    )
 }
 
 fn recipe(recipe: RecipeKind) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hustings_record::FaultKind;
 use hustings_reports::check::CHECKERS;
+use hustings_workloads::adapters::ADAPTERS;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
@@ -44,9 +45,12 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
         let scenarios: Vec<_> =
             scenarios.iter().map(|(name, summary)| serde_json::json!({ "name": name, "summary": summary })).collect();
         let recipes: Vec<&str> = RecipeKind::sound().map(RecipeKind::name).collect();
+        let adapters: Vec<String> = ADAPTERS.iter().map(|adapter| format!("foreign:{}", adapter.name)).collect();
         let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
         let checks: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
-        say(serde_json::json!({ "scenarios": scenarios, "recipes": recipes, "faults": faults, "checks": checks }))?;
+        say(serde_json::json!({
+            "scenarios": scenarios, "recipes": recipes, "programs": adapters, "faults": faults, "checks": checks
+        }))?;
     } else {
         say("scenarios:")?;
         for (name, summary) in scenarios {
@@ -55,6 +59,10 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
         say("recipes:")?;
         for recipe in RecipeKind::sound() {
             say(format_args!("  {:<18} {}", recipe.name(), recipe.describe().trim()))?;
+        }
+        say("adapters of other libraries' recipes, in place of a recipe:")?;
+        for adapter in ADAPTERS {
+            say(format_args!("  foreign:{:<18} {}", adapter.name, adapter.about))?;
         }
         say("faults:")?;
         for kind in FaultKind::ALL {

@@ -4,9 +4,10 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
+use crate::aside::{self, Aside};
 use crate::exit::with_codes;
-use crate::proxy::{Options, Server};
-use crate::{aside, child, limits};
+use crate::proxy::{Options, Server, Taps};
+use crate::{child, limits};
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let server = Server::bind(options).with_context(|| {
             format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
         })?;
+        let taps = server.taps();
         // As the first process of a container it would not hear a signal that it does not listen to.
         let mut terminated = signal(SignalKind::terminate()).context("cannot listen to signals")?;
         println!("{}", json!({ "api": server.address()?.to_string() }));
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             served = server.serve() => served.context("the API ended"),
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
             _ = terminated.recv() => Ok(()),
-            failed = record(args.record) => match failed.context("cannot take orders from standard input")? {},
+            failed = record(args.record, taps) => match failed.context("cannot take orders from standard input")? {},
         }
     });
     // A read of standard input may be under way.
@@ -76,6 +78,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     served
 }
 
-async fn record(wanted: bool) -> io::Result<Infallible> {
-    if wanted { aside::obey().await } else { std::future::pending().await }
+async fn record(wanted: bool, taps: Taps) -> io::Result<Infallible> {
+    if wanted { aside::obey(Aside::of_links(taps)).await } else { std::future::pending().await }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
-use hustings_workloads::scenario::{Cell, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
+use hustings_workloads::scenario::{Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
 
 use crate::archive::Archive;
 use crate::cmd::chaos;
@@ -23,6 +23,8 @@ use crate::output::{is_screen, say};
 
 /// Seed of runs that name none.
 const DEFAULT_SEED: u64 = 1;
+/// The name of what `--candidate` lets stand.
+const CANDIDATE: &str = "candidate";
 
 /// Run a scenario: start an ensemble, enrol candidates, break things, and report.
 #[derive(Debug, clap::Args)]
@@ -39,6 +41,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings run gate --against-exe old/hustings    candidates of this program against those of another, in turn
   hustings run gate --against-set election.session_timeout_ms=4000
                                                   the scenario as it is against one with a longer session timeout
+  hustings run quick --candidate 'python3 mine.py' candidates of a program of yours, in any language
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
                                                   on servers that run already, of which only its own znodes are touched
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
@@ -56,6 +59,10 @@ pub(super) struct RunArgs {
     /// Run each cell N times, in N rounds over all of them; the report pools what they show [default: 1, at most 1000]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = times)]
     pub(super) repeat: u32,
+    /// Let this program stand in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can. Words
+    /// are split as a shell does, and run by none
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["chaos", "against", "against_set", "against_exe"])]
+    candidate: Option<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
@@ -157,6 +164,28 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     Ok(())
 }
 
+/// What `--candidate` names.
+fn command(text: &str) -> anyhow::Result<ForeignSpec> {
+    let words = shlex::split(text).filter(|words| !words.is_empty());
+    let command =
+        words.ok_or_else(|| anyhow::anyhow!("--candidate {text:?} is no command; name a program and its arguments"))?;
+    Ok(ForeignSpec { command, ..ForeignSpec::default() })
+}
+
+/// Programs of others know nobody's secrets.
+fn refuse_programs_where_they_have_no_way_in(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
+    let access = request.access();
+    let closed = access.digest.is_some() || access.sasl.is_some();
+    if let Some(cell) = scenario.cells().into_iter().find(|cell| closed && cell.program.is_some()) {
+        bail!(
+            "{} in cell {} would have to prove who it is, and it is told no secrets: use servers that let anybody in",
+            cell.recipe,
+            cell.name
+        );
+    }
+    Ok(())
+}
+
 /// How many times each cell is run.
 pub(super) fn times(text: &str) -> Result<u32, String> {
     let times = text.parse().ok().filter(|times| (1..=ROUNDS_MAX).contains(times));
@@ -176,7 +205,11 @@ pub(super) fn chosen(scenario: &Scenario, only: &[String], repeat: u32) -> anyho
 fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -> Result<Chosen, Failure> {
     let verbatim = text(name)?;
     let choose = || {
-        let scenario = Scenario::parse(&verbatim, name, set)?;
+        let mut scenario = Scenario::parse(&verbatim, name, set)?;
+        if let Some(candidate) = &args.candidate {
+            scenario = scenario.with_program(CANDIDATE, command(candidate)?, "--candidate")?;
+        }
+        refuse_programs_where_they_have_no_way_in(request, &scenario)?;
         refuse_what_is_not_ours(request, &scenario)?;
         let cells = chosen(&scenario, &args.only, args.repeat)?;
         let only = cells.into_iter().map(|cell| cell.name).collect();

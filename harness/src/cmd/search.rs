@@ -75,8 +75,8 @@ pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> R
     for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
         let own = own_cell(cell.clone());
         let same = |other: &Cell| {
-            (other.recipe, other.step_down, other.session_timeout_ms)
-                == (own.recipe, own.step_down, own.session_timeout_ms)
+            (&other.recipe, other.step_down, other.session_timeout_ms)
+                == (&own.recipe, own.step_down, own.session_timeout_ms)
         };
         // Cells that differ by their faults only are one here.
         if tried.iter().any(same) {

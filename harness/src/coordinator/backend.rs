@@ -10,7 +10,7 @@ use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
 use crate::coordinator::cut_short::CutShort;
-use crate::coordinator::hosts::process_memory;
+use crate::coordinator::hosts::{Weight, process_weight};
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::{floor, set_up, tear_down};
 use crate::ensemble::log;
@@ -71,10 +71,10 @@ impl Backend for LiveCell {
     /// Writes down what memory every host takes.
     fn enrolled(&self) {
         for (&number, host) in self.hosts.borrow().iter() {
-            let memory = host.process.as_ref().and_then(|process| process_memory(process.pid));
-            if let Some((rss_kb, _)) = memory {
-                let candidates = host.set_up.candidates.len() as u32;
-                self.journal.push(&Event::HostMemory { t: clock::now(), host: number, rss_kb, candidates });
+            let weight = host.process.as_ref().and_then(|process| process_weight(process.victim()));
+            if let Some(Weight { rss_kb, threads, .. }) = weight {
+                let (t, candidates, threads) = (clock::now(), host.set_up.candidates.len() as u32, Some(threads));
+                self.journal.push(&Event::HostMemory { t, host: number, rss_kb, candidates, threads });
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::access::Access;
@@ -26,6 +27,8 @@ pub(super) struct Environment {
     pub(super) seed: u64,
     pub(super) ensemble: Rc<dyn Ensemble>,
     pub(super) factory: Rc<HostFactory>,
+    /// Where the adapters are that ship.
+    pub(super) adapters: PathBuf,
     pub(super) archive: Rc<RefCell<Archive>>,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,

@@ -1,5 +1,6 @@
 //! Host processes as the coordinator sees them: started, spoken to, stopped and buried.
 
+use std::cell::Cell as Slot;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -16,10 +17,13 @@ use tokio::time::Instant;
 
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::host::SECRET_VARIABLE;
+use crate::procfs::ProcessId;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
 /// A host that has not said hello by then never will.
 const HELLO_AT_MOST: Duration = Duration::from_secs(20);
+/// A killed process goes long before this.
+const GONE_AT_MOST: Duration = Duration::from_secs(5);
 const INBOX_MAX: usize = 1 << 18;
 
 /// Where hosts report to, and what they are started from.
@@ -44,6 +48,8 @@ pub struct HostProcess {
     pub host: u16,
     pub generation: u32,
     pub pid: u32,
+    /// The process whose candidates these are, where that is a program of somebody else's: faults hit that one.
+    acts: Slot<Option<ProcessId>>,
     child: Child,
     outgoing: mpsc::Sender<ToHost>,
 }
@@ -190,7 +196,7 @@ fn introduce(
             }
         }
     });
-    Ok(HostProcess { host, generation, pid, child, outgoing })
+    Ok(HostProcess { host, generation, pid, acts: Slot::new(None), child, outgoing })
 }
 
 impl HostProcess {
@@ -201,18 +207,46 @@ impl HostProcess {
         }
     }
 
-    pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
-        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
-        Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
+    /// It says which process acts for it.
+    pub(super) fn is_acted_for_by(&self, pid: Option<u32>) {
+        self.acts.set(pid.and_then(ProcessId::of));
     }
 
-    /// Kills the process and waits until the kernel says that it is gone.
+    /// The process that faults hit, and whose memory is meant.
+    pub(super) fn victim(&self) -> u32 {
+        self.acts.get().map_or(self.pid, |acts| acts.pid)
+    }
+
+    /// Sends a signal to the process that acts, and to whatever that has started.
+    pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        let gone = || std::io::Error::other("no such process");
+        let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone);
+        match self.acts.get() {
+            None => Ok(kill_process(raw(self.pid)?, signal)?),
+            Some(acts) if acts.is_alive() => Ok(kill_process_group(raw(acts.pid)?, signal)?),
+            Some(_) => Err(gone()),
+        }
+    }
+
+    /// Kills the process and whatever acts for it, and waits until the kernel says that they are gone.
     ///
     /// # Errors
     /// The kernel does not say so.
     pub async fn kill(&mut self) -> std::io::Result<ExitStatus> {
+        // First the one that would tell of the other's end.
         self.child.start_kill()?;
-        self.child.wait().await
+        // What it started dies with it; this is for what that has started.
+        let _ = self.signal(Signal::KILL);
+        let status = self.child.wait().await?;
+        let Some(acts) = self.acts.get() else { return Ok(status) };
+        let until = Instant::now() + GONE_AT_MOST;
+        while acts.is_alive() {
+            if Instant::now() > until {
+                return Err(std::io::Error::other(format!("process {} was killed and does not go", acts.pid)));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(status)
     }
 
     /// Waits for the process to end by itself; kills it when it has not by then. True: it was killed.
@@ -227,13 +261,23 @@ impl HostProcess {
     }
 }
 
-/// Resident memory and its peak in KiB.
+/// What a process takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weight {
+    /// Resident memory and its peak in KiB.
+    pub(super) rss_kb: u64,
+    pub(super) rss_max_kb: u64,
+    pub(super) threads: u32,
+}
+
+/// None: there is no such process any more.
 #[must_use]
-pub(super) fn process_memory(pid: u32) -> Option<(u64, u64)> {
+pub(super) fn process_weight(pid: u32) -> Option<Weight> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let field = |name: &str| {
+    let field = |name: &str| -> Option<u64> {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
-    Some((field("VmRSS:")?, field("VmHWM:")?))
+    let threads = u32::try_from(field("Threads:")?).ok()?;
+    Some(Weight { rss_kb: field("VmRSS:")?, rss_max_kb: field("VmHWM:")?, threads })
 }

@@ -1,16 +1,22 @@
 //! Takes what hosts say: writes to the resource, beliefs, fencings, answers and farewells.
 
 use std::rc::Rc;
+use std::time::Duration;
 
-use hustings_record::{Event, FencingMethod, Nanos};
+use hustings_record::{Event, FencingMethod};
 use hustings_workloads::host::{Predecessor, Token};
 use tokio::sync::mpsc;
 
 use crate::clock;
 use crate::coordinator::batch::in_order_of_sending;
 use crate::coordinator::hosts::Inbound;
+use crate::coordinator::hung::Waiting;
 use crate::coordinator::live_cell::LiveCell;
-use crate::protocol::{FromHost, ToHost};
+use crate::protocol::{FromHost, ToHost, WriteAnswer};
+
+/// From the end of a program by itself to its next start, and how often that is done for one host.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const DEATHS_MAX: usize = 20;
 
 /// Messages taken at one go; after a stall more may have waited.
 const BATCH_MAX: usize = 1 << 12;
@@ -30,7 +36,8 @@ pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<Inboun
 
 fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     match message {
-        FromHost::Hello { .. } | FromHost::Ready => {}
+        FromHost::Hello { .. } => {}
+        FromHost::Ready { acts } => cell.acts(host, generation, acts),
         // The last words of a process that is dead must not bring its beliefs back.
         FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.is_current(host, generation) => {}
         FromHost::Progress { connected, standing } => {
@@ -46,9 +53,11 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             cell.state.leaders.borrow_mut().believe(cand, token);
             cell.touch();
         }
-        FromHost::Write { cand, token, sent } => {
-            write(cell, host, cand, token, sent);
-            cell.tell(host, generation, ToHost::Written { cand });
+        FromHost::Write { cand, token, sent, is_stamped } => {
+            let write = Waiting { host, generation, cand, token, sent: is_stamped.then_some(sent) };
+            if let Some(write) = cell.hung.keep(write) {
+                take_write(cell, write);
+            }
         }
         FromHost::Fence { request, cand, old, new, .. } => {
             let cell = cell.clone();
@@ -74,7 +83,9 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
                 let _ = waiting.send(outcome);
             }
         }
+        FromHost::Clock { outcome } => cell.clock_told(host, outcome),
         FromHost::Failed { what } => cell.fail(format!("host {host}: {what}")),
+        FromHost::Died { what } => cell.died(host, generation, &what),
         FromHost::Bye { closed, unanswered } => {
             if unanswered > 0 {
                 let text = format!("host {host} closed {closed} sessions; {unanswered} closes were not answered");
@@ -84,10 +95,14 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     }
 }
 
-fn write(cell: &LiveCell, host: u16, cand: u32, token: Token, sent: Nanos) {
+/// Has the resource take a write, and answers it.
+pub(super) fn take_write(cell: &LiveCell, write: Waiting) {
+    let Waiting { host, generation, cand, token, sent } = write;
     let Some(group) = cell.state.leaders.borrow().group_of(cand) else { return };
     let taken = cell.state.resource.borrow_mut().write(group as usize, cand, token);
     cell.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));
+    let answer = WriteAnswer { seq: taken.seq, refused: taken.fenced_rejected };
+    cell.tell(host, generation, ToHost::Written { cand, answer });
 }
 
 /// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.
@@ -140,10 +155,36 @@ async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
         return;
     }
     let Some(mut process) = cell.lost(host, generation) else { return };
-    let status = match process.wait(std::time::Duration::from_secs(2)).await {
+    let died = cell.told_of_death(host, generation);
+    let status = match process.wait(Duration::from_secs(2)).await {
         Ok((status, _)) => status.to_string(),
         Err(error) => error.to_string(),
     };
-    cell.ended(host, generation, false, &status, 0);
-    cell.fail(format!("host {host} ended by itself: {status}"));
+    match died {
+        // The harness's own process did what it was to do.
+        Some(what) => {
+            cell.ended(host, generation, false, &what, 0);
+            start_again(cell, host, what);
+        }
+        None => {
+            cell.ended(host, generation, false, &status, 0);
+            cell.fail(format!("host {host} ended by itself: {status}"));
+        }
+    }
+}
+
+/// Starts the program of a host again that has ended by itself, as a supervisor would.
+fn start_again(cell: &Rc<LiveCell>, host: u16, what: String) {
+    let cell = cell.clone();
+    cell.clone().send(async move {
+        if !cell.goes_on_for(AGAIN_AFTER).await {
+            return;
+        }
+        if cell.deaths_of(host) > DEATHS_MAX {
+            return cell.fail(format!("host {host} does not stay: {what}"));
+        }
+        if let Err(error) = cell.restart(&[host]).await {
+            cell.fail(format!("host {host} could not be started again after {what}: {error:#}"));
+        }
+    });
 }

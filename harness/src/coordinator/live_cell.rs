@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{Event, Touch};
+use hustings_record::{Event, Nanos, Touch};
 use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken, Outcome, State};
 use hustings_workloads::scenario::{Cell, placement};
 use rustix::process::Signal;
@@ -19,13 +19,22 @@ use crate::clock;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::errands::Errands;
-use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_memory};
+use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_weight};
+use crate::coordinator::hung::Hung;
+use crate::coordinator::inbox;
 use crate::coordinator::snare::Snare;
 use crate::coordinator::watching::Watching;
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 use crate::links::Links;
+use crate::procfs::ProcessId;
 use crate::protocol::{HostSetUp, ToHost};
+
+/// What stands beside a program has this long to write down what it saw of its end.
+const BESIDE_AT_MOST: Duration = Duration::from_secs(3);
+
+/// By how many milliseconds a wall clock was ahead before and after it was set; or why that is not known.
+type ClockSet = Result<(i64, i64), String>;
 
 /// What came of one part of the floor's samples.
 pub(super) type FloorSaid = (FloorPart, FloorPair, FloorTaken);
@@ -39,6 +48,8 @@ pub(super) struct Host {
     generation: u32,
     /// Lives whose process the harness itself ended.
     buried: BTreeSet<u32>,
+    /// Programs of somebody else's that ended by themselves: which generation's, and what was said of it.
+    deaths: Vec<(u32, String)>,
     /// Which generation each session that led belonged to.
     led: BTreeMap<i64, u32>,
     /// Connected sessions and standing candidates, as its process last told.
@@ -47,13 +58,21 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(set_up: HostSetUp) -> Self {
-        Self { set_up, process: None, generation: 0, buried: BTreeSet::new(), led: BTreeMap::new(), progress: (0, 0) }
+        Self {
+            set_up,
+            process: None,
+            generation: 0,
+            buried: BTreeSet::new(),
+            deaths: Vec::new(),
+            led: BTreeMap::new(),
+            progress: (0, 0),
+        }
     }
 }
 
 /// The state of one cell under way. Single-threaded.
 pub(crate) struct LiveCell {
-    pub(super) state: State,
+    pub(crate) state: State,
     pub(crate) journal: Journal,
     pub(super) environment: Environment,
     /// Since the set-up; without candidates there is nothing to observe.
@@ -62,9 +81,13 @@ pub(crate) struct LiveCell {
     /// Held while a process is being killed: until it is gone, nobody may say that it is.
     pub(super) burying: Mutex<()>,
     pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Outcome>>>,
+    /// Who waits for what came of an order to set a host's wall clock.
+    clocks: RefCell<BTreeMap<u16, oneshot::Sender<ClockSet>>>,
     pub(super) inbox: mpsc::Sender<Inbound>,
     pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
     pub(super) snare: Snare,
+    /// Writes that the resource does not take for now.
+    pub(crate) hung: Hung,
     pub(super) errands: Errands,
     pub(super) stopping: Slot<bool>,
     /// The first thing that makes going on pointless.
@@ -90,9 +113,11 @@ impl LiveCell {
             hosts: RefCell::default(),
             burying: Mutex::default(),
             asked: RefCell::default(),
+            clocks: RefCell::default(),
             inbox: sender,
             floor: RefCell::default(),
             snare: Snare::default(),
+            hung: Hung::default(),
             errands: Errands::default(),
             stopping: Slot::new(false),
             trouble: watch::Sender::new(None),
@@ -129,8 +154,45 @@ impl LiveCell {
         self.hosts.borrow().get(&host).and_then(|host| host.process.as_ref()).map(act)
     }
 
+    /// The process on which a host's candidates live.
     pub(crate) fn pid(&self, host: u16) -> Option<u32> {
-        self.process(host, |process| process.pid)
+        self.process(host, HostProcess::victim)
+    }
+
+    /// A host says which process acts for it.
+    pub(super) fn acts(&self, host: u16, generation: u32, pid: Option<u32>) {
+        if self.is_current(host, generation) {
+            self.process(host, |process| process.is_acted_for_by(pid));
+        }
+    }
+
+    /// A host says that the program whose candidates these were has ended by itself.
+    pub(super) fn died(&self, host: u16, generation: u32, what: &str) {
+        if let Some(host) = self.hosts.borrow_mut().get_mut(&host) {
+            host.deaths.push((generation, what.to_owned()));
+        }
+    }
+
+    /// What was said of the end of the program of this generation of a host.
+    pub(super) fn told_of_death(&self, host: u16, generation: u32) -> Option<String> {
+        let hosts = self.hosts.borrow();
+        let deaths = &hosts.get(&host)?.deaths;
+        deaths.iter().find(|(of, _)| *of == generation).map(|(_, what)| what.clone())
+    }
+
+    /// How often the program of a host has ended by itself.
+    pub(super) fn deaths_of(&self, host: u16) -> usize {
+        self.hosts.borrow().get(&host).map_or(0, |host| host.deaths.len())
+    }
+
+    /// Waits for so long; false when the cell is being torn down before.
+    pub(super) async fn goes_on_for(&self, long: Duration) -> bool {
+        let mut changed = self.changed.subscribe();
+        tokio::select! {
+            biased;
+            _ = changed.wait_for(|_| self.stopping.get()) => false,
+            () = tokio::time::sleep(long) => true,
+        }
     }
 
     pub(crate) fn signal(&self, host: u16, signal: Signal) -> std::io::Result<()> {
@@ -154,6 +216,37 @@ impl LiveCell {
             Ok(Err(_)) => Err("the host went away before it answered".into()),
             Err(_) => Err(format!("no answer within {} s", at_most.as_secs())),
         }
+    }
+
+    /// Has a host set the wall clock of its candidates.
+    ///
+    /// # Errors
+    /// Why it is not known what came of it.
+    pub(crate) async fn set_clock(&self, host: u16, by_ms: i64, at_most: Duration) -> ClockSet {
+        let (sender, answer) = oneshot::channel();
+        self.clocks.borrow_mut().insert(host, sender);
+        let asked = self.process(host, |process| process.tell(ToHost::SetClock { by_ms }));
+        asked.ok_or_else(|| format!("host {host} has no process"))?;
+        match tokio::time::timeout(at_most, answer).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(format!("no answer within {} s", at_most.as_secs())),
+        }
+    }
+
+    /// A host says what came of that.
+    pub(super) fn clock_told(&self, host: u16, outcome: ClockSet) {
+        if let Some(waits) = self.clocks.borrow_mut().remove(&host) {
+            // Whoever asked may have given up.
+            let _ = waits.send(outcome);
+        }
+    }
+
+    /// Has the resource take what it withheld from a host. Gives how many writes that were.
+    pub(crate) fn take_withheld(&self, host: u16) -> usize {
+        let withheld = self.hung.end(host);
+        let count = withheld.len();
+        withheld.into_iter().for_each(|write| inbox::take_write(self, write));
+        count
     }
 
     /// When sessions behind these hosts' links were last heard of.
@@ -195,10 +288,39 @@ impl LiveCell {
             slot.buried.insert(process.generation);
             process
         };
-        let memory = process_memory(process.pid).map_or(0, |(_, peak)| peak);
+        let memory = process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb);
         let status = process.kill().await?;
         self.ended(host, process.generation, true, &status.to_string(), memory);
         Ok(status)
+    }
+
+    /// Sends a host's process the signal by which deployments end processes, and waits until it is gone; kills it after `grace`.
+    /// Gives when it was gone and by what, and whether it had to be killed.
+    pub(crate) async fn terminate(&self, host: u16, grace: Duration) -> anyhow::Result<(ExitStatus, Nanos, bool)> {
+        let _turn = self.burying.lock().await;
+        let (pid, victim) =
+            self.process(host, |process| (process.pid, process.victim())).context("it has no process")?;
+        let (beside, acts) = (ProcessId::of(pid), ProcessId::of(victim).context("its process has gone")?);
+        if let Some(slot) = self.hosts.borrow_mut().get_mut(&host) {
+            slot.buried.extend(slot.process.as_ref().map(|process| process.generation));
+        }
+        let memory = process_weight(victim).map_or(0, |weight| weight.rss_max_kb);
+        if pid == victim {
+            self.signal(host, Signal::TERM)?;
+        } else {
+            self.process(host, |process| process.tell(ToHost::Terminate));
+        }
+        // Until it is gone it is answered like any other.
+        let killed = !gone(acts, grace).await;
+        let at = clock::now();
+        if let Some(beside) = beside.filter(|_| !killed) {
+            gone(beside, BESIDE_AT_MOST).await;
+        }
+        let taken = self.hosts.borrow_mut().get_mut(&host).and_then(|slot| slot.process.take());
+        let mut process = taken.context("it has gone by itself")?;
+        let (status, _) = if killed { (process.kill().await?, true) } else { process.wait(BESIDE_AT_MOST).await? };
+        self.ended(host, process.generation, true, &status.to_string(), memory);
+        Ok((status, at, killed))
     }
 
     /// The process of a host that has hung up, unless the harness itself ended it.
@@ -334,6 +456,18 @@ impl LiveCell {
             first
         });
     }
+}
+
+/// Waits until a process is gone; false: it was not in that time.
+async fn gone(process: ProcessId, at_most: Duration) -> bool {
+    let until = tokio::time::Instant::now() + at_most;
+    while process.is_alive() {
+        if tokio::time::Instant::now() > until {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    true
 }
 
 /// Name of a host's segment.

@@ -13,6 +13,7 @@ mod environment;
 mod errands;
 mod floor;
 pub mod hosts;
+mod hung;
 mod inbox;
 pub(crate) mod live_cell;
 mod observed_group;

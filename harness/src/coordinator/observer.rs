@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream::FuturesUnordered;
 use hustings_record::Event;
-use hustings_workloads::recipes::{RecipeKind, names};
+use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
 use zookeeper_client as zk;
@@ -34,7 +34,7 @@ pub struct Observed<'a> {
     pub access: Access,
     pub servers: Vec<SocketAddr>,
     pub chroot: String,
-    pub recipe: RecipeKind,
+    pub leads: LeadNode,
     pub groups: &'a [String],
 }
 
@@ -45,7 +45,7 @@ pub struct Observer {
     access: Access,
     servers: Vec<SocketAddr>,
     chroot: String,
-    recipe: RecipeKind,
+    leads: LeadNode,
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
     groups: Vec<Group>,
@@ -93,7 +93,7 @@ impl Observer {
     /// `client`: its first session.
     #[must_use]
     pub fn new(client: zk::Client, journal: Journal, observed: Observed<'_>) -> Self {
-        let Observed { access, servers, chroot, recipe, groups } = observed;
+        let Observed { access, servers, chroot, leads, groups } = observed;
         let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
         Self {
             journal,
@@ -101,7 +101,7 @@ impl Observer {
             access,
             servers,
             chroot,
-            recipe,
+            leads,
             names: groups.to_vec(),
             numbers,
             groups: (0..groups.len()).map(|_| Group::default()).collect(),
@@ -369,8 +369,7 @@ impl Observer {
     /// other.
     fn locate(&self, path: &str) -> Option<(u32, String)> {
         let (group, name) = path.strip_prefix(ROOT)?.strip_prefix('/')?.split_once('/')?;
-        let leads = if self.recipe.is_lock() { name == names::LOCK } else { names::sequence(name).is_some() };
-        leads.then_some(())?;
+        self.leads.takes(name).then_some(())?;
         Some((*self.numbers.get(group)?, name.to_owned()))
     }
 

@@ -26,6 +26,7 @@ use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
 use crate::exit::{Exit, Failure};
+use crate::foreign::adapters;
 use crate::interrupt::Interrupt;
 use crate::links::LinkError;
 use crate::progress::Progress;
@@ -105,6 +106,8 @@ struct RunContext<'a> {
     run_id: String,
     started: String,
     work: &'a WorkDir,
+    /// Where the adapters are that ship; empty where no program of somebody else's stands.
+    adapters: PathBuf,
     progress: &'a Progress,
     rounds: Rounds,
     /// Cells of all rounds.
@@ -125,6 +128,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let started = utc::now();
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
+    let adapters = prepared_adapters(&work, &cells).await?;
     let planned = cells.len() as u32 * options.repeat;
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
     let run = RunContext {
@@ -132,6 +136,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         run_id,
         started,
         work: &work,
+        adapters,
         progress: &progress,
         rounds: Rounds::new(&cells, options.repeat),
         planned,
@@ -150,6 +155,16 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         progress.line(&format!("warning: {error}; `hustings clean` removes it"));
     }
     result
+}
+
+/// Writes the adapters out, where any program of somebody else's stands, and has those built that do.
+async fn prepared_adapters(work: &WorkDir, cells: &[Cell]) -> anyhow::Result<PathBuf> {
+    if cells.iter().all(|cell| cell.program.is_none()) {
+        return Ok(PathBuf::new());
+    }
+    let folder = adapters::write_out(work.path())?;
+    adapters::build(&folder, cells.iter().filter_map(|cell| cell.program.as_ref())).await?;
+    Ok(folder)
 }
 
 /// The record, from when the first cell could begin.
@@ -282,6 +297,7 @@ async fn on_links(
             seed: options.seed,
             ensemble: ensemble.clone(),
             factory: if cell.is_base() { of_base.clone() } else { factory.clone() },
+            adapters: run.adapters.clone(),
             archive: archive.clone(),
             interrupt: interrupt.clone(),
             progress: (*progress).clone(),

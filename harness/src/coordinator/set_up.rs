@@ -1,10 +1,13 @@
 //! Sets a cell up: its znodes, its links, its observer, its hosts.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use hustings_record::FaultKind;
 use hustings_workloads::driver;
-use hustings_workloads::scenario::ROOT;
+use hustings_workloads::recipes::LeadNode;
+use hustings_workloads::scenario::{Cell, ROOT};
 
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cut_short::CutShort;
@@ -12,8 +15,10 @@ use crate::coordinator::environment::Environment;
 use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
-use crate::protocol::HostSetUp;
+use crate::foreign::adapters::{BUILD_VARIABLE, build_folder};
+use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
 use crate::session::ZkSession;
+use crate::witness::Seating;
 
 /// Sets up all that a cell needs before its hosts are started.
 pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
@@ -28,7 +33,8 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     if let Some(links) = &environment.links {
         let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
         populated.map_err(anyhow::Error::from)?;
-        links.begin_cell(cell.index, &mut add_segment)?;
+        let seated = if cell.witness { Some(seated(live)?) } else { None };
+        links.begin_cell(cell.index, &mut add_segment, seated)?;
     }
     tokio::select! {
         observing = observe(live) => observing?,
@@ -37,6 +43,23 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     let set_ups = host_set_ups(live)?;
     live.hosts.replace(set_ups.into_iter().map(|(host, set_up)| (host, Host::new(set_up))).collect());
     Ok(())
+}
+
+/// Who is behind the links of each host, for those who read along on them.
+fn seated(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, Seating>> {
+    let links = live.links();
+    if !links.is_some_and(|links| links.is_embedded()) {
+        bail!("only links of hustings' own read along on what passes: leave --toxiproxy out, or election.witness");
+    }
+    let (cell, environment) = (&live.state.cell, &live.environment);
+    let root = format!("{}{}", environment.access.chroot, environment.chroot);
+    let queue = cell.lead_node() != LeadNode::Lock;
+    let mut hosts: BTreeMap<u16, Seating> = BTreeMap::new();
+    for (cand, &(group, host)) in live.state.leaders.borrow().placement().iter().enumerate() {
+        let seating = hosts.entry(host).or_insert_with(|| Seating { candidates: Vec::new(), queue });
+        seating.candidates.push((cand as u32, format!("{root}{}", cell.path(group))));
+    }
+    Ok(hosts)
 }
 
 /// Creates the cell's chroot and the znodes in it.
@@ -66,16 +89,18 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
         let path = format!("{ROOT}/{}", cell.group_names[group as usize]);
         candidates.entry(host).or_default().push((cand as u32, group, path));
     }
+    let stands = stands(cell, environment)?;
     let mut set_ups = BTreeMap::new();
     for (host, candidates) in candidates {
         let servers =
             environment.links.as_ref().map_or_else(|| environment.servers.clone(), |links| links.endpoints(host));
         let writer = writer_name(host, 0);
+        let stands = with_wall_clock(stands.clone(), host, cell, environment)?;
         let set_up = HostSetUp {
             cell: cell.index,
             cluster: environment.access.connect_string(&servers, &environment.chroot),
             access: environment.access.clone(),
-            recipe: cell.recipe,
+            stands,
             step_down: cell.step_down,
             timeout_ms: cell.session_timeout_ms,
             poll_interval_ms: cell.poll_interval_ms,
@@ -91,4 +116,63 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
         set_ups.insert(host, set_up);
     }
     Ok(set_ups)
+}
+
+/// A recipe, or a program with everything in its command that is known by now.
+fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
+    if let Some(recipe) = cell.recipe.own() {
+        return Ok(Stands::Recipe(recipe));
+    }
+    let program = cell.program.as_ref().with_context(|| format!("there is no program {}", cell.recipe))?;
+    let known = [
+        ("{adapters}", environment.adapters.display().to_string()),
+        ("{hustings}", std::env::current_exe().context("this executable cannot be found")?.display().to_string()),
+        ("{step_down}", cell.step_down.to_string()),
+        ("{poll_interval_ms}", cell.poll_interval_ms.to_string()),
+    ];
+    let word = |word: &String| known.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value));
+    let config = program.config.iter().map(|(key, value)| Ok((key.clone(), serde_json::to_value(value)?)));
+    Ok(Stands::Program(ProgramSetUp {
+        name: program.name.clone(),
+        command: program.command.iter().map(word).collect(),
+        speaks: program.speaks(),
+        queue: cell.lead_node() != LeadNode::Lock,
+        config: config.collect::<anyhow::Result<_>>()?,
+        wall_clock: None,
+        environment: BTreeMap::from([(
+            BUILD_VARIABLE.to_owned(),
+            build_folder(&environment.adapters).display().to_string(),
+        )]),
+    }))
+}
+
+/// Where clocks are to jump, a program is started under libfaketime, which shows it the wall clock that a file of its host says.
+fn with_wall_clock(mut stands: Stands, host: u16, cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
+    let steps = cell.kinds().any(|kind| kind == FaultKind::ClockStep);
+    let Stands::Program(program) = &mut stands else { return Ok(stands) };
+    if !steps {
+        return Ok(stands);
+    }
+    let library = faketime().context("clock-step on a program needs libfaketime: install Debian's libfaketime")?;
+    let file = environment.adapters.join(format!("wall-clock-{}-{host}", cell.index));
+    std::fs::write(&file, "+0\n").with_context(|| file.display().to_string())?;
+    let mut tell = |name: &str, value: String| _ = program.environment.insert(name.to_owned(), value);
+    tell("LD_PRELOAD", library.display().to_string());
+    tell("FAKETIME_TIMESTAMP_FILE", file.display().to_string());
+    tell("FAKETIME_CACHE_DURATION", "1".to_owned());
+    for name in ["FAKETIME_DONT_FAKE_MONOTONIC", "DONT_FAKE_MONOTONIC"] {
+        tell(name, "1".to_owned());
+    }
+    program.wall_clock = Some(file);
+    Ok(stands)
+}
+
+/// The library, as Debian installs it.
+fn faketime() -> Option<PathBuf> {
+    let architectures = std::fs::read_dir("/usr/lib").ok()?;
+    let mut found = architectures.filter_map(|entry| {
+        let path = entry.ok()?.path().join("faketime/libfaketimeMT.so.1");
+        path.is_file().then_some(path)
+    });
+    found.next()
 }

@@ -8,7 +8,7 @@ use hustings_record::Event;
 use rustix::process::Signal;
 
 use crate::clock;
-use crate::coordinator::hosts::{HostProcess, process_memory};
+use crate::coordinator::hosts::{HostProcess, process_weight};
 use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::ToHost;
 
@@ -52,7 +52,7 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
     let mut memory = BTreeMap::new();
     for process in &processes {
         // One that has ended has none any more.
-        memory.insert(process.host, process_memory(process.pid).map_or(0, |(_, peak)| peak));
+        memory.insert(process.host, process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb));
         process.tell(ToHost::Stop);
     }
     let until = tokio::time::Instant::now() + STOP_AT_MOST;

@@ -37,7 +37,7 @@ impl Watching {
             access: access.clone(),
             servers: servers.clone(),
             chroot: chroot.clone(),
-            recipe: cell.recipe,
+            leads: cell.lead_node(),
             groups: &cell.group_names,
         };
         let observer = Observer::new(client, journal.clone(), observed);

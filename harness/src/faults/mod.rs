@@ -1,11 +1,14 @@
 //! Faults: each is injected, proven by a receipt, and healed. One file a kind of fault; the table below is all that knows
 //! them all.
 
+mod clock_step;
 mod crash;
+mod hang;
 mod link;
 mod pause;
 mod server;
 mod single;
+mod terminate;
 
 use std::rc::Rc;
 
@@ -24,6 +27,9 @@ pub(crate) async fn inject(cell: &Rc<LiveCell>, fault: u32, planned: &PlannedFau
         Fault::Expire => single::expire(cell, fault, hit).await,
         Fault::ParentDelete => delete_parent(&**cell, hit).await,
         Fault::Crash { .. } => crash::inject(cell, hit).await,
+        Fault::Terminate { .. } => terminate::inject(cell, hit).await,
+        Fault::Hang { .. } => hang::inject(cell, hit).await,
+        Fault::ClockStep { how, .. } => clock_step::inject(cell, hit, how.step_ms).await,
         Fault::Pause { .. } => pause::inject(cell, hit).await,
         Fault::Disconnect => link::disconnect(cell, hit).await,
         Fault::LostReply { lasts } => link::lose_replies(cell, hit, lasts.for_ms).await,
@@ -45,6 +51,8 @@ pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Proof {
         Remedy::Links(hosts) => link::heal(cell, hosts).await,
         Remedy::Continue(stopped) => pause::heal(cell, stopped).await,
         Remedy::Restart(hosts) => crash::heal(cell, hosts).await,
+        Remedy::Take(hosts) => hang::heal(cell, hosts),
+        Remedy::SetClocks { hosts, by_ms } => clock_step::set(cell, hosts, *by_ms).await,
         Remedy::Servers(remedy) => server::heal(cell, remedy).await,
     }
 }

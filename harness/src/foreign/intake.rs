@@ -30,7 +30,8 @@ const WRITES_A_SECOND: u32 = 2_000;
 const SECOND_NS: Nanos = 1_000_000_000;
 /// Writes that wait to be taken.
 const WAITING_MAX: usize = 1 << 14;
-const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+/// A resource that hangs may do so for as long.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What a leader says of its write. All of it may be left out: whose write it is says where it comes in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,6 +41,9 @@ pub struct Said {
     /// The czxid of the znode that the lead rests on.
     #[serde(default)]
     pub token: Option<i64>,
+    /// When it was sent, by CLOCK_MONOTONIC.
+    #[serde(default)]
+    pub t: Option<Nanos>,
 }
 
 /// A write that has come in, and waits for its answer.
@@ -186,7 +190,7 @@ mod tests {
         assert_eq!(sent(&three, &"x".repeat(4_000)).await.0, 413);
         drop(intake);
         let all = takes.await.unwrap();
-        assert_eq!(all, [(3, Said { term: Some(1), token: Some(77) }), (4, Said::default())]);
+        assert_eq!(all, [(3, Said { term: Some(1), token: Some(77), t: None }), (4, Said::default())]);
     }
 
     #[test]

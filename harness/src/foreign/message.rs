@@ -56,8 +56,13 @@ pub enum FromProgram {
         #[serde(default)]
         can: Vec<Ability>,
     },
-    /// The answer to `sync`.
-    Sync { n: u64, t: Nanos },
+    /// The answer to `sync`; `wall`: nanoseconds since 1970 by its wall clock.
+    Sync {
+        n: u64,
+        t: Nanos,
+        #[serde(default)]
+        wall: Option<Nanos>,
+    },
     /// It stands; `node` is the name of its znode.
     Standing {
         seat: u32,
@@ -119,6 +124,21 @@ pub enum Ability {
     Many,
     #[serde(other)]
     Other,
+}
+
+impl Ability {
+    /// As the protocol spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Token => "token",
+            Self::Session => "session",
+            Self::Resign => "resign",
+            Self::Many => "many",
+            Self::Other => "something that is not known here",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Programs of others that stand for election here: `hustings-candidate/1`.
 
+pub mod adapters;
+pub(crate) mod beliefs;
 pub mod clocks;
 pub mod intake;
 pub mod kit;

@@ -14,6 +14,7 @@ use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::{JoinSet, spawn_local};
 
@@ -26,7 +27,7 @@ const ORDERS_MAX: usize = 8;
 /// All seats together have this long to close their sessions.
 const STOP_AT_MOST: Duration = Duration::from_secs(4);
 /// An answer to a write that takes longer is none.
-const WRITE_AT_MOST: Duration = Duration::from_secs(10);
+const WRITE_AT_MOST: Duration = Duration::from_secs(120);
 /// Sessions that are opened at a time.
 const CONNECT_CONCURRENCY: u32 = 16;
 
@@ -36,7 +37,31 @@ pub struct Own {
     pub recipe: RecipeKind,
     pub step_down: StepDown,
     pub poll_interval_ms: u64,
+    /// What it does wrong on purpose.
+    pub flaw: Option<Flaw>,
 }
+
+/// Ways to break the protocol, or to leave badly, that must be caught whatever the recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Flaw {
+    /// It reports a grant a while after it has begun to act on it.
+    ReportsLate,
+    /// It never reports that it leads no more.
+    NeverRevokes,
+    /// It reports terms in seats that it was not given.
+    StrangeSeats,
+    /// Its times lie in the future.
+    Ahead,
+    /// On SIGTERM it just ends, and leaves its session to expire.
+    LeavesOnTerm,
+    /// It does not end when it is told to stop.
+    IgnoresStop,
+}
+
+/// How late a report is that is late on purpose.
+const LATE: Duration = Duration::from_millis(400);
+/// How far ahead a clock is that is wrong on purpose.
+const AHEAD_NS: Nanos = 5_000_000_000;
 
 /// Stands as it is told on standard input, until that ends.
 ///
@@ -50,13 +75,24 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     let mut seats: BTreeMap<u32, (Rc<OwnSeat>, mpsc::Sender<Order>)> = BTreeMap::new();
     let mut lives: JoinSet<End> = JoinSet::new();
     let mut lines = Lines::of(tokio::io::stdin());
+    let mut terminated = signal(SignalKind::terminate())?;
     let mut told = false;
-    while let Some(line) = lines.next().await {
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            _ = terminated.recv() => {
+                if own.flaw == Some(Flaw::LeavesOnTerm) {
+                    return Ok(());
+                }
+                None
+            }
+        };
+        let Some(line) = line else { break };
         match serde_json::from_str(&line.map_err(anyhow::Error::msg)?)? {
-            ToProgram::Sync { n } => say(&FromProgram::Sync { n, t: clock::now() }),
+            ToProgram::Sync { n } => say(&FromProgram::Sync { n, t: clock::now(), wall: wall_ns() }),
             ToProgram::Start(start) => {
                 let (orders, receiver) = mpsc::channel(ORDERS_MAX);
-                let seat = OwnSeat::new(start, receiver);
+                let seat = OwnSeat::new(start, own.flaw, receiver);
                 seats.insert(seat.start.seat, (seat.clone(), orders));
                 let stopping = stopping.clone();
                 lives.spawn_local(async move { seat.stand(own, stopping).await });
@@ -67,6 +103,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
                 }
                 _ => note(Some(seat), "it cannot resign now"),
             },
+            ToProgram::Stop if own.flaw == Some(Flaw::IgnoresStop) => std::future::pending::<()>().await,
             ToProgram::Stop => {
                 told = true;
                 break;
@@ -86,6 +123,11 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Nanoseconds since 1970.
+fn wall_ns() -> Option<Nanos> {
+    u64::try_from(crate::utc::unix_ms()).ok()?.checked_mul(1_000_000)
+}
+
 /// Flushed when it returns: what is said is in the pipe before anything is done upon it.
 fn say(message: &FromProgram) {
     let Ok(mut line) = serde_json::to_string(message) else { return };
@@ -102,6 +144,7 @@ fn note(seat: Option<u32>, text: &str) {
 /// One seat, and the client that writes for it.
 struct OwnSeat {
     start: Start,
+    flaw: Option<Flaw>,
     client: reqwest::Client,
     /// The token it believes in, and a number that changes with every change of belief.
     belief: Cell<(Option<Token>, u64)>,
@@ -114,9 +157,10 @@ struct OwnSeat {
 }
 
 impl OwnSeat {
-    fn new(start: Start, orders: mpsc::Receiver<Order>) -> Rc<Self> {
+    fn new(start: Start, flaw: Option<Flaw>, orders: mpsc::Receiver<Order>) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             start,
+            flaw,
             client: reqwest::Client::new(),
             belief: Cell::new((None, 0)),
             term: Cell::new(0),
@@ -129,13 +173,35 @@ impl OwnSeat {
     }
 
     async fn stand(&self, own: Own, stopping: watch::Receiver<bool>) -> End {
-        let Own { recipe, step_down, poll_interval_ms } = own;
+        let Own { recipe, step_down, poll_interval_ms, .. } = own;
         let path = self.start.group.clone();
         let election = Election { path, recipe, step_down, poll_interval_ms, create_missing: true };
         let Start { connect, timeout_ms, .. } = &self.start;
         let process = OwnProcess { connect: connect.clone(), timeout: Duration::from_millis(*timeout_ms), stopping };
         let sessions = Sessions::new(Rc::new(process), SessionUse::PerCandidate, CONNECT_CONCURRENCY);
         live(self, &sessions, &election).await
+    }
+
+    /// Says what it believes; not quite, where that is what is wrong with it.
+    fn report(&self, mut said: FromProgram) {
+        match (self.flaw, &mut said) {
+            (Some(Flaw::NeverRevokes), FromProgram::Revoke { .. }) => return,
+            (Some(Flaw::ReportsLate), FromProgram::Grant { .. }) => {
+                spawn_local(async move {
+                    clock::sleep_until(clock::now() + LATE.as_nanos() as Nanos).await;
+                    say(&said);
+                });
+                return;
+            }
+            (Some(Flaw::StrangeSeats), FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. }) => {
+                *seat += 10_000
+            }
+            (Some(Flaw::Ahead), FromProgram::Grant { t0, t1, .. } | FromProgram::Revoke { t0, t1, .. }) => {
+                (*t0, *t1) = (*t0 + AHEAD_NS, *t1 + AHEAD_NS);
+            }
+            _ => {}
+        }
+        say(&said);
     }
 
     fn answered(&self) {
@@ -173,14 +239,16 @@ impl Host for OwnSeat {
         match event {
             Event::Joined { t, node, .. } => say(&FromProgram::Standing { seat, t, node }),
             Event::Grant { t, session, term, czxid, node, .. } => {
+                // Terms are counted from 1 there.
+                let term = term + 1;
                 self.term.set(term);
                 let (t1, node) = (clock::now(), Some(node));
                 let (token, session) = (Some(czxid), Some(session));
-                say(&FromProgram::Grant { seat, term, t0: t, t1, node, token, session });
+                self.report(FromProgram::Grant { seat, term, t0: t, t1, node, token, session });
             }
             Event::Revoke { from, to, term, reason, .. } => {
                 let reason = serde_json::to_value(reason).ok().and_then(|reason| reason.as_str().map(str::to_owned));
-                say(&FromProgram::Revoke { seat, term, t0: from, t1: to, reason });
+                self.report(FromProgram::Revoke { seat, term: term + 1, t0: from, t1: to, reason });
             }
             Event::Note { text, .. } => note(Some(seat), &text),
             // The wire knows the rest better.
@@ -244,7 +312,7 @@ impl driver::Seat for OwnSeat {
 
     fn write(&self, token: Token) {
         let Some(this) = self.this.upgrade().filter(|_| !self.write_under_way.replace(true)) else { return };
-        let body = json!({ "term": self.term.get(), "token": token.czxid }).to_string();
+        let body = json!({ "term": self.term.get(), "token": token.czxid, "t": clock::now() }).to_string();
         spawn_local(async move {
             let sent = this.client.post(&this.start.resource).body(body).timeout(WRITE_AT_MOST).send();
             // Whatever became of it, the next one is due.

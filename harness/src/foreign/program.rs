@@ -1,7 +1,7 @@
 //! A program that stands for election: started, spoken to, listened to, and ended.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_record::Nanos;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncRead, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
@@ -18,6 +18,7 @@ use tokio::task::spawn_local;
 use super::lines::Lines;
 use super::message::{FromProgram, ToProgram};
 use crate::clock;
+use crate::host::SECRET_VARIABLE;
 
 /// So much of what is no message is told.
 const GARBAGE_CHARS: usize = 120;
@@ -27,7 +28,7 @@ const LAST_LINE_CHARS: usize = 400;
 /// Orders that wait for a program that does not read them.
 const ORDERS_MAX: usize = 1 << 12;
 /// Lines that wait to be taken: what a program says never waits for the harness, within its pipe and this.
-const HEARD_MAX: usize = 1 << 16;
+pub(crate) const HEARD_MAX: usize = 1 << 16;
 
 /// What comes of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,7 @@ pub enum Heard {
 /// A running program.
 pub struct Program {
     pid: u32,
+    own_group: bool,
     child: Child,
     orders: Option<mpsc::Sender<ToProgram>>,
     last_words: Rc<RefCell<VecDeque<String>>>,
@@ -54,12 +56,19 @@ impl Program {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(exe: &Path, command: &[String], own_group: bool) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
+    pub fn start(
+        exe: &Path,
+        command: &[String],
+        environment: &BTreeMap<String, String>,
+        own_group: bool,
+    ) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
         let name = command.first().context("no command is given")?;
         let mut guarded = Command::new(exe);
         guarded
             .args(["guard", "--parent", &std::process::id().to_string(), "--"])
             .args(command)
+            .env_remove(SECRET_VARIABLE)
+            .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -77,7 +86,7 @@ impl Program {
         spawn_local(speak(stdin, queue));
         spawn_local(listen(stdout, tell));
         spawn_local(keep_last_words(stderr, last_words.clone()));
-        Ok((Self { pid, child, orders: Some(orders), last_words }, heard))
+        Ok((Self { pid, own_group, child, orders: Some(orders), last_words }, heard))
     }
 
     #[must_use]
@@ -106,6 +115,13 @@ impl Program {
     pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
+    }
+
+    /// Kills whatever it started and left in its own group.
+    pub fn kill_group(&self) {
+        let group = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.own_group);
+        // One that is empty is what is wanted.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     }
 
     /// Waits for its end; kills it when it has not ended by then. True: it was killed.

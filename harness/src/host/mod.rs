@@ -1,6 +1,7 @@
 //! What runs inside a host process: one candidate of each of many groups, behind the host's own links.
 
 mod expire;
+mod foreign;
 mod orders;
 mod process;
 mod seat;

@@ -11,17 +11,18 @@ use hustings_record::Event;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::driver::{End, FloorPair, FloorPart, Sessions, live, take_floor};
 use hustings_workloads::host::Order;
-use hustings_workloads::recipes::Election;
+use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
-use crate::host::expire;
 use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::host::seat::Seat;
+use crate::host::{expire, foreign};
 use crate::journal::{Journal, Owner};
-use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, connect};
+use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
 use crate::session::ZkSession;
 use crate::{child, clock, limits, stall};
 
@@ -73,11 +74,45 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
             return Ok(false);
         }
     };
-    Host::new(args, *set_up, journal, sender).serve(receiver).await
+    let (shared, stop) = begin(&args, *set_up, journal, sender);
+    match shared.set_up.stands {
+        Stands::Recipe(recipe) => Host::new(shared, recipe, args.generation, stop).serve(receiver).await,
+        // What ends with the order to stop goes on until this is over.
+        Stands::Program(_) => foreign::serve(shared, receiver).await,
+    }
+}
+
+/// What runs on every host, whatever stands there. Gives what it shares, and what ends it.
+fn begin(args: &HostArgs, set_up: HostSetUp, journal: Journal, sender: Sender) -> (Rc<Shared>, watch::Sender<bool>) {
+    let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
+    let (stop, stopping) = watch::channel(false);
+    let shared = Rc::new(Shared {
+        host: args.host,
+        set_up,
+        journal: journal.clone(),
+        outgoing,
+        fences: RefCell::default(),
+        fence_requests: Cell::new(0),
+        snare: Cell::new(false),
+        snared: RefCell::default(),
+        stopping,
+        connected: Cell::new(0),
+        standing: Cell::new(0),
+        wall_ahead_ms: Cell::new(0),
+    });
+    for &(cand, group, _) in &shared.set_up.candidates {
+        journal.push(&Event::Candidate { t: clock::now(), cand, group });
+    }
+    spawn_local(send_all(queue, sender));
+    spawn_local(journal.clone().flush_forever());
+    spawn_local(stall::watch(journal));
+    spawn_local(tell_progress(shared.clone()));
+    (shared, stop)
 }
 
 struct Host {
     shared: Rc<Shared>,
+    recipe: RecipeKind,
     sessions: Rc<Sessions<HostProcess>>,
     stop: watch::Sender<bool>,
     seats: BTreeMap<u32, (Rc<Seat>, mpsc::Sender<Order>)>,
@@ -86,53 +121,29 @@ struct Host {
 }
 
 impl Host {
-    fn new(args: HostArgs, set_up: HostSetUp, journal: Journal, sender: Sender) -> Self {
-        let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
-        let (stop, stopping) = watch::channel(false);
-        let shared = Rc::new(Shared {
-            host: args.host,
-            set_up,
-            journal: journal.clone(),
-            outgoing,
-            fences: RefCell::default(),
-            fence_requests: Cell::new(0),
-            snare: Cell::new(false),
-            snared: RefCell::default(),
-            stopping,
-            connected: Cell::new(0),
-            standing: Cell::new(0),
-        });
-        spawn_local(send_all(queue, sender));
-        spawn_local(journal.clone().flush_forever());
-        spawn_local(stall::watch(journal));
-        spawn_local(tell_progress(shared.clone()));
-        let sessions = Rc::new(Sessions::new(
-            Rc::new(HostProcess(shared.clone())),
-            shared.set_up.sessions,
-            shared.set_up.connect_concurrency,
-        ));
-        let mut host =
-            Self { shared, sessions, stop, seats: BTreeMap::new(), lives: JoinSet::new(), ended: Ended::default() };
-        host.take_seats(args.generation);
-        host
-    }
-
-    fn take_seats(&mut self, generation: u32) {
-        for &(cand, group, _) in &self.shared.set_up.candidates {
-            self.shared.journal.push(&Event::Candidate { t: clock::now(), cand, group });
+    fn new(shared: Rc<Shared>, recipe: RecipeKind, generation: u32, stop: watch::Sender<bool>) -> Self {
+        let set_up = &shared.set_up;
+        let process = Rc::new(HostProcess(shared.clone()));
+        let sessions = Rc::new(Sessions::new(process, set_up.sessions, set_up.connect_concurrency));
+        let mut seats = BTreeMap::new();
+        for &(cand, ..) in &set_up.candidates {
             let (sender, orders) = mpsc::channel(ORDERS_MAX);
-            let mut rng = ChaCha8Rng::seed_from_u64(self.shared.set_up.seed);
+            let mut rng = ChaCha8Rng::seed_from_u64(set_up.seed);
             rng.set_stream(u64::from(cand) << 32 | u64::from(generation));
-            self.seats.insert(cand, (Seat::new(self.shared.clone(), cand, orders, rng), sender));
+            seats.insert(cand, (Seat::new(shared.clone(), cand, orders, rng), sender));
         }
+        Self { shared, recipe, sessions, stop, seats, lives: JoinSet::new(), ended: Ended::default() }
     }
 
     async fn serve(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
-        self.shared.tell(FromHost::Ready);
+        self.shared.tell(FromHost::Ready { acts: None });
         let journal = self.shared.journal.clone();
+        let mut terminated = signal(SignalKind::terminate()).context("this host cannot hear the signal to end")?;
         loop {
             let message = tokio::select! {
                 message = receiver.next() => message?,
+                // As a deployment ends a process: it gives everything up, and goes.
+                _ = terminated.recv() => Some(ToHost::Stop),
                 what = journal.failed() => {
                     return Ok(self.give_up(what).await);
                 }
@@ -154,7 +165,8 @@ impl Host {
             ToHost::SetUp(_) => bail!("set up twice"),
             ToHost::Enrol => self.enrol(),
             ToHost::Floor { part, one } => {
-                spawn_local(measure_floor(self.shared.clone(), part, one));
+                let cluster = self.shared.set_up.cluster.clone();
+                spawn_local(measure_floor(self.shared.clone(), cluster, part, one));
             }
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
@@ -171,7 +183,7 @@ impl Host {
                 let seat = self.seat(cand)?.0.clone();
                 spawn_local(expire::expire(seat, fault));
             }
-            ToHost::Written { cand } => self.seat(cand)?.0.answered(),
+            ToHost::Written { cand, .. } => self.seat(cand)?.0.answered(),
             ToHost::Fenced { request, error } => {
                 if let Some(answer) = self.shared.fences.borrow_mut().remove(&request) {
                     // The candidate may have given up waiting.
@@ -181,6 +193,12 @@ impl Host {
             ToHost::Snare { laid } => self.shared.snare.set(laid),
             // Let go by being dropped.
             ToHost::GoOn { cand } => drop(self.shared.snared.borrow_mut().remove(&cand)),
+            ToHost::SetClock { by_ms } => {
+                let ahead = &self.shared.wall_ahead_ms;
+                let before = ahead.replace(ahead.get() + by_ms);
+                self.shared.tell(FromHost::Clock { outcome: Ok((before, ahead.get())) });
+            }
+            ToHost::Terminate => bail!("this host has no program to end"),
             ToHost::Stop => {}
         }
         Ok(())
@@ -195,7 +213,7 @@ impl Host {
         for (cand, _, path) in &set_up.candidates {
             let election = Rc::new(Election {
                 path: path.clone(),
-                recipe: set_up.recipe,
+                recipe: self.recipe,
                 step_down: set_up.step_down,
                 poll_interval_ms: set_up.poll_interval_ms,
                 create_missing: false,
@@ -279,11 +297,12 @@ async fn tell_progress(shared: Rc<Shared>) {
     }
 }
 
-async fn measure_floor(shared: Rc<Shared>, part: FloorPart, one: FloorPair) {
+/// Over `cluster`, as this host's candidates reach it.
+pub(super) async fn measure_floor(shared: Rc<Shared>, cluster: String, part: FloorPart, one: FloorPair) {
     let set_up = &shared.set_up;
     let taken = async {
         let timeout = Duration::from_millis(set_up.timeout_ms);
-        let session = ZkSession::connect_as(&set_up.access, &set_up.cluster, timeout).await;
+        let session = ZkSession::connect_as(&set_up.access, &cluster, timeout).await;
         let session = session.map_err(|error| error.to_string())?;
         let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
         let stamps = take_floor(&HostProcess(shared.clone()), &session, part, one, listed).await;

@@ -29,6 +29,8 @@ pub(super) struct Shared {
     pub(super) stopping: tokio::sync::watch::Receiver<bool>,
     pub(super) connected: Cell<u32>,
     pub(super) standing: Cell<u32>,
+    /// By how much the wall clock of its candidates is ahead of this machine's, in milliseconds.
+    pub(super) wall_ahead_ms: Cell<i64>,
 }
 
 /// What waits to be sent to the coordinator.

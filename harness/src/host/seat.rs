@@ -64,7 +64,7 @@ impl Seat {
             self.answered();
             return None;
         }
-        Some(FromHost::Write { cand: self.cand, token, sent: clock::now() })
+        Some(FromHost::Write { cand: self.cand, token, sent: clock::now(), is_stamped: true })
     }
 
     /// No write is under way any more.
@@ -86,6 +86,10 @@ impl Seat {
 impl Host for Seat {
     fn now(&self) -> u64 {
         clock::now()
+    }
+
+    fn wall_now(&self) -> u64 {
+        clock::now().saturating_add_signed(self.shared.wall_ahead_ms.get() * 1_000_000)
     }
 
     async fn sleep_until(&self, at: u64) {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::archive::AddSegment;
 use crate::clock;
 use crate::proxy::stats::ProxyStats;
+use crate::witness::{Seating, Witnessed};
 
 use super::caller::Caller;
 use super::control::Control;
@@ -185,8 +186,18 @@ impl Links {
     ///
     /// # Errors
     /// A segment cannot be made.
-    pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
-        self.fleet().begin_cell(WRITER, cell, segment)
+    pub(crate) fn begin_cell(
+        &self,
+        cell: u32,
+        segment: AddSegment<'_>,
+        seated: Option<BTreeMap<u16, Seating>>,
+    ) -> anyhow::Result<()> {
+        let proxies = || {
+            let layout = self.layout();
+            layout.hosts.iter().flatten().map(|link| (link.name.clone(), link.ends.0)).collect()
+        };
+        let witnessed = seated.map(|hosts| Witnessed { proxies: proxies(), hosts });
+        self.fleet().begin_cell(WRITER, cell, segment, witnessed.as_ref())
     }
 
     /// Ends these segments.

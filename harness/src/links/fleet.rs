@@ -17,6 +17,7 @@ use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::archive::AddSegment;
 use crate::aside::{Order, Outcome};
 use crate::procfs::process_state;
+use crate::witness::Witnessed;
 
 const START_LIMIT: Duration = Duration::from_secs(10);
 /// An order is carried out at once, unless the machine stands still.
@@ -59,12 +60,23 @@ impl Fleet {
         Ok((fleet, apis))
     }
 
-    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's.
-    pub(super) fn begin_cell(&mut self, name: &str, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
+    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's. And what passes, where it
+    /// is told who is behind its proxies.
+    pub(super) fn begin_cell(
+        &mut self,
+        name: &str,
+        cell: u32,
+        segment: AddSegment<'_>,
+        witnessed: Option<&Witnessed>,
+    ) -> anyhow::Result<()> {
         let writers: Vec<String> = (0..self.count()).map(|place| writer(name, place)).collect();
         let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
-        let begin =
-            |place: usize| Order::Begin { cell, writer: writers[place].clone(), segment: segments[place].clone() };
+        let begin = |place: usize| Order::Begin {
+            cell,
+            writer: writers[place].clone(),
+            segment: segments[place].clone(),
+            witnessed: witnessed.cloned(),
+        };
         self.order(begin).context("a link proxy cannot write down its own stalls")
     }
 

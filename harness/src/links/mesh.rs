@@ -156,7 +156,7 @@ impl Mesh {
     /// # Errors
     /// The segment cannot be made.
     pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
-        self.fleet.borrow_mut().begin_cell(WRITER, cell, segment)
+        self.fleet.borrow_mut().begin_cell(WRITER, cell, segment, None)
     }
 
     /// Ends that segment.

@@ -12,6 +12,7 @@ use super::active_toxic::Fate;
 use super::counters::Counters;
 use super::reading::Reading;
 use super::stats::{ConnectionStats, WayStats, hex};
+use super::tap::Tap;
 use super::toxic::Stream;
 
 /// How much of what the server says first is kept.
@@ -34,12 +35,14 @@ pub(super) struct Connection {
     held_down: AtomicBool,
     head: Mutex<Vec<u8>>,
     pub(super) reading: Mutex<Reading>,
+    /// Who reads along, if anybody does.
+    pub(super) tap: Option<Tap>,
     order: AtomicU8,
     ordered: Notify,
 }
 
 impl Connection {
-    pub(super) fn new(id: u64, client: TcpStream) -> Self {
+    pub(super) fn new(id: u64, client: TcpStream, tap: Option<Tap>) -> Self {
         Self {
             id,
             opened: clock::now(),
@@ -51,6 +54,7 @@ impl Connection {
             held_down: AtomicBool::new(false),
             head: Mutex::default(),
             reading: Mutex::default(),
+            tap,
             order: AtomicU8::new(0),
             ordered: Notify::new(),
         }

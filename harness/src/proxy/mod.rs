@@ -29,6 +29,7 @@ mod relay;
 mod serve;
 mod shared;
 pub mod stats;
+mod tap;
 mod toxic;
 
 use std::io;
@@ -37,6 +38,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use registry::Registry;
+pub use tap::{Tapped, Taps};
 
 /// What the proxy is told at its start.
 #[derive(Clone, Debug)]
@@ -57,6 +59,7 @@ pub struct Options {
 pub struct Server {
     listener: TcpListener,
     options: Options,
+    taps: Taps,
 }
 
 impl Server {
@@ -65,7 +68,13 @@ impl Server {
     /// # Errors
     /// The address cannot be bound (taken, not local, not allowed).
     pub fn bind(options: Options) -> io::Result<Self> {
-        Ok(Self { listener: door::listen(options.listen)?, options })
+        Ok(Self { listener: door::listen(options.listen)?, options, taps: Taps::default() })
+    }
+
+    /// What tells of whatever passes, to whoever wants to know.
+    #[must_use]
+    pub fn taps(&self) -> Taps {
+        self.taps.clone()
     }
 
     /// Where the API listens.
@@ -82,7 +91,8 @@ impl Server {
     /// # Errors
     /// The API's listener failed for good.
     pub async fn serve(self) -> io::Result<()> {
-        let router = api::router(Registry::new(self.options.lie.clone(), self.options.seed), self.options.plain);
+        let router =
+            api::router(Registry::new(self.options.lie.clone(), self.options.seed, self.taps), self.options.plain);
         axum::serve(front::Front::new(self.listener), router).await
     }
 }

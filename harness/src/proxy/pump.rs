@@ -168,6 +168,9 @@ impl<'a> Pump<'a> {
             Ok(0) => self.push_end(End::Eof, now),
             Ok(n) => {
                 let data = scratch.get(..n).unwrap_or_default();
+                if let Some(tap) = &self.connection.tap {
+                    tap.take(self.stream, data);
+                }
                 if self.stream == Stream::Upstream {
                     lock(&self.connection.reading).up(data);
                     return self.take(data, now);

@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 
 use super::error::ApiError;
 use super::relay::Relay;
+use super::tap::Taps;
 use super::toxic::{Toxic, checked_name};
 
 const PROXIES_MAX: usize = 10_000;
@@ -20,6 +21,7 @@ pub(super) struct Proxies {
     by_name: BTreeMap<String, Relay>,
     lie: Option<String>,
     seed: u64,
+    taps: Taps,
     toxics_made: u64,
 }
 
@@ -27,11 +29,11 @@ pub(super) struct Proxies {
 #[derive(Deserialize)]
 pub(super) struct ProxyRequest {
     #[serde(default)]
-    name: String,
+    pub(super) name: String,
     #[serde(default)]
-    listen: String,
+    pub(super) listen: String,
     #[serde(default)]
-    upstream: String,
+    pub(super) upstream: String,
     #[serde(default = "yes")]
     enabled: bool,
 }
@@ -49,8 +51,8 @@ fn yes() -> bool {
 }
 
 impl Registry {
-    pub(super) fn new(lie: Option<String>, seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(Proxies { by_name: BTreeMap::new(), lie, seed, toxics_made: 0 })))
+    pub(super) fn new(lie: Option<String>, seed: u64, taps: Taps) -> Self {
+        Self(Arc::new(Mutex::new(Proxies { by_name: BTreeMap::new(), lie, seed, taps, toxics_made: 0 })))
     }
 }
 
@@ -107,11 +109,12 @@ impl Proxies {
             return Err(ApiError::too_many("proxies", PROXIES_MAX));
         }
         let lie = self.lie.as_ref().is_some_and(|end| request.name.ends_with(end.as_str()));
-        let mut relay = Relay::new(request.name.clone(), request.listen, request.upstream, lie, self.seed);
-        if request.enabled {
+        let (name, enabled) = (request.name.clone(), request.enabled);
+        let mut relay = Relay::new(request, lie, self.seed, self.taps.clone());
+        if enabled {
             relay.start().await?;
         }
-        Ok(self.by_name.entry(request.name).insert_entry(relay).into_mut())
+        Ok(self.by_name.entry(name).insert_entry(relay).into_mut())
     }
 
     pub(super) async fn change(&mut self, name: &str, change: Change) -> Result<&Relay, ApiError> {

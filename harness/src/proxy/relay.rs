@@ -15,9 +15,11 @@ use super::active_toxic::Fate;
 use super::door::{self, Door};
 use super::error::ApiError;
 use super::pipeline::Chain;
+use super::registry::ProxyRequest;
 use super::serve::serve;
 use super::shared::{Extent, Shared, next_id};
 use super::stats::{Disconnected, ProxyStats};
+use super::tap::Taps;
 use super::toxic::{Kind, Stream, Toxic};
 
 const TOXICS_MAX: usize = 64;
@@ -47,8 +49,10 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    pub(super) fn new(name: String, listen: String, upstream: String, lie: bool, seed: u64) -> Self {
-        Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared: Arc::new(Shared::new(seed)), lie }
+    pub(super) fn new(request: ProxyRequest, lie: bool, seed: u64, taps: Taps) -> Self {
+        let ProxyRequest { name, listen, upstream, .. } = request;
+        let shared = Arc::new(Shared::new(&name, seed, taps));
+        Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared, lie }
     }
 
     pub(super) fn view(&self) -> View<'_> {

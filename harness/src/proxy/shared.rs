@@ -15,6 +15,7 @@ use super::counters::Counters;
 use super::pipeline::Chain;
 use super::reading::Created;
 use super::stats::{ConnectionStats, LostReply, ProxyStats};
+use super::tap::Taps;
 use super::toxic::{Kind, LoseReply, Stream, Toxic};
 
 /// Closed connections that are remembered: as many as a host may have on one link, several times over.
@@ -35,6 +36,9 @@ pub(super) fn next_id() -> u64 {
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) seed: u64,
+    /// The proxy's name, and what tells of what passes.
+    name: Arc<str>,
+    taps: Taps,
     chain: watch::Sender<Arc<Chain>>,
     up: Counters,
     down: Counters,
@@ -50,8 +54,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { seed, ..Self::default() }
+    pub(super) fn new(name: &str, seed: u64, taps: Taps) -> Self {
+        Self { seed, name: name.into(), taps, ..Self::default() }
     }
 
     pub(super) fn chain(&self) -> watch::Receiver<Arc<Chain>> {
@@ -78,7 +82,8 @@ impl Shared {
     }
 
     pub(super) fn admit(&self, client: TcpStream) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(NEXT_ID.fetch_add(1, Relaxed), client));
+        let id = NEXT_ID.fetch_add(1, Relaxed);
+        let connection = Arc::new(Connection::new(id, client, self.taps.open(&self.name, id)));
         self.accepted.fetch_add(1, Relaxed);
         lock(&self.connections).insert(connection.id, Arc::clone(&connection));
         connection

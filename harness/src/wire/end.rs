@@ -158,7 +158,7 @@ fn no_server(error: super::jute::WireError) -> io::Error {
 }
 
 /// The servers of a connect string, without its chroot.
-fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
     let servers = cluster.split('/').next().unwrap_or_default();
     servers.split(',').map(str::trim).filter(|server| !server.is_empty())
 }

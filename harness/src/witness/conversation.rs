@@ -30,7 +30,8 @@ const ASKED_MAX: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A session was granted: a new one, or (`resumed`) one that the client had before.
-    Established { session: i64, password: [u8; 16], timeout_ms: i32, resumed: bool },
+    /// It asked for `asked_ms` and got `timeout_ms`.
+    Established { session: i64, password: [u8; 16], asked_ms: i32, timeout_ms: i32, resumed: bool },
     /// The session that the client had is over.
     Expired { session: i64 },
     /// The client asks for something. Pings, proofs of who it is and what arms watches again are no requests.
@@ -69,8 +70,8 @@ fn creates(op: i32) -> bool {
 pub struct Conversation {
     up: Heads,
     down: Heads,
-    /// The session that the client says it has; 0 for none.
-    had: i64,
+    /// The session that the client says it has, 0 for none, and the timeout that it asks for.
+    had: (i64, i32),
     asked: VecDeque<Asked>,
     /// It makes no sense any more.
     lost: bool,
@@ -89,7 +90,7 @@ impl Conversation {
         up.take(data, request_wanted, |place, head| {
             match place {
                 Place::First => match read_connect(&head[LENGTH..]) {
-                    Ok((connect, _)) => *had = connect.session,
+                    Ok((connect, _)) => *had = (connect.session, connect.timeout_ms),
                     Err(_) => *lost = true,
                 },
                 Place::Later => {
@@ -176,11 +177,11 @@ fn lives_with_its_session(head: &[u8]) -> bool {
     matches!(request, Ok(Ask::Request(Request::Create { kind, .. }, _)) if kind.life == Life::Ephemeral)
 }
 
-fn established(head: &[u8], had: i64) -> Option<Said> {
+fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<Said> {
     let connected = read_connected(&head[LENGTH..]).ok()?;
     Some(if connected.timeout_ms > 0 {
         let Connected { session, password, timeout_ms } = connected;
-        Said::Established { session, password, timeout_ms, resumed: had != 0 }
+        Said::Established { session, password, asked_ms, timeout_ms, resumed: had != 0 }
     } else {
         Said::Expired { session: had }
     })
@@ -300,7 +301,7 @@ mod tests {
                 Said::Asked(list.clone()),
                 Said::Asked(delete.clone()),
                 Said::Asked(close.clone()),
-                Said::Established { session: 9, password: [7; 16], timeout_ms: 4_000, resumed: false },
+                Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: false },
                 answered(&create, 70, 0, Some("/g/n-2")),
                 answered(&list, 70, 0, None),
                 Said::Woken { path: "/g/n-1".into(), kind: WatchEvent::Deleted },
@@ -315,7 +316,10 @@ mod tests {
         let (said, _) = read(&hello(9), &welcome(0, 0), (1, 1));
         assert_eq!(said, [Said::Expired { session: 9 }]);
         let (said, _) = read(&hello(9), &welcome(9, 4_000), (1, 1));
-        assert_eq!(said, [Said::Established { session: 9, password: [7; 16], timeout_ms: 4_000, resumed: true }]);
+        assert_eq!(
+            said,
+            [Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: true }]
+        );
     }
 
     #[test]

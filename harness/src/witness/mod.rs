@@ -1,9 +1,12 @@
 //! What a client of ZooKeeper does, read off its connections: of any program, in any language, without its help.
 
 mod conversation;
+mod recorder;
 mod relay;
 mod seats;
 
 pub use conversation::{Asked, Conversation, Said};
+pub(crate) use recorder::Recorder;
+pub use recorder::Witnessed;
 pub use relay::{Happened, Relay, Tell};
-pub use seats::{Node, SeatSeen, Seats, SessionSeen};
+pub use seats::{Node, SeatSeen, Seating, Seats, SessionSeen};

@@ -1,12 +1,18 @@
-//! Who on a host holds what: which session stands in which election, with which znode.
+//! Who on a host holds what, and what each did, as its connections show it: which session stands in which election, with which
+//! znode, what woke it and what it asked. All of it comes out as the same events that candidates of this program write down of
+//! themselves, but for what nobody can see from outside: what they believe.
 
 use std::collections::{BTreeMap, HashMap};
 
-use hustings_record::{Nanos, WatchEvent};
+use hustings_record::{Departure, Event, Nanos, SessionEnd, SessionState, WatchEvent};
+use serde::{Deserialize, Serialize};
 
-use super::conversation::Said;
+use super::conversation::{Asked, Said};
 use super::relay::Happened;
 use crate::wire::op_code;
+
+/// Whoever asked nothing for so long, and waits for no answer, is done with what it was told.
+const QUIET_NS: Nanos = 50_000_000;
 
 /// A session, as its connections show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +23,8 @@ pub struct SessionSeen {
     pub connections: u32,
     /// It was closed, or a server said that it had expired.
     pub over: bool,
+    /// Since when no connection carries it; none while one does.
+    pub alone_since: Option<Nanos>,
 }
 
 /// An ephemeral znode that a session created in an election.
@@ -35,36 +43,72 @@ pub struct SeatSeen {
     pub session: Option<i64>,
     /// What it created there and has not deleted; the last one is the last.
     pub nodes: Vec<Node>,
-    /// Requests about its election, and when the last one came.
-    pub requests: u64,
+    /// The last one that it created, whatever became of it.
+    pub last: Option<Node>,
+    /// When the last request about its election came.
     pub asked_at: Option<Nanos>,
-    /// What its watches told, and when.
-    pub woken: Vec<(Nanos, String, WatchEvent)>,
+    /// It stands under that session: it has a znode there, or needs none until it leads.
+    pub stands: bool,
+    /// Told to give its place back.
+    pub resigning: bool,
+    /// When the deletion of the last znode that it gave back was asked for, and answered.
+    pub gave_back: Option<(Nanos, Nanos)>,
+    /// Requests since it stood or was last woken, until it is done with that.
+    unsettled: Option<u32>,
+    /// Requests without an answer so far.
+    waiting: u32,
+    /// When it last asked for, or was told, anything.
+    moved_at: Nanos,
+}
+
+/// What is known of the seats of a host before anything is seen of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seating {
+    /// Each candidate's number, and the path of its election as it is on the wire.
+    pub candidates: Vec<(u32, String)>,
+    /// Whoever stands has a znode of its own; else only a leader has one.
+    pub queue: bool,
 }
 
 /// The seats of one host: at most one in each election, so that a path tells whose it is.
 #[derive(Debug, Default)]
 pub struct Seats {
-    /// Path of its election on the wire, by seat.
-    elections: BTreeMap<u32, String>,
+    /// Which seat an election's path means.
+    elections: HashMap<String, u32>,
+    queue: bool,
+    /// When they were told to give everything up.
+    stopped: Option<Nanos>,
     seats: BTreeMap<u32, SeatSeen>,
     sessions: BTreeMap<i64, SessionSeen>,
-    /// Which session a connection carries.
+    /// Which session a connection carries, and when it was opened.
     carries: HashMap<u64, i64>,
+    opened: HashMap<u64, Nanos>,
+    /// When deletions were asked for that are not answered yet, by connection and request.
+    deletions: HashMap<(u64, i32), Nanos>,
     /// Connections of which not everything could be made sense.
     unsound: u64,
 }
 
+/// Where events go.
+pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
+
 impl Seats {
     #[must_use]
-    pub fn new(elections: BTreeMap<u32, String>) -> Self {
-        let seats = elections.keys().map(|&seat| (seat, SeatSeen::default())).collect();
-        Self { elections, seats, ..Self::default() }
+    pub fn new(seating: Seating) -> Self {
+        let Seating { candidates, queue } = seating;
+        let seats = candidates.iter().map(|(cand, _)| (*cand, SeatSeen::default())).collect();
+        let elections = candidates.into_iter().map(|(cand, path)| (path, cand)).collect();
+        Self { elections, queue, seats, ..Self::default() }
     }
 
     #[must_use]
     pub fn seat(&self, seat: u32) -> Option<&SeatSeen> {
         self.seats.get(&seat)
+    }
+
+    /// All seats, in the order of their numbers.
+    pub fn all(&self) -> impl Iterator<Item = &SeatSeen> {
+        self.seats.values()
     }
 
     #[must_use]
@@ -77,145 +121,281 @@ impl Seats {
         self.sessions.iter().map(|(&id, session)| (id, session))
     }
 
+    /// Sessions that are connected, and seats that stand.
+    #[must_use]
+    pub fn standing(&self) -> (u32, u32) {
+        let connected = self.sessions.values().filter(|session| !session.over && session.connections > 0).count();
+        (connected as u32, self.seats.values().filter(|seat| seat.stands).count() as u32)
+    }
+
     /// Whether everything that was said could be made sense of.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.unsound == 0
     }
 
-    /// Takes what happened on a connection at `t`.
-    pub fn take(&mut self, t: Nanos, connection: u64, happened: &Happened) {
-        match happened {
-            Happened::Opened => {}
-            Happened::Ended { sound } => {
-                self.unsound += u64::from(!sound);
-                let carried = self.carries.remove(&connection);
-                if let Some(session) = carried.and_then(|session| self.sessions.get_mut(&session)) {
-                    session.connections -= 1;
-                }
-            }
-            Happened::Said(said) => self.said(t, connection, said),
+    /// A seat was told to give its place back.
+    pub fn resigns(&mut self, seat: u32) {
+        if let Some(seen) = self.seats.get_mut(&seat) {
+            (seen.resigning, seen.gave_back) = (true, None);
         }
     }
 
-    fn said(&mut self, t: Nanos, connection: u64, said: &Said) {
-        match said {
-            Said::Established { session, password, timeout_ms, .. } => {
-                self.carries.insert(connection, *session);
-                let timeout_ms = u64::try_from(*timeout_ms).unwrap_or(0);
-                let fresh = SessionSeen { password: *password, timeout_ms, connections: 0, over: false };
-                self.sessions.entry(*session).or_insert(fresh).connections += 1;
+    /// All seats were told to give everything up.
+    pub fn stop(&mut self, t: Nanos) {
+        self.stopped.get_or_insert(t);
+    }
+
+    /// Sessions that were connected when everything was to be given up, and were not closed; and the znodes of elections under
+    /// them. What was cut off by then is left to expire, by whomever it was.
+    #[must_use]
+    pub fn left_behind(&self) -> (usize, usize) {
+        let stopped = self.stopped.unwrap_or(0);
+        let left = |seen: &SessionSeen| !seen.over && seen.alone_since.is_none_or(|since| since >= stopped);
+        let nodes = self.seats.values().flat_map(|seat| &seat.nodes);
+        let nodes = nodes.filter(|node| self.sessions.get(&node.session).is_some_and(left)).count();
+        (self.sessions.values().filter(|seen| left(seen)).count(), nodes)
+    }
+
+    /// Takes what happened on a connection at `t`.
+    pub fn take(&mut self, t: Nanos, connection: u64, happened: &Happened, tell: &mut Tell<'_>) {
+        match happened {
+            Happened::Opened => _ = self.opened.insert(connection, t),
+            Happened::Ended { sound } => {
+                self.unsound += u64::from(!sound);
+                self.opened.remove(&connection);
+                self.deletions.retain(|(of, _), _| *of != connection);
+                let Some(session) = self.carries.remove(&connection) else { return };
+                self.lost_connection(t, session, tell);
             }
-            Said::Expired { session } => self.over(*session),
-            Said::Asked(asked) => {
-                let session = self.carries.get(&connection).copied();
-                if let Some((seen, _)) = self.of(&asked.path) {
-                    seen.requests += 1;
-                    seen.asked_at = Some(t);
-                    seen.session = session.or(seen.session);
-                }
-            }
-            Said::Answered { asked, error: 0, created: Some(created), zxid } if asked.ephemeral => {
-                let Some(&session) = self.carries.get(&connection) else { return };
-                if let Some((seen, name)) = self.of(created).filter(|(_, name)| !name.is_empty()) {
-                    seen.nodes.push(Node { name, czxid: *zxid, session });
-                }
-            }
-            Said::Answered { asked, error: 0, .. } if asked.op == op_code::DELETE => {
-                if let Some((seen, name)) = self.of(&asked.path) {
-                    seen.nodes.retain(|node| node.name != name);
-                }
-            }
-            Said::Answered { asked, error: 0, .. } if asked.op == op_code::CLOSE_SESSION => {
-                if let Some(&session) = self.carries.get(&connection) {
-                    self.over(session);
-                }
-            }
-            Said::Answered { .. } => {}
-            Said::Woken { path, kind } => {
-                if let Some((seen, name)) = self.of(path) {
-                    seen.woken.push((t, name, *kind));
-                }
+            Happened::Said(said) => self.said(t, connection, said, tell),
+        }
+    }
+
+    /// Says who is done with what it was told, by `now`.
+    pub fn settle(&mut self, now: Nanos, tell: &mut Tell<'_>) {
+        for (&cand, seen) in &mut self.seats {
+            let quiet = seen.waiting == 0 && now >= seen.moved_at.saturating_add(QUIET_NS);
+            let Some(session) = seen.session.filter(|_| quiet) else { continue };
+            if let Some(requests) = seen.unsettled.take() {
+                tell(Event::Settled { t: now, cand, session, requests });
             }
         }
+    }
+
+    fn said(&mut self, t: Nanos, connection: u64, said: &Said, tell: &mut Tell<'_>) {
+        match said {
+            Said::Established { session, password, asked_ms, timeout_ms, .. } => {
+                self.carries.insert(connection, *session);
+                let since = self.opened.get(&connection).copied().unwrap_or(t);
+                self.established(t, *session, *password, (*asked_ms, *timeout_ms), t.saturating_sub(since), tell);
+            }
+            Said::Expired { session } => self.over(t, *session, SessionEnd::Expired, tell),
+            Said::Asked(asked) => self.asked(t, connection, asked, tell),
+            Said::Answered { asked, error, created, zxid } => {
+                let Some(&session) = self.carries.get(&connection) else { return };
+                self.answered(
+                    t,
+                    (connection, session),
+                    asked,
+                    (*error == 0).then_some((*zxid, created.as_deref())),
+                    tell,
+                );
+            }
+            Said::Woken { path, kind } => self.woken(t, connection, path, *kind, tell),
+        }
+    }
+
+    fn established(
+        &mut self,
+        t: Nanos,
+        session: i64,
+        password: [u8; 16],
+        (asked_ms, timeout_ms): (i32, i32),
+        connect_ns: Nanos,
+        tell: &mut Tell<'_>,
+    ) {
+        let ms = |ms: i32| u64::try_from(ms).unwrap_or(0);
+        let known = self.sessions.get_mut(&session);
+        match known {
+            Some(seen) => {
+                seen.connections += 1;
+                seen.alone_since = None;
+                if seen.connections == 1 && !seen.over {
+                    tell(Event::State { t, session, state: SessionState::Connected });
+                }
+            }
+            None => {
+                let seen = SessionSeen {
+                    password,
+                    timeout_ms: ms(timeout_ms),
+                    connections: 1,
+                    over: false,
+                    alone_since: None,
+                };
+                self.sessions.insert(session, seen);
+                let (timeout_ms, asked_ms) = (ms(timeout_ms), ms(asked_ms));
+                tell(Event::Session { t, session, timeout_ms, asked_ms, connect_ns });
+            }
+        }
+    }
+
+    fn lost_connection(&mut self, t: Nanos, session: i64, tell: &mut Tell<'_>) {
+        let Some(seen) = self.sessions.get_mut(&session) else { return };
+        seen.connections = seen.connections.saturating_sub(1);
+        if seen.connections == 0 {
+            seen.alone_since = Some(t);
+        }
+        if seen.connections == 0 && !seen.over {
+            tell(Event::State { t, session, state: SessionState::Disconnected });
+        }
+        // What was asked on it is not answered any more.
+        self.seats.values_mut().filter(|seat| seat.session == Some(session)).for_each(|seat| seat.waiting = 0);
+    }
+
+    fn asked(&mut self, t: Nanos, connection: u64, asked: &Asked, tell: &mut Tell<'_>) {
+        let Some(&session) = self.carries.get(&connection) else { return };
+        if asked.op == op_code::DELETE {
+            self.deletions.insert((connection, asked.xid), t);
+        }
+        let Some((cand, _)) = self.of(&asked.path) else { return };
+        let queue = self.queue;
+        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        if seen.session != Some(session) {
+            if let Some(before) = seen.session.replace(session).filter(|_| seen.stands) {
+                let how = Departure::SessionEnded(SessionEnd::Expired);
+                tell(Event::Left { t, cand, session: before, how });
+            }
+            seen.nodes.retain(|node| node.session == session);
+            (seen.stands, seen.waiting, seen.unsettled) = (false, 0, None);
+            tell(Event::Incarnation { t, cand, session });
+        }
+        if !queue && !seen.stands {
+            seen.joins(t, cand, session, None, tell);
+        }
+        seen.unsettled = seen.unsettled.map(|requests| requests + 1);
+        seen.waiting += 1;
+        (seen.asked_at, seen.moved_at) = (Some(t), t);
+    }
+
+    /// `done`: it was carried out, by this zxid, and created this.
+    fn answered(
+        &mut self,
+        t: Nanos,
+        (connection, session): (u64, i64),
+        asked: &Asked,
+        done: Option<(i64, Option<&str>)>,
+        tell: &mut Tell<'_>,
+    ) {
+        let deletion = self.deletions.remove(&(connection, asked.xid));
+        if done.is_some() && asked.op == op_code::CLOSE_SESSION {
+            return self.over(t, session, SessionEnd::Closed, tell);
+        }
+        if let Some((cand, _)) = self.of(&asked.path)
+            && let Some(seen) = self.seats.get_mut(&cand)
+        {
+            seen.waiting = seen.waiting.saturating_sub(1);
+            seen.moved_at = t;
+        }
+        let Some((zxid, created)) = done else { return };
+        if let Some(path) = created.filter(|_| asked.ephemeral) {
+            self.created(t, session, path, zxid, tell);
+        }
+        if let Some(sent) = deletion {
+            self.deleted(session, &asked.path, (sent, t), tell);
+        }
+    }
+
+    fn created(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
+        let queue = self.queue;
+        let Some((cand, name)) = self.of(path).filter(|(_, name)| !name.is_empty()) else { return };
+        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        tell(Event::Created { t, cand, session, node: name.clone(), czxid });
+        let node = Node { name: name.clone(), czxid, session };
+        seen.last = Some(node.clone());
+        seen.nodes.push(node);
+        if queue {
+            seen.joins(t, cand, session, Some((name, czxid)), tell);
+        }
+    }
+
+    fn deleted(&mut self, session: i64, path: &str, times: (Nanos, Nanos), tell: &mut Tell<'_>) {
+        let Some((cand, name)) = self.of(path) else { return };
+        let stopping = self.stopped.is_some();
+        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let own = seen.nodes.iter().any(|node| node.name == name && node.session == session);
+        seen.nodes.retain(|node| node.name != name);
+        if !own || !seen.nodes.is_empty() {
+            return;
+        }
+        seen.gave_back = Some(times);
+        if std::mem::take(&mut seen.stands) {
+            let how = if stopping {
+                Departure::Stopped
+            } else if std::mem::take(&mut seen.resigning) {
+                Departure::Resigned { delete: Some(times) }
+            } else {
+                Departure::Failed("it gave its znode back without an order".to_owned())
+            };
+            seen.unsettled = None;
+            tell(Event::Left { t: times.1, cand, session, how });
+        }
+    }
+
+    fn woken(&mut self, t: Nanos, connection: u64, path: &str, kind: WatchEvent, tell: &mut Tell<'_>) {
+        let Some(&session) = self.carries.get(&connection) else { return };
+        let Some((cand, name)) = self.of(path) else { return };
+        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let node = if name.is_empty() { path.rsplit('/').next().unwrap_or_default().to_owned() } else { name };
+        (seen.unsettled, seen.moved_at) = (Some(0), t);
+        tell(Event::Notified { t, cand, session, node, kind });
     }
 
     /// A session is over, and with it its znodes.
-    fn over(&mut self, session: i64) {
-        if let Some(seen) = self.sessions.get_mut(&session) {
-            seen.over = true;
+    fn over(&mut self, t: Nanos, session: i64, end: SessionEnd, tell: &mut Tell<'_>) {
+        if let Some(seen) = self.sessions.get_mut(&session)
+            && !std::mem::replace(&mut seen.over, true)
+        {
+            tell(Event::State { t, session, state: SessionState::Ended(end) });
         }
-        for seat in self.seats.values_mut() {
+        for (&cand, seat) in &mut self.seats {
             seat.nodes.retain(|node| node.session != session);
+            if seat.session == Some(session) && std::mem::take(&mut seat.stands) {
+                let how = match end {
+                    SessionEnd::Closed => Departure::Stopped,
+                    SessionEnd::Expired | SessionEnd::AuthFailed => Departure::SessionEnded(end),
+                };
+                (seat.unsettled, seat.waiting) = (None, 0);
+                tell(Event::Left { t, cand, session, how });
+            }
         }
     }
 
     /// Whose election this path lies in, and the rest of the path.
-    fn of(&mut self, path: &str) -> Option<(&mut SeatSeen, String)> {
-        let (seat, rest) = self.elections.iter().find_map(|(seat, election)| {
-            let rest = path.strip_prefix(election.as_str())?;
-            let rest = rest.strip_prefix('/').or(Some("").filter(|_| rest.is_empty()))?;
-            Some((*seat, rest.to_owned()))
-        })?;
-        Some((self.seats.get_mut(&seat)?, rest))
+    fn of(&self, path: &str) -> Option<(u32, String)> {
+        let mut at = path;
+        loop {
+            if let Some(&seat) = self.elections.get(at) {
+                return Some((seat, path[at.len()..].trim_start_matches('/').to_owned()));
+            }
+            at = &at[..at.rfind('/').filter(|slash| *slash > 0)?];
+        }
+    }
+}
+
+impl SeatSeen {
+    /// The znode that it leads by, if it leads; once that is gone, the one that it led by last: whoever writes on does so by that.
+    #[must_use]
+    pub fn leads_by(&self) -> Option<&Node> {
+        self.nodes.last().or(self.last.as_ref())
+    }
+
+    fn joins(&mut self, t: Nanos, cand: u32, session: i64, node: Option<(String, i64)>, tell: &mut Tell<'_>) {
+        (self.stands, self.unsettled, self.moved_at) = (true, Some(0), t);
+        let (node, czxid) = node.unzip();
+        tell(Event::Joined { t, cand, session, node, czxid });
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::conversation::Asked;
-    use super::*;
-
-    fn seats() -> Seats {
-        Seats::new(BTreeMap::from([(4, "/c/g1".to_owned()), (5, "/c/g10".to_owned())]))
-    }
-
-    fn established(session: i64) -> Happened {
-        Happened::Said(Said::Established { session, password: [1; 16], timeout_ms: 4_000, resumed: false })
-    }
-
-    fn asked(op: i32, path: &str) -> Asked {
-        Asked { xid: 1, op, path: path.into(), ephemeral: true }
-    }
-
-    fn created(path: &str, zxid: i64) -> Happened {
-        let asked = asked(op_code::CREATE, path);
-        Happened::Said(Said::Answered { asked, zxid, error: 0, created: Some(path.into()) })
-    }
-
-    #[test]
-    fn znodes_are_their_seats_until_they_or_their_session_go() {
-        let mut seats = seats();
-        for (connection, session) in [(1, 70), (2, 80)] {
-            seats.take(0, connection, &established(session));
-        }
-        seats.take(1, 1, &created("/c/g1/n-0", 100));
-        seats.take(1, 2, &created("/c/g10/n-0", 101));
-        seats.take(1, 2, &created("/elsewhere/n-0", 102));
-        let create = Asked { ephemeral: false, ..asked(op_code::CREATE, "/c/g1/notes") };
-        let kept = Said::Answered { asked: create, zxid: 99, error: 0, created: Some("/c/g1/notes".into()) };
-        seats.take(1, 1, &Happened::Said(kept));
-        let node = |seats: &Seats, seat| seats.seat(seat).unwrap().nodes.first().map(|node| (node.czxid, node.session));
-        assert_eq!((node(&seats, 4), node(&seats, 5)), (Some((100, 70)), Some((101, 80))));
-        let deleted = Said::Answered { asked: asked(op_code::DELETE, "/c/g1/n-0"), zxid: 103, error: 0, created: None };
-        seats.take(2, 1, &Happened::Said(deleted));
-        seats.take(2, 3, &Happened::Said(Said::Expired { session: 80 }));
-        assert_eq!((node(&seats, 4), node(&seats, 5)), (None, None));
-        assert!(seats.session(80).unwrap().over && !seats.session(70).unwrap().over);
-    }
-
-    #[test]
-    fn what_is_asked_and_told_about_an_election_is_of_its_seat() {
-        let mut seats = seats();
-        seats.take(0, 1, &established(70));
-        seats.take(1, 1, &Happened::Said(Said::Asked(asked(op_code::GET_CHILDREN2, "/c/g1"))));
-        seats.take(1, 1, &Happened::Said(Said::Asked(asked(op_code::EXISTS, "/c"))));
-        seats.take(2, 1, &Happened::Said(Said::Woken { path: "/c/g1/n-1".into(), kind: WatchEvent::Deleted }));
-        let seat = seats.seat(4).unwrap();
-        assert_eq!((seat.session, seat.requests), (Some(70), 1));
-        assert_eq!(seat.woken, [(2, "n-1".to_owned(), WatchEvent::Deleted)]);
-        assert_eq!(seats.seat(5).unwrap(), &SeatSeen::default());
-        seats.take(3, 1, &Happened::Ended { sound: false });
-        assert!(!seats.is_sound() && seats.session(70).unwrap().connections == 0);
-    }
-}
+mod tests;

@@ -14,13 +14,25 @@ pub struct Token {
     pub session: i64,
 }
 
+impl Token {
+    /// Stands for a czxid that nobody knows: no znode has it.
+    pub const UNKNOWN_CZXID: i64 = -1;
+
+    /// Whether it has a place in the order of tokens.
+    #[must_use]
+    pub fn is_ordered(self) -> bool {
+        self.czxid != Self::UNKNOWN_CZXID
+    }
+}
+
 /// Why a belief ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RevokeReason {
     /// It was asked to resign, or to stop.
     Resigned,
-    /// The step-down policy spoke while the connection was lost.
+    /// The step-down policy spoke while the connection was lost; of a program of somebody else's: it stopped by itself,
+    /// or wrote no more.
     SteppedDown,
     /// The session ended.
     SessionEnded,

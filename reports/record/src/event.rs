@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{Departure, RevokeReason};
 use crate::cell::{CellInfo, FencingMethod};
 use crate::fault::{FaultKind, ReceiptStage, Touch};
+use crate::grade::Grade;
 use crate::holdings::Holdings;
+use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::seen::Seen;
@@ -86,6 +88,14 @@ pub enum Event {
         node: Option<String>,
         czxid: Option<i64>,
     },
+    /// An ephemeral znode of this candidate was created in its election, as its connections show it.
+    Created {
+        t: Nanos,
+        cand: u32,
+        session: i64,
+        node: String,
+        czxid: i64,
+    },
     /// a⁻ of a term: written through to the kernel before the candidate believes. `node` is the name of the znode it rests on.
     Grant {
         t: Nanos,
@@ -140,6 +150,36 @@ pub enum Event {
         text: String,
     },
 
+    // ---- hosts on which a program of somebody else's stands
+    /// The program, as it introduces itself. What it did is read off its connections; what it believes is known by its own word
+    /// (`belief` is `report`) or, where that cannot be trusted or had (`why`), by its writes alone.
+    Program {
+        t: Nanos,
+        name: String,
+        version: String,
+        /// What it says that it can do.
+        can: Vec<String>,
+        belief: Grade,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// It did what it must not do, or did not what it must.
+    Misbehaved {
+        t: Nanos,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cand: Option<u32>,
+        what: Misbehaviour,
+        text: String,
+    },
+
+    // ---- links that read along
+    /// What passed and was not written down: so many things were lost, and connections of so many hosts made no sense.
+    Unwitnessed {
+        t: Nanos,
+        lost: u64,
+        unsound: u64,
+    },
+
     // ---- coordinator
     /// Second event of the coordinator's segment.
     Cell {
@@ -167,12 +207,15 @@ pub enum Event {
         status: String,
         rss_max_kb: u64,
     },
-    /// Resident memory of a host's process, in KiB, when every group was led.
+    /// Resident memory of a host's process, in KiB, and its threads, when every group was led.
     HostMemory {
         t: Nanos,
         host: u16,
         rss_kb: u64,
         candidates: u32,
+        /// None: not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<u32>,
     },
     /// A fault was ordered. `cands` are all candidates it may hit, `groups` the groups whose leader it was aimed at.
     Fault {
@@ -394,6 +437,9 @@ impl Event {
             | Self::Phase { .. }
             | Self::HostEnded { .. }
             | Self::Outage { .. }
+            | Self::Program { .. }
+            | Self::Unwitnessed { .. }
+            | Self::Misbehaved { .. }
             | Self::Receipt { .. }
             | Self::ServerState { .. } => true,
             Self::Stall { .. }
@@ -402,6 +448,7 @@ impl Event {
             | Self::State { .. }
             | Self::Incarnation { .. }
             | Self::Joined { .. }
+            | Self::Created { .. }
             | Self::Granted { .. }
             | Self::Notified { .. }
             | Self::Settled { .. }

@@ -51,6 +51,9 @@ pub struct Expect {
     /// Leads that are lost, whether a fault explains it or not; `None`: neither way is held against the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handovers: Option<Expectation>,
+    /// Leads that are kept through a whole hang of their work; `None`: neither way is held against the cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung_leads: Option<Expectation>,
     /// Other candidates woken per leader loss, as the recipe declares; `None`: nothing is promised.
     pub fan_out: Option<FanOut>,
     /// Id of the server that must lead the ensemble after each of its elections; `None`: whichever the votes elect.

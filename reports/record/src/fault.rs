@@ -42,6 +42,8 @@ pub struct FaultFacts {
     pub elects: Elects,
     /// What it does to the counters of the servers that it hits.
     pub counters: Counters,
+    /// Whoever it hits may lead on and bring nothing about.
+    pub withholds_effect: bool,
     /// It lies in wait for what it hits, for as long as it lasts at most. Whoever may come by is as before until then.
     pub lies_in_wait: bool,
     /// What servers that it hits say when they are asked; None: what they said before, or nobody is hit.
@@ -146,6 +148,7 @@ const BLANK: FaultFacts = FaultFacts {
     outwits_recipes: false,
     elects: Elects::Never,
     counters: Counters::Kept,
+    withholds_effect: false,
     lies_in_wait: false,
     leaves: None,
     proof: "there is nothing to prove",
@@ -205,6 +208,13 @@ kinds! {
         proof: "the process has ended, by the signal";
         ..BLANK
 
+    /// The host's process is sent SIGTERM, as a deployment ends it, and given time to go.
+    Terminate = "terminate",
+        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::May, process: ProcessFate::Ended,
+        leads: LeadLoss::Always,
+        proof: "the process has ended after it was sent the signal";
+        ..BLANK
+
     /// The session is ended by the server at once.
     Expire = "expire",
         hits: Hits::Candidates, leads: LeadLoss::Always,
@@ -253,6 +263,18 @@ kinds! {
         process: ProcessFate::Stopped, leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true, deafens: true,
         outwits_recipes: true,
         proof: "the kernel says that the process is stopped";
+        ..BLANK
+
+    /// The work of the host's leaders hangs, while their sessions live: the resource neither takes nor answers their writes.
+    Hang = "hang",
+        hits: Hits::Hosts, lasts: Lasts::Must, until_healed: true, withholds_effect: true,
+        proof: "a write of a leader there came in and was not taken";
+        ..BLANK
+
+    /// The wall clock of the host jumps, and back when it is over.
+    ClockStep = "clock-step",
+        hits: Hits::Hosts, lasts: Lasts::Must, until_healed: true,
+        proof: "the wall clock is read back, from the process itself";
         ..BLANK
 
     /// A server is killed and, if it lasts, started again on its data.

@@ -15,8 +15,10 @@ mod event;
 mod expect;
 mod fault;
 mod files;
+mod grade;
 mod holdings;
 mod manifest;
+mod misbehaviour;
 mod names;
 mod nanos;
 mod phase;
@@ -44,8 +46,10 @@ pub use fault::{
     Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage, Touch,
     UnknownFaultKind,
 };
+pub use grade::Grade;
 pub use holdings::Holdings;
 pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
+pub use misbehaviour::Misbehaviour;
 pub use nanos::Nanos;
 pub use phase::Phase;
 pub use reader::{CellRecord, Damage, Record, RecordError, SegmentRecord};

@@ -29,6 +29,11 @@ pub enum Seen {
     Obeyed { cand: u32, sent: Nanos, answered: Nanos },
     /// The processes of hosts, by what became of them.
     Processes { hosts: Vec<(u16, ProcessFate)> },
+    /// Writes of hosts that came in and were not taken: how many, by host. At the end of it: how many were let go.
+    Withheld { hosts: Vec<(u16, u64)> },
+    /// Wall clocks of hosts, as their processes tell them: by how many milliseconds each was ahead of this machine's, before and
+    /// after they were set, and by how many it was to be.
+    WallClocks { hosts: Vec<(u16, i64, i64)>, due_ms: i64 },
     /// What servers said or did not say when they were asked, by id.
     Servers { asked: Vec<(u32, ServerState)> },
     /// Ways from one server to another that carry nothing, and the bytes that were counted on all of them, before and after
@@ -194,6 +199,23 @@ impl Seen {
                     false => Err(format!("the process of host {host} is {fate}, not {wanted}")),
                 })
             }
+            (Self::Withheld { hosts }, ReceiptStage::Injected) if facts.withholds_effect => {
+                all(hosts, |(host, writes)| {
+                    if *writes > 0 { Ok(()) } else { Err(format!("nothing on host {host} had anything to write")) }
+                })
+            }
+            (Self::Withheld { hosts }, ReceiptStage::Healed) if facts.withholds_effect => all(hosts, |_| Ok(())),
+            (Self::WallClocks { hosts, due_ms }, _) if kind == FaultKind::ClockStep => {
+                all(hosts, |(host, before, after)| {
+                    let moved = after - before;
+                    match (moved - due_ms).abs() <= WALL_CLOCK_OFF_MS {
+                        true => Ok(()),
+                        false => {
+                            Err(format!("the wall clock of host {host} moved by {moved} ms, and {due_ms} are due"))
+                        }
+                    }
+                })
+            }
             (Self::Servers { asked }, _) => all(asked, |(server, state)| {
                 let wanted = match stage {
                     ReceiptStage::Injected => facts.leaves == Some(*state),
@@ -214,6 +236,8 @@ impl Seen {
                 | Self::Slow { .. }
                 | Self::Lost { .. }
                 | Self::Obeyed { .. }
+                | Self::Withheld { .. }
+                | Self::WallClocks { .. }
                 | Self::Apart { .. },
                 ReceiptStage::Injected | ReceiptStage::Healed,
             ) => Err(format!("what was looked at is no proof of a {kind}")),
@@ -231,6 +255,8 @@ impl Seen {
             Self::Modelled { links } => links.iter().map(|link| link.host).collect(),
             Self::Lost { hosts, .. } => hosts.clone(),
             Self::Processes { hosts } => hosts.iter().map(|host| host.0).collect(),
+            Self::Withheld { hosts } => hosts.iter().map(|host| host.0).collect(),
+            Self::WallClocks { hosts, .. } => hosts.iter().map(|host| host.0).collect(),
             Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => Vec::new(),
         };
         hosts.sort_unstable();
@@ -248,6 +274,8 @@ impl Seen {
             Self::Slow { links, .. } => Some(links.clone()),
             Self::Modelled { links } => Some(links.iter().map(|link| (link.host, link.server)).collect()),
             Self::Processes { .. }
+            | Self::Withheld { .. }
+            | Self::WallClocks { .. }
             | Self::Lost { .. }
             | Self::Obeyed { .. }
             | Self::Servers { .. }
@@ -268,6 +296,8 @@ impl Seen {
             | Self::Modelled { .. }
             | Self::Lost { .. }
             | Self::Obeyed { .. }
+            | Self::Withheld { .. }
+            | Self::WallClocks { .. }
             | Self::Processes { .. } => Vec::new(),
         }
     }
@@ -289,6 +319,8 @@ impl Seen {
             Self::Slow { .. }
             | Self::Modelled { .. }
             | Self::Processes { .. }
+            | Self::Withheld { .. }
+            | Self::WallClocks { .. }
             | Self::Servers { .. }
             | Self::Apart { .. } => Vec::new(),
         }
@@ -378,6 +410,9 @@ impl ResetLink {
         }
     }
 }
+
+/// A wall clock is read by a question and an answer, and may be corrected meanwhile.
+const WALL_CLOCK_OFF_MS: i64 = 1_000;
 
 /// A number that was written down may be read as one next to it.
 const READ_BACK_MS: f64 = 1e-6;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{demanded, share_of_group_time};
+use super::evidence::{demanded, evidence, share_of_group_time};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
@@ -44,6 +44,11 @@ pub struct Effect {
     pub fallen_silent: u64,
     /// Terms that lasted long enough for a write: ten intervals and a second, in which nothing kept their process from it.
     pub terms: u64,
+    /// Leads that were believed in from the beginning to the end of a hang of their work, and the longest of those hangs.
+    #[serde(default)]
+    pub hung_leads: u64,
+    #[serde(default)]
+    pub hung_longest_ns: Nanos,
 }
 
 impl Section for Effect {
@@ -60,11 +65,16 @@ impl Section for Effect {
         gaps(index, window, &mut finding.section);
         silent(index, window, &mut finding);
         refused(index, &mut finding);
+        hung(index, &mut finding);
         let Effect { without_write, longest_ns, refused, refused_terms, terms, .. } = finding.section;
-        let Effect { mute_terms, late_terms, fallen_silent, .. } = finding.section;
+        let Effect { mute_terms, late_terms, fallen_silent, hung_leads, hung_longest_ns, .. } = finding.section;
+        let hung = match hung_leads {
+            0 => String::new(),
+            some => format!("; {some} leads kept through a hang, of {} at most", duration(hung_longest_ns)),
+        };
         finding.headline(format!(
             "without an accepted write {:.3} % of the time, longest {}; {mute_terms} of {terms} terms never wrote, \
-             {late_terms} late, {fallen_silent} no more; {refused} writes of {refused_terms} owners refused",
+             {late_terms} late, {fallen_silent} no more; {refused} writes of {refused_terms} owners refused{hung}",
             without_write * 100.0,
             duration(longest_ns),
         ));
@@ -110,10 +120,14 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
 fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
     let enough = SILENT_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
-    let stalls = union(index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect());
+    let stalls: Vec<Span> = index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect();
+    let mut kept: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
+    for term in &index.terms.all {
+        let theirs = || [index.faults.stops_of(term.host), index.faults.hangs_of(term.host), &stalls].concat();
+        kept.entry(term.host).or_insert_with(|| union(theirs()));
+    }
     let able = |term: &Term<'_>, (from, to): Span| -> Nanos {
-        let able = without((from, to.min(window.1).max(from)), index.faults.stops_of(term.host));
-        able.into_iter().map(|span| total(&without(span, &stalls))).sum()
+        total(&without((from, to.min(window.1).max(from)), &kept[&term.host]))
     };
     for term in &index.terms.all {
         let Some(led) = term.definite().filter(|&led| able(term, led) >= enough) else { continue };
@@ -142,6 +156,30 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
         // A write that is missing may have been this one's.
         if index.writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }
     }
+}
+
+/// Leads that were kept though nothing came of them: their work hung, and nobody else could take them over.
+fn hung(index: &Index<'_>, finding: &mut Finding<Effect>) {
+    let mut kept = Vec::new();
+    for term in &index.terms.all {
+        let Some(led) = term.definite() else { continue };
+        for hang in index.faults.certain_hangs_of(term.host).iter().filter(|hang| led.0 <= hang.0 && hang.1 <= led.1) {
+            finding.section.hung_leads += 1;
+            finding.section.hung_longest_ns = finding.section.hung_longest_ns.max(hang.1 - hang.0);
+            kept.push(format!(
+                "{}: candidate {} on {} kept the lead through a hang of its work, for {} from {}",
+                index.group_name(term.group),
+                term.cand,
+                index.host_name(term.host),
+                duration(hang.1 - hang.0),
+                moment(index, hang.0),
+            ));
+        }
+    }
+    if let Some(expected) = index.info.expect.hung_leads {
+        finding.judge(expected, finding.section.hung_leads, "leads kept through a hang", evidence(index));
+    }
+    kept.into_iter().for_each(|text| finding.note(text));
 }
 
 fn key(term: &Term<'_>) -> WriteKey {

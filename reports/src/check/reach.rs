@@ -30,7 +30,10 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
     if let Some(fault) = fault.filter(|fault| hit && fault.kind.facts().process == ProcessFate::Ended) {
         // A process that was started again may stand before the lost session has expired.
         let back = last.is_some_and(|stand| stand.from > fault.t) || index.candidates.stands_anew(cand, soon);
-        return if back { Reach::Possible } else { Reach::None };
+        // One that was asked to go may be told until it has gone.
+        let gone = fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + EDGE_NS;
+        let goes = !fault.kind.facts().lets_sessions_expire && at.0 <= gone;
+        return if back || goes { Reach::Possible } else { Reach::None };
     }
     match (first, last) {
         // What it stands by may have been there before it knew.

@@ -97,6 +97,8 @@ checkers! {
     faults: receipts::Faults,
     enrolment: enrolment::Enrolment,
     stalls: stalls::Stalls,
+    programs: programs::Programs,
+    witness: witness::Witness,
     wholeness: records::Wholeness,
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
 use super::finding::Finding;
+use super::met::Met;
 use super::misread::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
@@ -36,6 +37,12 @@ pub struct Writes {
     pub misread: u64,
     /// Writes tried by a candidate between the waking of its process and its stepping down.
     pub on_waking: u64,
+    /// Writes whose token nobody knows: no ledger can say of them whether they are stale.
+    #[serde(default)]
+    pub unordered: u64,
+    /// Leads whose writes met at the resource, by the order of their arrival alone.
+    #[serde(default)]
+    pub met: Met,
 }
 
 impl Writes {
@@ -48,7 +55,10 @@ impl Writes {
             ..Self::default()
         };
         for cell in cells {
-            let Self { unfenced: _, past_fence: _, total, excused, fenced_off, misread, on_waking } = cell;
+            let Self { unfenced: _, past_fence: _, total, excused, fenced_off, misread, on_waking, unordered, met } =
+                cell;
+            all.unordered += unordered;
+            all.met = all.met.merged(*met);
             all.total += total;
             all.excused += excused;
             all.fenced_off += fenced_off;
@@ -81,6 +91,8 @@ impl Section for Writes {
             past_fence: rate(index, &misread, |judged| judged.past),
             misread: misread.len() as u64,
             on_waking,
+            unordered: index.writing.all.iter().filter(|work| !work.is_ordered()).count() as u64,
+            met: Met::of(index),
         };
         let (counted, ledger) = match index.info.fencing {
             Fencing::Fenced => (writes.past_fence, "past the fence"),
@@ -108,6 +120,10 @@ impl Section for Writes {
             let text = format!("{} writes left out: a stall of the harness may have made them stale", counts.left_out);
             finding.inconclusive(text);
         }
+        if writes.unordered > 0 {
+            let text = format!("{} writes bear no token: nobody knows whether they are stale", writes.unordered);
+            finding.inconclusive(text);
+        }
         for work in &counts.shown {
             finding.note(format!(
                 "{}: stale write {} by candidate {} on {} with czxid {:#x} at {}",
@@ -121,13 +137,14 @@ impl Section for Writes {
         }
         finding.headline(format!(
             "{} of {total} writes stale {ledger}, in {} whose loser could still write ({}); unfenced {}, fenced off {}, past \
-             the fence {}; {on_waking} on waking; {} proven faults",
+             the fence {}; {on_waking} on waking; {}; {} proven faults",
             counted.seen,
             handovers(&counted),
             bound(counted.upper_95),
             counts.stale,
             counts.rejected,
             counts.past,
+            writes.met,
             index.verified_faults(),
         ));
         finding.section = writes;

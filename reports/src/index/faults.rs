@@ -63,6 +63,10 @@ pub struct Faults<'a> {
     pub stops: BTreeMap<u16, Vec<Span>>,
     /// When each host was stopped for certain.
     pub certain_stops: BTreeMap<u16, Vec<Span>>,
+    /// When the work of each host hung, or may have: sorted and disjoint.
+    hangs: BTreeMap<u16, Vec<Span>>,
+    /// When it hung for certain: a span a fault.
+    certain_hangs: BTreeMap<u16, Vec<Span>>,
 }
 
 impl<'a> Faults<'a> {
@@ -99,6 +103,7 @@ impl<'a> Faults<'a> {
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
         faults.collect_stops(cell, horizon);
+        faults.collect_hangs(horizon);
         faults
     }
 
@@ -145,6 +150,20 @@ impl<'a> Faults<'a> {
         }
     }
 
+    fn collect_hangs(&mut self, horizon: &Horizon<'_>) {
+        for fault in self.all.iter().filter(|f| f.kind.facts().withholds_effect) {
+            let Some(injected) = &fault.injected else { continue };
+            let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
+            for host in fault.hosts {
+                self.hangs.entry(*host).or_default().push((injected.from, healed.1.max(injected.from)));
+                if injected.verified && injected.to < healed.0 {
+                    self.certain_hangs.entry(*host).or_default().push((injected.to, healed.0));
+                }
+            }
+        }
+        self.hangs.values_mut().for_each(|spans| *spans = union(std::mem::take(spans)));
+    }
+
     /// Faults on servers, in order of time.
     pub fn on_servers(&self) -> impl Iterator<Item = &Fault<'a>> {
         self.by_servers.iter().map(|&place| &self.all[place])
@@ -160,6 +179,18 @@ impl<'a> Faults<'a> {
     #[must_use]
     pub fn stops_of(&self, host: u16) -> &[Span] {
         self.stops.get(&host).map_or(&[], Vec::as_slice)
+    }
+
+    /// When the work of a host hung, or may have.
+    #[must_use]
+    pub fn hangs_of(&self, host: u16) -> &[Span] {
+        self.hangs.get(&host).map_or(&[], Vec::as_slice)
+    }
+
+    /// When it hung for certain.
+    #[must_use]
+    pub fn certain_hangs_of(&self, host: u16) -> &[Span] {
+        self.certain_hangs.get(&host).map_or(&[], Vec::as_slice)
     }
 
     #[must_use]

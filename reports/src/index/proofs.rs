@@ -144,6 +144,8 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
         | Seen::Lost { .. }
         | Seen::Obeyed { .. }
         | Seen::Processes { .. }
+        | Seen::Withheld { .. }
+        | Seen::WallClocks { .. }
         | Seen::Servers { .. }
         | Seen::Apart { .. } => true,
     };

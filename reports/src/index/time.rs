@@ -81,12 +81,16 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::State { t, .. }
         | Event::Incarnation { t, .. }
         | Event::Joined { t, .. }
+        | Event::Created { t, .. }
         | Event::Grant { t, .. }
         | Event::Granted { t, .. }
         | Event::Notified { t, .. }
         | Event::Settled { t, .. }
         | Event::Left { t, .. }
         | Event::Note { t, .. }
+        | Event::Program { t, .. }
+        | Event::Unwitnessed { t, .. }
+        | Event::Misbehaved { t, .. }
         | Event::Cell { t, .. }
         | Event::Phase { t, .. }
         | Event::HostStarted { t, .. }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ledger::{Judged, Ledgers};
-use hustings_record::{CellRecord, Event, Nanos};
+use hustings_record::{CellRecord, Event, Nanos, Token};
 
 /// Candidate, session and czxid of a term: whose writes these are.
 pub type WriteKey = (u32, i64, i64);
@@ -26,6 +26,14 @@ pub struct Work {
     pub found: Judged,
     /// Of a stale one: when the first of those that make it stale was sent, if that is recorded of all of them.
     pub rival_sent: Option<Nanos>,
+}
+
+impl Work {
+    /// Whether its token has a place in the order of tokens: else no ledger can say whether it is stale.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        Token { czxid: self.czxid, session: self.session }.is_ordered()
+    }
 }
 
 /// When each incarnation's first write with a token was sent, by czxid, session and candidate.
@@ -79,6 +87,10 @@ impl Writing {
                 Entry::Fence(group, old_czxid) => groups.entry(group).or_default().0.raise(old_czxid),
                 Entry::Write(work) => {
                     let (ledgers, first_sent) = groups.entry(work.group).or_default();
+                    if !work.is_ordered() {
+                        writing.take(work);
+                        continue;
+                    }
                     let found = ledgers.take((work.czxid, work.session), work.cand);
                     let rival_sent = if found.stale { rival_sent(first_sent, &work) } else { None };
                     first_sent.entry((work.czxid, work.session, work.cand)).or_insert(work.sent);

@@ -108,3 +108,42 @@ fn a_cell_that_was_cut_short_is_not_judged() {
     let summary = hustings_reports::analysis::summarise(&record).cells.remove(0);
     assert_eq!(check(&summary, "effect").verdict, Inconclusive);
 }
+
+/// Its work hangs for this time, and it keeps the lead.
+fn hung_in((from, to): (u64, u64), silence: (u64, u64)) -> Cell {
+    let mut cell = silent_in(silence);
+    cell.info.fault_kind = FaultKind::Hang;
+    let id = cell.fault(FaultKind::Hang, 0, &[0], from, Some(to - from));
+    cell.injected(id, from);
+    cell.healed(id, to);
+    cell
+}
+
+#[test]
+fn a_leader_whose_work_hangs_may_be_silent_for_as_long_as_that_and_no_longer() {
+    let summary = hung_in((40_000, 43_000), (40_000, 43_000)).summary();
+    assert_eq!((summary.effect.hung_leads, summary.effect.fallen_silent), (1, 0));
+    assert_eq!(summary.effect.hung_longest_ns, ms(3_000) - 100_000);
+    assert_eq!(check(&summary, "effect").verdict, Pass);
+    let summary = hung_in((40_000, 43_000), (40_000, 46_000)).summary();
+    assert_eq!((summary.effect.hung_leads, summary.effect.fallen_silent), (1, 1), "it never took its work up again");
+    assert_eq!(check(&summary, "effect").verdict, Fail);
+}
+
+#[test]
+fn a_lead_that_is_kept_through_a_hang_is_held_against_the_cell_where_the_scenario_says_so() {
+    let judged = |expected, given_up: bool| {
+        let mut cell = hung_in((40_000, 43_000), (40_000, 43_000));
+        cell.info.expect.hung_leads = Some(expected);
+        if given_up {
+            cell.revoke(0, 0, 41_000, RevokeReason::Resigned);
+            cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t > ms(41_000)));
+        }
+        cell.verdict("effect")
+    };
+    assert_eq!(judged(Expectation::None, false), Fail);
+    assert_eq!(judged(Expectation::None, true), Pass);
+    assert_eq!(judged(Expectation::Some, false), Pass);
+    assert_eq!(judged(Expectation::Some, true), Fail);
+    assert_eq!(judged(Expectation::Any, false), Pass);
+}

@@ -40,7 +40,7 @@ fn a_fault_without_a_receipt_and_a_cell_without_its_fault_are_inconclusive() {
 fn enrolment_runs_from_the_first_connect_to_the_last_first_grant() {
     let mut cell = Cell::new("naive", 2, 3, FaultKind::None);
     for (host, rss_kb) in [(0, 900), (1, 800), (2, 700)] {
-        cell.coordinator.push(Event::HostMemory { t: ms(4_000), host, rss_kb, candidates: 2 });
+        cell.coordinator.push(Event::HostMemory { t: ms(4_000), host, rss_kb, candidates: 2, threads: None });
     }
     let enrolment = cell.summary().enrolment;
     assert_eq!(enrolment.all_led_ns, Some(ms(3_000) + 10_000 - ms(1_995)));

@@ -29,6 +29,9 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
                 None => Seen::Apart { ways: all.into_iter().flat_map(others).flatten().collect(), bytes: None },
             }
         }
+        (Hits::Hosts, _) if facts.withholds_effect => {
+            Seen::Withheld { hosts: hosts.iter().map(|&host| (host, 1)).collect() }
+        }
         (Hits::Hosts, _) if facts.process != ProcessFate::Kept => {
             let fate = if stage == ReceiptStage::Healed { ProcessFate::Kept } else { facts.process };
             Seen::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect() }

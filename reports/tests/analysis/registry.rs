@@ -7,7 +7,7 @@ use hustings_reports::index::{Index, plausible};
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
 use proptest::prelude::*;
 
-use crate::builder::{Cell, check, ms};
+use crate::builder::{Cell, T, check, ms};
 use crate::elections::outvoted;
 use crate::failovers::unproven_fault;
 use crate::leads::{false_failover, late_successor, orphan, partition, pause};
@@ -39,6 +39,8 @@ const RED: &[Red] = &[
     ("receipts", unproven_fault, Inconclusive),
     ("enrolment", never_led, Inconclusive),
     ("stalls", stalled, Inconclusive),
+    ("programs", garbage, Fail),
+    ("witness", unseen_znode, Fail),
     ("record", endless, Inconclusive),
 ];
 
@@ -87,6 +89,30 @@ fn never_led() -> Cell {
 fn stalled() -> Cell {
     let mut cell = partition(22_000);
     cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
+    cell
+}
+
+fn garbage() -> Cell {
+    let mut cell = Cell::new("foreign:mine", 1, 3, FaultKind::None);
+    let (name, version, can) = ("mine".to_owned(), "1".to_owned(), Vec::new());
+    cell.host(0).push(Event::Program { t: ms(1_500), name, version, can, belief: Grade::Report, why: None });
+    let text = "it said \"hey\", which is no message".to_owned();
+    cell.host(0).push(Event::Misbehaved { t: ms(12_000), cand: None, what: Misbehaviour::Garbage, text });
+    cell
+}
+
+/// A candidate tells of a znode whose creation never passed on its link, where all else did.
+fn unseen_znode() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.info.parameters.insert("witness".to_owned(), "true".to_owned());
+    for host in 0..3 {
+        let (session, node, czxid) = (cell.session(0, host), cell.node(0, host), cell.czxid(0, host));
+        let (t, cand) = (ms(2_000), u32::from(host));
+        cell.observer.push(Event::Session { t, session, timeout_ms: T, asked_ms: T, connect_ns: ms(5) });
+        if host > 0 {
+            cell.observer.push(Event::Created { t, cand, session, node, czxid });
+        }
+    }
     cell
 }
 

@@ -82,7 +82,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         16 => Event::Phase { t, phase: phases[n[1] as usize % phases.len()] },
         17 => Event::HostStarted { t, host, generation: life, pid: 4 },
         18 => Event::HostEnded { t, host, generation: life, killed: yes, status: text, rss_max_kb: n[4] },
-        19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life },
+        19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life, threads: None },
         20 => Event::Fault {
             id: life,
             kind: fault,

@@ -83,6 +83,10 @@ pub enum Remedy {
     Continue(Vec<Stopped>),
     /// Dead hosts are started again.
     Restart(Vec<u16>),
+    /// Writes of these hosts are taken again.
+    Take(Vec<u16>),
+    /// Wall clocks of these hosts are set by so many milliseconds.
+    SetClocks { hosts: Vec<u16>, by_ms: i64 },
     /// Servers are made whole again.
     Servers(ServerRemedy),
 }

@@ -22,7 +22,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
     let outcome = match group {
         None => Err("there was no leader to hit".to_owned()),
         Some(group) => {
-            let path = format!("{}{}", backend.chroot(), state.cell.election(group, false).path);
+            let path = format!("{}{}", backend.chroot(), state.cell.path(group));
             let until = asked + AT_MOST.as_nanos() as Nanos;
             let renewed = unless(backend.sleep_until(until), renew(backend, &path)).await;
             renewed.unwrap_or_else(|| Err(format!("not done within {} s", AT_MOST.as_secs())))

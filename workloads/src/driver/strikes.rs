@@ -147,7 +147,9 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
     match remedy {
         Remedy::None => false,
         Remedy::Restart(_) => planned.for_ms().is_some(),
-        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Servers(_) => true,
+        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Take(_) | Remedy::SetClocks { .. } | Remedy::Servers(_) => {
+            true
+        }
     }
 }
 

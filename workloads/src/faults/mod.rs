@@ -4,6 +4,7 @@ mod duration;
 mod moment;
 mod restart;
 mod slow;
+mod step;
 
 use hustings_record::FaultKind;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ pub use self::duration::{Ms, Told};
 pub use self::moment::Moment;
 pub use self::restart::Restart;
 pub use self::slow::Slow;
+pub use self::step::ClockStep;
 
 /// A fault with its parameters. In a plan durations are in milliseconds; see [`ToldFault`] for what a scenario has. Of kinds
 /// that may do without, no duration means: a control is as long as usual, a host or a server that is killed stays away.
@@ -24,6 +26,10 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
     },
     Resign,
     Crash {
+        #[serde(flatten)]
+        lasts: May,
+    },
+    Terminate {
         #[serde(flatten)]
         lasts: May,
     },
@@ -57,6 +63,16 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
         #[serde(flatten)]
         lasts: Must,
     },
+    Hang {
+        #[serde(flatten)]
+        lasts: Must,
+    },
+    ClockStep {
+        #[serde(flatten)]
+        lasts: Must,
+        #[serde(flatten)]
+        how: ClockStep,
+    },
     ServerKill {
         #[serde(flatten)]
         lasts: May,
@@ -84,6 +100,9 @@ impl<Must, May> Fault<Must, May> {
             Self::None { .. } => FaultKind::None,
             Self::Resign => FaultKind::Resign,
             Self::Crash { .. } => FaultKind::Crash,
+            Self::Terminate { .. } => FaultKind::Terminate,
+            Self::Hang { .. } => FaultKind::Hang,
+            Self::ClockStep { .. } => FaultKind::ClockStep,
             Self::Expire => FaultKind::Expire,
             Self::ParentDelete => FaultKind::ParentDelete,
             Self::Disconnect => FaultKind::Disconnect,
@@ -106,6 +125,9 @@ impl<Must, May> Fault<Must, May> {
             Self::None { lasts } => Fault::None { lasts: may(lasts) },
             Self::Resign => Fault::Resign,
             Self::Crash { lasts } => Fault::Crash { lasts: may(lasts) },
+            Self::Terminate { lasts } => Fault::Terminate { lasts: may(lasts) },
+            Self::Hang { lasts } => Fault::Hang { lasts: must(lasts) },
+            Self::ClockStep { lasts, how } => Fault::ClockStep { lasts: must(lasts), how: how.clone() },
             Self::Expire => Fault::Expire,
             Self::ParentDelete => Fault::ParentDelete,
             Self::Disconnect => Fault::Disconnect,
@@ -126,13 +148,17 @@ impl<Must, May> Fault<Must, May> {
     fn lasts<'a, T>(&'a self, must: impl Fn(&'a Must) -> T, may: impl Fn(&'a May) -> T) -> Option<T> {
         match self {
             Self::Resign | Self::Expire | Self::ParentDelete | Self::Disconnect | Self::ServerRestartAll(_) => None,
-            Self::None { lasts } | Self::Crash { lasts } | Self::ServerKill { lasts } => Some(may(lasts)),
+            Self::None { lasts } | Self::Crash { lasts } | Self::Terminate { lasts } | Self::ServerKill { lasts } => {
+                Some(may(lasts))
+            }
             Self::LostReply { lasts }
             | Self::Partition { lasts }
             | Self::PartitionUp { lasts }
             | Self::PartitionDown { lasts }
             | Self::Slow { lasts, .. }
             | Self::Pause { lasts }
+            | Self::Hang { lasts }
+            | Self::ClockStep { lasts, .. }
             | Self::ServerPause { lasts }
             | Self::ServerPartition { lasts } => Some(must(lasts)),
         }

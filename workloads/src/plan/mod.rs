@@ -134,7 +134,7 @@ fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
 /// the ensemble has to elect a leader, until it does so and the candidates are back.
 #[must_use]
 pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
-    let poll_ms = if cell.recipe == RecipeKind::PollRace { cell.poll_interval_ms } else { 0 };
+    let poll_ms = if cell.recipe.is(RecipeKind::PollRace) { cell.poll_interval_ms } else { 0 };
     poll_ms
         + if fault.kind().hits_servers() {
             election_max_ms(cell, fault.kind()) + if cell.groups > 0 { cell.timeout_granted_ms() } else { 0 }

@@ -5,6 +5,7 @@ mod breadcrumb;
 pub mod broken;
 mod candidate;
 mod career;
+mod contender;
 mod declares;
 pub mod election;
 mod gone;
@@ -26,6 +27,7 @@ mod steps;
 
 pub use self::broken::{Case, Caught, cases};
 pub use self::career::Career;
+pub use self::contender::{Contender, LeadNode};
 pub use self::election::Election;
 pub use self::kind::{RecipeKind, UnknownRecipe};
 pub use self::stand::stand;

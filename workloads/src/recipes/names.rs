@@ -3,6 +3,9 @@
 /// Stands between the guid and the sequence number.
 const MARK: &str = "-n_";
 
+/// A sequential create appends so many characters, or one more where the number is negative and long.
+const NUMBER_CHARS: usize = 10;
+
 /// Name of the one znode that the lock recipes compete for.
 pub const LOCK: &str = "lock";
 
@@ -40,6 +43,14 @@ pub(super) fn name_of(path: &str) -> &str {
 pub fn sequence(name: &str) -> Option<i32> {
     let (_, number) = name.rsplit_once(MARK)?;
     number.parse().ok()
+}
+
+/// Whether a name ends as a sequential create makes it, whatever stands before that: in ten digits, or fewer behind a sign.
+#[must_use]
+pub fn ends_in_number(name: &str) -> bool {
+    let number = name.len().checked_sub(NUMBER_CHARS).and_then(|at| name.get(at..));
+    let digits = number.map(|number| number.strip_prefix('-').unwrap_or(number));
+    digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The candidates' names among `names`, by number, ties by name: the order in which they came as long as

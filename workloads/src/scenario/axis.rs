@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::value::{I64Deserializer, StrDeserializer};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use crate::recipes::RecipeKind;
+use crate::recipes::Contender;
 
 /// One value or a list of them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -62,9 +62,9 @@ pub struct Coordinates {
     /// ZooKeeper's ticks, in milliseconds; as with the number of servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<Axis<u64>>,
-    /// Recipes.
+    /// Recipes, and programs of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recipe: Option<Axis<RecipeKind>>,
+    pub recipe: Option<Axis<Contender>>,
     /// Step-down policies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_down: Option<Axis<StepDown>>,

@@ -1,12 +1,15 @@
 //! A cell of a scenario, with everything resolved.
 
-use hustings_record::{Contest, Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown};
+use hustings_record::{
+    Contest, Declaration, Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown,
+};
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultSpec;
+use super::program::Program;
 use super::schema::PhasesSpec;
 use crate::faults::Fault;
-use crate::recipes::{Election, RecipeKind};
+use crate::recipes::{Contender, Election, LeadNode, RecipeKind};
 
 /// The znode under which all elections are.
 pub const ROOT: &str = "/election";
@@ -24,8 +27,11 @@ pub struct Cell {
     /// Which side it is on, where two scenarios are run against each other.
     #[serde(default)]
     pub contest: Option<Contest>,
-    /// The election recipe.
-    pub recipe: RecipeKind,
+    /// The election recipe, or whose program stands.
+    pub recipe: Contender,
+    /// That program.
+    #[serde(default)]
+    pub program: Option<Program>,
     /// When a leader that lost its connection stops believing.
     pub step_down: StepDown,
     /// Name of the fault's entry.
@@ -56,6 +62,9 @@ pub struct Cell {
     pub fencing: FencingMethod,
     /// Whether hosts reach the servers over links: `links` of the scenario and the fault's need, put together.
     pub over_links: bool,
+    /// Whether links read along on what passes.
+    #[serde(default)]
+    pub witness: bool,
     /// Interval of `poll-race`, in milliseconds.
     pub poll_interval_ms: u64,
     /// Sessions that one host opens at a time.
@@ -95,17 +104,46 @@ impl Cell {
         self.session_timeout_ms.clamp(2 * self.tick_ms, 20 * self.tick_ms)
     }
 
-    /// What the candidates of a group stand for. `create_missing` for their first incarnation at most: a later one that
-    /// created the election anew would undo its deletion.
+    /// Path of a group's election.
     #[must_use]
-    pub fn election(&self, group: u32, create_missing: bool) -> Election {
-        let name = self.group_names.get(group as usize).cloned().unwrap_or_else(|| format!("g{group}"));
+    pub fn path(&self, group: u32) -> String {
+        match self.group_names.get(group as usize) {
+            Some(name) => format!("{ROOT}/{name}"),
+            None => format!("{ROOT}/g{group}"),
+        }
+    }
+
+    /// What the candidates of a group stand for by this recipe. `create_missing` for their first incarnation at most: a later
+    /// one that created the election anew would undo its deletion.
+    #[must_use]
+    pub fn election(&self, group: u32, recipe: RecipeKind, create_missing: bool) -> Election {
         Election {
-            path: format!("{ROOT}/{name}"),
-            recipe: self.recipe,
+            path: self.path(group),
+            recipe,
             step_down: self.step_down,
             poll_interval_ms: self.poll_interval_ms,
             create_missing,
+        }
+    }
+
+    /// What the recipe, or the program, declares; None: nothing is promised.
+    #[must_use]
+    pub fn declares(&self) -> Option<Declaration> {
+        match &self.recipe {
+            Contender::Own(recipe) => Some(recipe.declares()),
+            Contender::Foreign(_) => self.program.as_ref()?.declared,
+        }
+    }
+
+    /// Which of a group's znodes can be its leader's.
+    #[must_use]
+    pub fn lead_node(&self) -> LeadNode {
+        match (&self.recipe, &self.program) {
+            (Contender::Own(recipe), _) if recipe.is_lock() => LeadNode::Lock,
+            (Contender::Own(_), _) => LeadNode::Queue,
+            (Contender::Foreign(_), program) => {
+                program.as_ref().map_or(LeadNode::AnyQueue, |program| program.lead.node())
+            }
         }
     }
 

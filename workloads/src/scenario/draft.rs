@@ -40,6 +40,8 @@ pub(super) struct Draft {
     rate_kb: Option<u64>,
     /// For `slow`: which way, if not both.
     direction: Option<Direction>,
+    /// For `clock-step`: by how much the wall clock jumps, in milliseconds; below 0 it is set back.
+    step_ms: Option<i64>,
     /// Allows it to take more than a minority of the hosts, or of the servers, out at a time. A restart of all servers needs
     /// no leave: it gives them back.
     #[serde(default)]
@@ -100,7 +102,7 @@ impl TryFrom<Draft> for FaultSpec {
 
 /// Every key that some kind takes.
 const KEYS: &str = "for_ms = 1\nfor_t = 1.0\nlatency_ms = 1\njitter_ms = 1\nrate_kb = 1\ndirection = \"both\"\n\
-                    order = []\ngap_ms = 1\nempty = true\nbehind = []\n";
+                    step_ms = 1\norder = []\ngap_ms = 1\nempty = true\nbehind = []\n";
 
 /// The kinds that take this key: those of which something is left of it.
 pub(super) fn kinds_taking(key: &String) -> impl Iterator<Item = FaultKind> {

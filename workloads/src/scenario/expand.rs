@@ -8,6 +8,7 @@ use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expected;
 use super::fault::FaultSpec;
+use super::program::Program;
 use super::schema::{Links, Scenario, SelfTest};
 
 /// The longest name of a cell.
@@ -30,7 +31,7 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     // First what takes another ensemble, so that each is started once.
     let cells = vary(cells, &values(&matrix.servers, ensemble.servers), |cell, v| cell.servers = *v);
     let cells = vary(cells, &values(&matrix.tick_ms, ensemble.tick_ms), |cell, v| cell.tick_ms = *v);
-    let cells = vary(cells, &values(&matrix.recipe, election.recipe), |cell, v| cell.recipe = *v);
+    let cells = vary(cells, &values(&matrix.recipe, election.recipe.clone()), |cell, v| cell.recipe = v.clone());
     let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
     let timeouts = values(&matrix.session_timeout_ms, election.session_timeout_ms);
     let cells = vary(cells, &timeouts, |cell, v| cell.session_timeout_ms = *v);
@@ -51,11 +52,15 @@ fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
     let Some(SelfTest { recipe, fault }) = &scenario.self_test else { return Vec::new() };
     let faults = fault.as_ref().map_or_else(|| fault_names(scenario), |fault| vec![fault.clone()]);
     let first = |fault: &String| cells.iter().find(|cell| cell.fault_name == *fault);
-    faults.iter().filter_map(first).map(|cell| Cell { recipe: *recipe, self_test: true, ..cell.clone() }).collect()
+    faults
+        .iter()
+        .filter_map(first)
+        .map(|cell| Cell { recipe: (*recipe).into(), self_test: true, ..cell.clone() })
+        .collect()
 }
 
 /// The values of an axis; one of its own where it is not varied.
-pub(super) fn values<T: Copy>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
+pub(super) fn values<T: Clone>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
     axis.as_ref().map_or_else(|| vec![otherwise], |axis| axis.0.clone())
 }
 
@@ -131,7 +136,7 @@ fn set_fault(scenario: &Scenario, cell: &mut Cell, name: &str) {
     cell.over_links = match scenario.election.links {
         Links::Always => true,
         Links::Never => false,
-        Links::Auto => profits,
+        Links::Auto => profits || scenario.election.witness,
     };
     let watched = cell.kinds().any(FaultKind::hits_servers);
     cell.watch_ms = watched.then_some(scenario.ensemble.watch_ms);
@@ -144,7 +149,8 @@ fn base(scenario: &Scenario) -> Cell {
         name: String::new(),
         repetition: None,
         contest: None,
-        recipe: election.recipe,
+        recipe: election.recipe.clone(),
+        program: None,
         step_down: election.step_down,
         fault_name: String::new(),
         fault: FaultSpec::none(),
@@ -160,6 +166,7 @@ fn base(scenario: &Scenario) -> Cell {
         resource: election.resource,
         fencing: election.fencing,
         over_links: false,
+        witness: election.witness,
         poll_interval_ms: election.poll_interval_ms,
         connect_concurrency: election.connect_concurrency,
         rejoin_after_ms: election.rejoin_after_ms,
@@ -185,6 +192,7 @@ fn finish(scenario: &Scenario, cells: &mut [Cell]) {
         cell.name = unique(&name, &mut taken);
         cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
         cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
+        cell.program = cell.recipe.foreign().and_then(|name| Program::find(&scenario.foreign, name));
         cell.expect = expected::resolve(&scenario.expect, cell);
     }
 }
@@ -199,7 +207,7 @@ fn title(cell: &Cell) -> Vec<String> {
     let recipe = match (cell.self_test, cell.groups) {
         (true, _) => Some("self-test".to_owned()),
         (false, 0) => None,
-        (false, _) => Some(cell.recipe.name().to_owned()),
+        (false, _) => Some(cell.recipe.to_string()),
     };
     recipe.into_iter().chain([cell.fault_name.clone()]).collect()
 }

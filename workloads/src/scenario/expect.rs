@@ -27,6 +27,9 @@ pub struct ExpectSpec {
     /// Leads that are lost, whether a fault explains it or not; not judged unless told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handovers: Option<Expectation>,
+    /// Leads that are kept through a whole hang of their work; not judged unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung_leads: Option<Expectation>,
     /// Other candidates woken per leader loss. It is what the recipe declares; a scenario that says otherwise is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<FanOut>,

@@ -29,14 +29,15 @@ impl Coordinates {
 /// Merges all entries that are about this cell, later ones first. Whom a loss wakes is what the recipe declares: entries that
 /// say otherwise are refused.
 pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
-    let declared = cell.recipe.declares().leader_wakes;
-    let mut expect = Expect { fan_out: Some(declared), ..Expect::default() };
+    let declared = cell.declares().map(|declared| declared.leader_wakes);
+    let mut expect = Expect { fan_out: declared, ..Expect::default() };
     for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
         expect.overlap = entry.overlap.unwrap_or(expect.overlap);
         expect.overlap_of_t_max = entry.overlap_of_t_max.or(expect.overlap_of_t_max);
         expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
         expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
         expect.handovers = entry.handovers.or(expect.handovers);
+        expect.hung_leads = entry.hung_leads.or(expect.hung_leads);
         expect.server_leader = entry.server_leader.or(expect.server_leader);
         if let Some(because) = &entry.because {
             expect.because.clone_from(because);

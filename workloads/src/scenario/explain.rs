@@ -135,10 +135,13 @@ fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
     }
     match &fault.fault {
         Fault::Slow { how, .. } => write!(text, ", {how}")?,
+        Fault::ClockStep { how, .. } => write!(text, ", {how}")?,
         Fault::ServerRestartAll(how) => restart(text, how)?,
         Fault::None { .. }
         | Fault::Resign
         | Fault::Crash { .. }
+        | Fault::Terminate { .. }
+        | Fault::Hang { .. }
         | Fault::Expire
         | Fault::ParentDelete
         | Fault::Disconnect
@@ -174,6 +177,7 @@ fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
         what.push(format!("stale writes {}", expect.stale_writes.name()));
         what.push(format!("unplanned {}", expect.unplanned.name()));
         what.extend(expect.handovers.map(|expected| format!("handovers {}", expected.name())));
+        what.extend(expect.hung_leads.map(|expected| format!("hung leads {}", expected.name())));
     }
     match expect.server_leader {
         Some(leader) => what.push(format!("server {leader} leads the ensemble")),

@@ -11,7 +11,7 @@ use crate::recipes::cases;
 impl Cell {
     /// What a self-test must be caught with.
     fn must_show(&self) -> Vec<Caught> {
-        let case = cases().iter().find(|case| self.self_test && case.recipe == self.recipe);
+        let case = cases().iter().find(|case| self.self_test && self.recipe.is(case.recipe));
         case.map_or_else(Vec::new, |case| case.caught.to_vec())
     }
 
@@ -25,7 +25,7 @@ impl Cell {
             repetition: self.repetition.clone(),
             contest: self.contest.clone(),
             recipe: self.recipe.to_string(),
-            declared: Some(self.recipe.declares()),
+            declared: self.declares(),
             step_down: self.step_down,
             fault: self.fault_name.clone(),
             fault_kind: self.fault.kind(),
@@ -67,6 +67,9 @@ impl Cell {
         add("phases", Value::try_from(&self.phases));
         add("connect_concurrency", Value::try_from(self.connect_concurrency));
         add("fsync", Value::try_from(self.fsync));
+        if self.witness {
+            add("witness", Value::try_from(true));
+        }
         told
     }
 }

@@ -31,6 +31,7 @@ pub(crate) mod fault;
 mod info;
 mod load;
 mod placement;
+mod program;
 mod random;
 mod rounds;
 mod schema;
@@ -45,12 +46,15 @@ pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::placement::placement;
+pub use self::program::{ForeignSpec, LeadKind, Program, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};
 pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 
 use hustings_record::Warning;
+
+use crate::recipes::Contender;
 
 impl Scenario {
     /// Reads a scenario, applies the `--set` arguments (`dotted.key=value`) in turn, and checks the whole.
@@ -67,6 +71,21 @@ impl Scenario {
         } else {
             Err(ScenarioError::Invalid { origin: origin.to_owned(), problems })
         }
+    }
+
+    /// The same scenario with a program of somebody else's in place of its recipes.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`], of what the two make together.
+    pub fn with_program(mut self, name: &str, spec: ForeignSpec, origin: &str) -> Result<Self, ScenarioError> {
+        let stands = Contender::Foreign(name.to_owned());
+        self.foreign.insert(name.to_owned(), spec);
+        for matrix in std::iter::once(&mut self.matrix).chain(&mut self.also) {
+            matrix.recipe = matrix.recipe.take().map(|_| Axis(vec![stands.clone()]));
+        }
+        self.election.recipe = stands;
+        let problems = validate::problems(&self);
+        if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
     /// Its cells, in the order in which they are run.

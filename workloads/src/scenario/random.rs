@@ -13,7 +13,7 @@ use super::cell::Cell;
 use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
 use super::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario};
-use super::validate;
+use super::validate::{self, STEP_MIN_MS};
 use crate::faults::Moment;
 use crate::seed;
 
@@ -26,6 +26,8 @@ const DRAWS_MAX: u32 = 1_000;
 const SYNC_LIMIT_PER_T: u64 = 2;
 /// Links are slowed by less than this part of T, so that what takes five questions is still no matter of the link.
 const SLOWEST_PER_T: u64 = 45;
+/// Clocks jump by less than a day.
+const STEP_DRAWN_MAX_MS: u64 = 86_400_000;
 
 /// What can be done where random scenarios are run.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
         ..base.ensemble.clone()
     };
     let election = ElectionSpec {
-        recipe: cell.recipe,
+        recipe: cell.recipe.clone(),
         step_down: cell.step_down,
         groups: rng.random_range(1..=8),
         hosts: rng.random_range(2..=5),
@@ -113,6 +115,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
             drain_max_ms: 10_000 + 10 * t_ms,
             ..base.phases.clone()
         },
+        foreign: base.foreign.clone(),
         faults,
         matrix: Coordinates { fault: Some(Axis(names)), ..Coordinates::default() },
         also: Vec::new(),
@@ -140,6 +143,11 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
     }
     if kind == FaultKind::Slow {
         tell("latency_ms", whole(rng.random_range(1..(t_ms / SLOWEST_PER_T).max(2))));
+    }
+    if kind == FaultKind::ClockStep {
+        let (by_ms, back) = (rng.random_range(STEP_MIN_MS..STEP_DRAWN_MAX_MS), rng.random_bool(0.5));
+        let by_ms = by_ms.cast_signed();
+        tell("step_ms", Value::from(if back { -by_ms } else { by_ms }));
     }
     let restart = kind == FaultKind::ServerRestartAll;
     if restart {

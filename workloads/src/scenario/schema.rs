@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::axis::Coordinates;
 use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
-use crate::recipes::{RecipeKind, StepDown};
+use super::program::ForeignSpec;
+use crate::recipes::{Contender, RecipeKind, StepDown};
 
 /// A scenario: what is run, what is broken, and what is expected of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Scenario {
     /// How long the phases of a cell take.
     #[serde(default)]
     pub phases: PhasesSpec,
+    /// Programs of others that stand for election, by a name of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub foreign: BTreeMap<String, ForeignSpec>,
     /// The faults, by a name of their own.
     #[serde(default)]
     pub faults: BTreeMap<String, FaultSpec>,
@@ -114,8 +118,8 @@ impl Default for EnsembleSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElectionSpec {
-    /// The recipe, unless the matrix varies it.
-    pub recipe: RecipeKind,
+    /// The recipe, or the program of somebody else's, unless the matrix varies it.
+    pub recipe: Contender,
     /// When a leader that lost its connection stops believing, unless the matrix varies it.
     pub step_down: StepDown,
     /// How many groups.
@@ -136,6 +140,9 @@ pub struct ElectionSpec {
     pub fencing: FencingMethod,
     /// Whether hosts reach the servers over links that faults can act on.
     pub links: Links,
+    /// Whether links read along on what passes: what candidates say of themselves is held against that. In every cell, over links
+    /// of hustings' own.
+    pub witness: bool,
     /// `poll-race` tries this often, in milliseconds.
     pub poll_interval_ms: u64,
     /// Names of the groups, as many as there are or more; `g0`, `g1`, … without it.
@@ -153,7 +160,7 @@ pub struct ElectionSpec {
 impl Default for ElectionSpec {
     fn default() -> Self {
         Self {
-            recipe: RecipeKind::PredecessorWatch,
+            recipe: RecipeKind::PredecessorWatch.into(),
             step_down: StepDown::OnDisconnect,
             groups: 20,
             hosts: 5,
@@ -164,6 +171,7 @@ impl Default for ElectionSpec {
             resource: Fencing::Unfenced,
             fencing: FencingMethod::Resource,
             links: Links::Auto,
+            witness: false,
             poll_interval_ms: 200,
             group_names: Vec::new(),
             host_names: Vec::new(),

@@ -118,7 +118,7 @@ impl SimCell {
             }
             Action::SetClockBack { cand, by_ms } => {
                 if let Some(seat) = of(cand) {
-                    seat.set_back.set(seat.set_back.get() + by_ms * 1_000_000);
+                    seat.wall_ahead.set(seat.wall_ahead.get() - i64::try_from(by_ms * 1_000_000).unwrap_or(i64::MAX));
                 }
             }
             Action::Slow { cand, by_ms } => {

@@ -11,7 +11,7 @@ use super::event_sink::Writer;
 use super::process::SimProcess;
 use super::seat::Seat;
 use super::session::SimSession;
-use super::sim_cell::SimCell;
+use super::sim_cell::{SimCell, Withheld};
 use super::world::micros;
 use crate::coordination::Session as _;
 use crate::driver::{self, work};
@@ -25,11 +25,19 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// The resource takes a write that was sent at `sent`.
+    /// A write that was sent at `sent` has come to the resource.
     fn written(&self, token: Token, sent: Nanos) {
+        if let Some(withheld) = self.sim.hung.borrow_mut().get_mut(&self.seat.host) {
+            return withheld.push(Withheld { seat: self.seat.clone(), token, sent });
+        }
+        self.taken(token, sent);
+    }
+
+    /// The resource takes it.
+    pub(super) fn taken(&self, token: Token, sent: Nanos) {
         let (world, seat) = (&self.sim.world, &self.seat);
         let taken = self.sim.state.resource.borrow_mut().write(seat.group as usize, seat.cand, token);
-        let times = (sent, world.clock.nanos());
+        let times = (Some(sent), world.clock.nanos());
         world.record(Writer::Coordinator, taken.event(times, seat.group, (seat.cand, seat.host), token));
         let own = seat.clone();
         world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || own.answered());
@@ -42,7 +50,7 @@ impl Host for Held {
     }
 
     fn wall_now(&self) -> Nanos {
-        self.now().saturating_sub(self.seat.set_back.get())
+        self.now().saturating_add_signed(self.seat.wall_ahead.get())
     }
 
     async fn sleep_until(&self, at: Nanos) {
@@ -142,6 +150,9 @@ impl Host for Held {
 
     async fn order(&self) -> Order {
         std::future::poll_fn(|cx| {
+            if self.seat.stopping.get() {
+                return Poll::Ready(Order::Stop);
+            }
             if let Some(left) = self.seat.orders.get().checked_sub(1) {
                 self.seat.orders.set(left);
                 return Poll::Ready(Order::Resign);

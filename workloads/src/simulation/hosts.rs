@@ -169,4 +169,5 @@ async fn live_on(sim: Rc<SimCell>, seat: Rc<Seat>) {
     if live(&held, &sessions, &sim.elections[seat.group as usize]).await == End::Unanswered {
         sim.world.note(Writer::Host(seat.host), Some(seat.cand), "the close of a session was not answered");
     }
+    seat.over.set(true);
 }

@@ -47,6 +47,12 @@ impl SimCell {
                 let seen = Some(self.processes(hosts));
                 Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(stopped) }
             }
+            Fault::Terminate { .. } => self.terminate(hosts).await,
+            Fault::Hang { .. } => self.hang(hosts).await,
+            Fault::ClockStep { how, .. } => {
+                let proof = self.set_clocks(hosts, how.step_ms);
+                Injury { proof, remedy: Remedy::SetClocks { hosts: hosts.clone(), by_ms: -how.step_ms } }
+            }
             Fault::Disconnect => {
                 let reset: usize = hosts.iter().map(|host| world.reset_host(*host)).sum();
                 let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new(), None);
@@ -133,6 +139,8 @@ impl SimCell {
                 let hosts: Vec<u16> = stopped.iter().map(|stopped| stopped.host).collect();
                 (gone_on == stopped.len(), evidence, self.processes(&hosts))
             }
+            Remedy::Take(hosts) => return self.take_again(hosts),
+            Remedy::SetClocks { hosts, by_ms } => return self.set_clocks(hosts, *by_ms),
             Remedy::Links(hosts) => {
                 self.slow(hosts, &Slow::default());
                 hosts.iter().for_each(|host| self.world.release(*host));

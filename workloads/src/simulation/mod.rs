@@ -7,6 +7,7 @@ mod chaos;
 mod clients;
 #[cfg(test)]
 mod conforms;
+mod deeds;
 mod delivery;
 mod event_sink;
 mod faults;

@@ -15,6 +15,7 @@ use super::world::{Owners, World};
 use crate::driver::{self, State};
 use crate::model::{Bugs, Micros, Options};
 use crate::plan::plan;
+use crate::recipes::RecipeKind;
 use crate::scenario::{Cell as Parameters, ROOT, placement};
 use crate::schedule::Step;
 use crate::seed;
@@ -49,13 +50,15 @@ pub struct Ran {
 /// Simulates one cell; the sink takes all that happens. The same arguments give the same tale.
 pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
     let Simulation { cell, seed, timing, bugs, .. } = simulation;
+    // A program of somebody else's has no virtual time.
+    let Some(recipe) = cell.recipe.own() else { return Ran { events: 0, end: 0, in_order: false } };
     let mut pool = LocalPool::new();
     let rng = seed::rng(*seed, &cell.name, "simulation");
     let paths = cell.group_names.iter().map(|group| format!("{ROOT}/{group}")).collect();
-    let owners = Owners::new(paths, cell.recipe.is_lock());
+    let owners = Owners::new(paths, recipe.is_lock());
     let options = options(cell, *seed, *bugs);
     let world = World::new(options, timing.clone(), cell.hosts, owners, rng, sink, pool.spawner());
-    let sim = set_up(simulation, &world);
+    let sim = set_up(simulation, recipe, &world);
     let done = Rc::new(Cell::new(false));
     let coordinator = coordinate(sim.clone());
     let finished = done.clone();
@@ -93,7 +96,7 @@ fn options(cell: &Parameters, seed: u64, bugs: Bugs) -> Options {
     }
 }
 
-fn set_up(simulation: &Simulation, world: &Rc<World>) -> Rc<SimCell> {
+fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<World>) -> Rc<SimCell> {
     let Simulation { cell, seed, schedule, .. } = simulation;
     let placed: Vec<(u32, u16)> = match schedule {
         None => placement(cell, *seed),
@@ -107,7 +110,7 @@ fn set_up(simulation: &Simulation, world: &Rc<World>) -> Rc<SimCell> {
         world: world.clone(),
         state: State::new(Rc::new(cell.clone()), *seed, placed),
         schedule: schedule.clone(),
-        elections: (0..cell.groups).map(|group| cell.election(group, false)).collect(),
+        elections: (0..cell.groups).map(|group| cell.election(group, recipe, false)).collect(),
         seats: RefCell::new(seats),
         hosts: (0..cell.hosts).map(host).collect(),
         standing: Cell::new(0),
@@ -116,6 +119,7 @@ fn set_up(simulation: &Simulation, world: &Rc<World>) -> Rc<SimCell> {
         alarm: Cell::new(0),
         on_leading: RefCell::default(),
         snare: RefCell::default(),
+        hung: RefCell::default(),
         admin: RefCell::default(),
     })
 }

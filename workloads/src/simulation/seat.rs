@@ -9,7 +9,7 @@ use futures::future::AbortHandle;
 
 use super::world::ClientId;
 use crate::driver::Outcome;
-use crate::host::{Nanos, Token};
+use crate::host::Token;
 use crate::model::Micros;
 
 pub(super) struct Seat {
@@ -39,8 +39,12 @@ pub(super) struct Seat {
     /// How often it is told to resign and has not heard it yet.
     pub(super) orders: Cell<u32>,
     pub(super) order_waker: RefCell<Option<Waker>>,
-    /// How far its wall clock was set back.
-    pub(super) set_back: Cell<Nanos>,
+    /// It is told to stop.
+    pub(super) stopping: Cell<bool>,
+    /// Its candidate's life is over.
+    pub(super) over: Cell<bool>,
+    /// How far its wall clock is ahead of the other one, in nanoseconds.
+    pub(super) wall_ahead: Cell<i64>,
 }
 
 impl Seat {
@@ -63,7 +67,9 @@ impl Seat {
             resigning: Cell::new(None),
             orders: Cell::new(0),
             order_waker: RefCell::default(),
-            set_back: Cell::new(0),
+            stopping: Cell::new(false),
+            over: Cell::new(false),
+            wall_ahead: Cell::new(0),
         })
     }
 
@@ -79,6 +85,14 @@ impl Seat {
     pub(super) fn answered(&self) {
         self.writing.set(false);
         if let Some(waker) = self.done_waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    /// Tells it to stop; it hears that when its recipe looks.
+    pub(super) fn stop(&self) {
+        self.stopping.set(true);
+        if let Some(waker) = self.order_waker.borrow_mut().take() {
             waker.wake();
         }
     }

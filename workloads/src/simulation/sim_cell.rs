@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use futures::channel::oneshot;
-use hustings_record::Nanos;
+use hustings_record::{Nanos, Token};
 
 use super::process::SimProcess;
 use super::seat::Seat;
@@ -37,6 +37,8 @@ pub(super) struct SimCell {
     pub(super) on_leading: RefCell<BTreeMap<(u32, u32), Vec<Action>>>,
     /// What lies in wait for a candidate that wins.
     pub(super) snare: RefCell<Option<Snare>>,
+    /// Hosts whose writes are not taken, and those that have come.
+    pub(super) hung: RefCell<BTreeMap<u16, Vec<Withheld>>>,
     /// The coordinator's own, which no fault hits.
     pub(super) admin: RefCell<Option<SimSession>>,
 }
@@ -48,6 +50,13 @@ pub(super) struct Snare {
     pub(super) sprung: Option<oneshot::Sender<u16>>,
     /// Who is held.
     pub(super) held: Option<oneshot::Sender<()>>,
+}
+
+/// A write that has come and is not taken.
+pub(super) struct Withheld {
+    pub(super) seat: Rc<Seat>,
+    pub(super) token: Token,
+    pub(super) sent: Nanos,
 }
 
 /// A host as far as its processes go.

@@ -200,7 +200,9 @@ impl Backend for Fake {
             Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::ParentDelete | Fault::Disconnect => {
                 Remedy::None
             }
-            Fault::Crash { .. } => Remedy::Restart(hit.hosts.clone()),
+            Fault::Crash { .. } | Fault::Terminate { .. } => Remedy::Restart(hit.hosts.clone()),
+            Fault::Hang { .. } => Remedy::Take(hit.hosts.clone()),
+            Fault::ClockStep { how, .. } => Remedy::SetClocks { hosts: hit.hosts.clone(), by_ms: -how.step_ms },
             Fault::Pause { .. } => {
                 Remedy::Continue(hit.hosts.iter().map(|&host| Stopped { host, process: Some(0) }).collect())
             }

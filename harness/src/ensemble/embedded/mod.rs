@@ -189,7 +189,7 @@ impl Ensemble for EmbeddedEnsemble {
         Box::pin(async move {
             let writer = WRITER.to_owned();
             let segment = segment(&writer)?;
-            self.record(aside::Order::Begin { cell, writer, segment }).await
+            self.record(aside::Order::Begin { cell, writer, segment, witnessed: None }).await
         })
     }
 

@@ -200,7 +200,7 @@ impl Ensemble for ExternalEnsemble {
         Box::pin(async move {
             let Some(tunnel) = self.way.tunnel() else { return Ok(()) };
             let (writer, segment) = (WRITER.to_owned(), segment(WRITER)?);
-            tunnel.record(Order::Begin { cell, writer, segment }).await
+            tunnel.record(Order::Begin { cell, writer, segment, witnessed: None }).await
         })
     }
 

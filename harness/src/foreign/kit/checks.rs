@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use hustings_record::Grade;
 use rustix::process::Signal;
 
 use super::super::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, Write, guest_seats};
-use super::outcome::{Examined, Finding, Grade, Need};
+use super::outcome::{Examined, Finding, Need};
 use super::stage::{ELECTIONS, Fact, TIMEOUT_MS, WRITE_EVERY_MS, What, election_of};
 use crate::clock;
 use crate::wire::end::{Taken as TakenOver, end_session};
@@ -99,7 +100,7 @@ impl Examination<'_> {
             self.guests[0].program.tell(ToProgram::Sync { n });
             let answer = || {
                 self.stage.facts(|fact| match fact.what {
-                    What::Said(FromProgram::Sync { n: of, t }) if fact.guest == 0 && of == n => Some((fact.t, t)),
+                    What::Said(FromProgram::Sync { n: of, t, .. }) if fact.guest == 0 && of == n => Some((fact.t, t)),
                     _ => None,
                 })
             };

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hustings_record::Nanos;
+use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
-use super::outcome::{Finding, Grade, Need, Outcome};
+use super::outcome::{Finding, Need, Outcome};
 use super::stage::{ELECTIONS, Fact, Guest, Stage, What, election_of};
 
 /// One examination under way.

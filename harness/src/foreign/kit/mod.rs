@@ -7,7 +7,7 @@ mod stage;
 
 use std::path::Path;
 
-pub use outcome::{Examined, Finding, Grade, Need, Outcome};
+pub use outcome::{Examined, Finding, Need, Outcome};
 
 /// Examines a command. `exe` is this program, which servers and guards are started from; `progress` is told what is looked at.
 ///

@@ -1,5 +1,6 @@
 //! What an examination found.
 
+use hustings_record::Grade;
 use serde::Serialize;
 
 /// One thing that was looked at.
@@ -29,32 +30,6 @@ pub enum Finding {
     Passed,
     Failed,
     Untested,
-}
-
-/// What a finding rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Grade {
-    /// The order in which writes came in: nobody need be trusted.
-    Effect,
-    /// What was read off the connections.
-    Wire,
-    /// What the program says.
-    Report,
-    /// What the kernel says of its process.
-    Process,
-}
-
-impl Grade {
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Effect => "effect",
-            Self::Wire => "wire",
-            Self::Report => "report",
-            Self::Process => "process",
-        }
-    }
 }
 
 /// Everything that an examination found.

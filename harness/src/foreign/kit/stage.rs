@@ -24,7 +24,7 @@ use crate::ensemble::Ensemble as _;
 use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
 use crate::session::ZkSession;
-use crate::witness::{Node, Relay, Seats, Tell};
+use crate::witness::{Node, Relay, SeatSeen, Seating, Seats, Tell};
 use crate::workdir::WorkDir;
 
 /// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
@@ -117,10 +117,12 @@ impl Stage {
     /// Starts the command as the program with this number, for these seats. It is not told of them yet; but what in its arguments
     /// stands for an address is the first one's.
     pub(super) async fn start(&self, number: usize, seats: &[u32]) -> anyhow::Result<Guest> {
-        let elections = seats.iter().map(|&seat| (seat, path_of(election_of(seat)))).collect();
-        let seen = Rc::new(RefCell::new(Seats::new(elections)));
+        let candidates = seats.iter().map(|&seat| (seat, path_of(election_of(seat)))).collect();
+        // Whether it queues is not asked here: what its znodes show is looked at by itself.
+        let seen = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: true })));
         let told = seen.clone();
-        let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what));
+        let tell: Tell =
+            Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
         let (numbers, mut relays) = (Rc::default(), Vec::new());
         for server in self.ensemble.servers() {
             let relay = Relay::open(server, Rc::clone(&numbers), tell.clone()).await;
@@ -134,7 +136,7 @@ impl Stage {
             resource: intake.url(first).unwrap_or_default(),
         };
         let command: Vec<String> = self.command.iter().map(|word| arguments.put_into(word)).collect();
-        let (program, heard) = Program::start(&self.exe, &command, true)?;
+        let (program, heard) = Program::start(&self.exe, &command, &BTreeMap::new(), true)?;
         spawn_local(hear(self.log.clone(), number, heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         Ok(Guest { number, program, seats: seen, relays, intake })
@@ -263,7 +265,7 @@ async fn take_writes(
 /// What the writer says that it holds, else what its seat holds by the wire.
 fn token(seats: &Seats, seat: u32, said: Option<i64>) -> Token {
     let seen = seats.seat(seat);
-    let node = seen.and_then(|seen| seen.nodes.last());
+    let node = seen.and_then(SeatSeen::leads_by);
     let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
     Token { czxid: said.or(node.map(|node| node.czxid)).unwrap_or(0), session: session.unwrap_or(0) }
 }

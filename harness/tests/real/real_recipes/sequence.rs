@@ -53,7 +53,7 @@ async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
         let jars = ZOOKEEPER.map(|jar| format!("{JARS}/{jar}.jar")).join(":");
         let mut java = Command::new("java");
         java.args(["-Xmx128m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", &jars]);
-        java.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_recipes/EndOfTheCounter.java"));
+        java.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/real_recipes/EndOfTheCounter.java"));
         let written = java.arg(data).arg(count.to_string()).args(paths).output();
         let written = written.expect("java runs: run ci/setup.sh --tests");
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));

@@ -21,5 +21,8 @@ fn what_a_row_says_in_two_places_agrees() {
 fn hosts_under_a_fault_that_lasts_are_hit_by_no_other() {
     let exempting: Vec<&str> =
         FaultKind::ALL.iter().filter(|kind| kind.exempts_hosts()).map(|kind| kind.name()).collect();
-    assert_eq!(exempting, ["crash", "partition", "partition-up", "partition-down", "slow", "pause"]);
+    assert_eq!(
+        exempting,
+        ["crash", "terminate", "partition", "partition-up", "partition-down", "slow", "pause", "hang", "clock-step"]
+    );
 }

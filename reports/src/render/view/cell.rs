@@ -195,6 +195,9 @@ fn expected(expect: &Expect) -> String {
     if let Some(handovers) = expect.handovers {
         text.push_str(&format!("; lost leads {}", word(handovers)));
     }
+    if let Some(hung) = expect.hung_leads {
+        text.push_str(&format!("; leads kept through a hang {}", word(hung)));
+    }
     if let Some(server) = expect.server_leader {
         text.push_str(&format!("; server {server} leads the ensemble"));
     }

@@ -235,6 +235,13 @@ fn writes(cell: &CellSummary) -> Vec<Fact> {
     if strays.not_recorded > 0 {
         facts.push(Fact::new("Sending not recorded", format::count_of(strays.not_recorded, w.total)));
     }
+    if w.met.pairs > 0 {
+        let met = format!("{}, for {} at most", format::count(w.met.pairs), format::duration(w.met.longest_ns));
+        facts.push(Fact::new("Leads whose writes met at the resource", met));
+    }
+    if w.unordered > 0 {
+        facts.push(Fact::new("Without a token: not judged", format::count(w.unordered)));
+    }
     if w.misread > 0 {
         facts.push(Fact::new("Left out: the harness stalled then", format::count(w.misread)));
     }

@@ -1,6 +1,6 @@
 //! Cells one by one: what only the whole of a cell can tell.
 
-use super::{HOUR_MS, add, minority, within};
+use super::{HOUR_MS, add, minority, programs, within};
 use crate::faults::Fault;
 use crate::plan;
 use crate::recipes::RecipeKind;
@@ -39,6 +39,9 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
             add(found, key, format!("{given} names for {needed}"), "give as many as there are, or none");
         }
     }
+    if cell.witness && scenario.election.links == Links::Never {
+        add(found, "election.links", "witness reads along on links", "use links = \"auto\"");
+    }
     for (name, fault) in cell.faults() {
         if fault.kind().needs_links() && scenario.election.links == Links::Never {
             add(found, "election.links", format!("`{}` acts on links", fault.kind()), "use links = \"auto\"");
@@ -55,7 +58,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
         leader.for_each(|leader| within(found, &key, leader.into(), 1, cell.servers.into()));
     }
     let one_host = cell.groups > 0 && cell.hosts < 2;
-    if cell.fencing == FencingMethod::Kill && cell.recipe == RecipeKind::LockRace && one_host {
+    if cell.fencing == FencingMethod::Kill && cell.recipe.is(RecipeKind::LockRace) && one_host {
         add(
             found,
             "election.fencing",
@@ -63,6 +66,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
             "use 2 hosts at least, or fencing = \"resource\"",
         );
     }
+    programs::of_cell(scenario, cell, found);
     fan_out(scenario, cell, found);
     minority::check(cell, found);
     let measure = plan::plan(cell, 0).measure_ms;
@@ -78,7 +82,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
 
 /// Whom a loss wakes is the recipe's to declare: a scenario can say it too, but nothing else.
 fn fan_out(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
-    let declared = cell.recipe.declares().leader_wakes;
+    let Some(declared) = cell.declares().map(|declared| declared.leader_wakes) else { return };
     for (place, entry) in scenario.expect.iter().enumerate().filter(|(_, entry)| entry.when.covers(cell)) {
         if let Some(expected) = entry.fan_out.filter(|expected| *expected != declared) {
             let key = format!("expect[{}].fan_out", place + 1);

@@ -10,6 +10,10 @@ use hustings_record::FaultKind;
 /// Nothing on one machine is slowed by this much any more; Toxiproxy's attributes end far above.
 const RATE_MAX_KB: u64 = 10_000_000;
 
+/// A shorter step could not be told from how exactly a wall clock is read; a longer one, a year, is nobody's.
+pub(in crate::scenario) const STEP_MIN_MS: u64 = 2_000;
+const STEP_MAX_MS: u64 = 31_536_000_000;
+
 /// Whether a fault can be done as it is written, whatever the cell.
 pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
@@ -38,6 +42,12 @@ pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     }
     if let Fault::Slow { how, .. } = &fault.fault {
         slow(name, how, found);
+    }
+    if let Fault::ClockStep { how, .. } = &fault.fault
+        && !(STEP_MIN_MS..=STEP_MAX_MS).contains(&how.step_ms.unsigned_abs())
+    {
+        let what = format!("{} is out of bounds", how.step_ms);
+        add(found, &key("step_ms"), what, format!("choose {STEP_MIN_MS} to {STEP_MAX_MS}, with or without a sign"));
     }
 }
 

@@ -4,12 +4,15 @@ mod cells;
 mod faults;
 mod general;
 mod minority;
+mod programs;
 mod references;
 mod servers;
 
 use std::collections::BTreeSet;
 
 use hustings_record::{Warning, WarningKind};
+
+pub(super) use faults::STEP_MIN_MS;
 
 use super::error::Problem;
 use super::expand;
@@ -22,6 +25,7 @@ const CELLS_MAX: usize = 1_000;
 pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     let mut found = Vec::new();
     general::check(scenario, &mut found);
+    programs::check(scenario, &mut found);
     for (name, fault) in &scenario.faults {
         faults::check(name, fault, &mut found);
         for count in expand::servers_under(scenario, name) {

@@ -1,0 +1,41 @@
+//! `clock-step`: the wall clock of a host jumps, as whoever sets it has it jump; proven by what the process itself reads off it
+//! then. The clock that runs on, by which everything is stamped, is left alone.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_record::Seen;
+use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::plan::Hit;
+
+use crate::clock;
+use crate::coordinator::live_cell::LiveCell;
+
+/// What fakes a clock looks at its orders every second.
+const AT_MOST: Duration = Duration::from_secs(6);
+
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, step_ms: i64) -> Injury {
+    let proof = set(cell, &hit.hosts, step_ms).await;
+    Injury { proof, remedy: Remedy::SetClocks { hosts: hit.hosts.clone(), by_ms: -step_ms } }
+}
+
+/// Sets the wall clocks of these hosts.
+pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Proof {
+    let from = clock::now();
+    let asked = hosts.iter().map(|host| cell.set_clock(*host, by_ms, AT_MOST));
+    let (mut seen, mut told, mut verified) = (Vec::new(), Vec::new(), !hosts.is_empty());
+    for (&host, outcome) in hosts.iter().zip(futures::future::join_all(asked).await) {
+        match outcome {
+            Ok((before, after)) => {
+                seen.push((host, before, after));
+                told.push(format!("host {host}: {before} ms ahead before, {after} ms after"));
+            }
+            Err(why) => {
+                verified = false;
+                told.push(format!("host {host}: {why}"));
+            }
+        }
+    }
+    let (evidence, seen) = (told.join("; "), Some(Seen::WallClocks { hosts: seen, due_ms: by_ms }));
+    Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
+}

@@ -1,0 +1,44 @@
+//! `hang`: the work of a host's leaders hangs while their sessions live: the resource neither takes nor answers their writes, until
+//! it takes all of them.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_record::Seen;
+use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::plan::Hit;
+
+use crate::clock;
+use crate::coordinator::live_cell::LiveCell;
+
+/// A leader that has anything to write does so within this.
+const WRITES_WITHIN: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+    let from = clock::now();
+    hit.hosts.iter().for_each(|host| _ = cell.hung.begin(*host));
+    let kept = || hit.hosts.iter().map(|host| (*host, cell.hung.kept(*host).unwrap_or(0) as u64)).collect::<Vec<_>>();
+    let until = from + WRITES_WITHIN.as_nanos() as u64;
+    while kept().iter().any(|(_, writes)| *writes == 0) && clock::now() < until && !cell.stopping() {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    let seen = kept();
+    let verified = !seen.is_empty() && seen.iter().all(|(_, writes)| *writes > 0);
+    let evidence = format!(
+        "{} writes of {} hosts came in and were not taken",
+        seen.iter().map(|(_, n)| n).sum::<u64>(),
+        seen.len()
+    );
+    let seen = Some(Seen::Withheld { hosts: seen });
+    let proof = Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() };
+    Injury { proof, remedy: Remedy::Take(hit.hosts.clone()) }
+}
+
+pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
+    let from = clock::now();
+    let taken: Vec<(u16, u64)> = hosts.iter().map(|&host| (host, cell.take_withheld(host) as u64)).collect();
+    let evidence = format!("{} writes were taken that had come meanwhile", taken.iter().map(|(_, n)| n).sum::<u64>());
+    let seen = Some(Seen::Withheld { hosts: taken });
+    Proof { from, to: clock::now(), verified: true, evidence, seen, ..Proof::default() }
+}

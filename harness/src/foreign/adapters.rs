@@ -1,0 +1,96 @@
+//! The adapters that ship, as files on disk: written out for a run, and built once before its hosts start.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use hustings_workloads::adapters::{Adapter, FILES};
+use hustings_workloads::scenario::Program;
+use tokio::process::Command;
+
+/// Where what an adapter's script builds is kept.
+pub const BUILD_VARIABLE: &str = "HUSTINGS_ADAPTERS_BUILD";
+const FOLDER: &str = "adapters";
+const BUILD_FOLDER: &str = "build";
+/// Compiling one takes some seconds.
+const BUILD_AT_MOST: Duration = Duration::from_secs(180);
+/// So much of what a compiler says is told.
+const SAID_CHARS: usize = 2_000;
+
+/// Writes all of them into a folder of their own below this one; gives that.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_out(below: &Path) -> anyhow::Result<PathBuf> {
+    let folder = below.join(FOLDER);
+    fs::create_dir_all(folder.join(BUILD_FOLDER)).with_context(|| folder.display().to_string())?;
+    for file in FILES {
+        let path = folder.join(file.name);
+        fs::write(&path, file.text).with_context(|| path.display().to_string())?;
+        if file.text.starts_with("#!") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                .with_context(|| path.display().to_string())?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Where what is built of them goes.
+#[must_use]
+pub fn build_folder(adapters: &Path) -> PathBuf {
+    adapters.join(BUILD_FOLDER)
+}
+
+/// Has the script of each of these programs that is an adapter's build what it needs, so that hosts find it there.
+///
+/// # Errors
+/// It cannot: what is missing, and which packages have it.
+pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Program>) -> anyhow::Result<()> {
+    for program in programs {
+        let Some(adapter) = Adapter::of(&program.command) else { continue };
+        let words = adapter.command.iter().map(|word| word.replace("{adapters}", &adapters.display().to_string()));
+        let mut words = words.collect::<Vec<_>>().into_iter();
+        let script = words.next().unwrap_or_default();
+        if !script.ends_with(".sh") {
+            continue;
+        }
+        let mut command = Command::new(&script);
+        command
+            .arg("--build")
+            .args(words)
+            .env(BUILD_VARIABLE, build_folder(adapters))
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let needs = || format!("the adapter {} needs {}", adapter.name, adapter.packages.join(", "));
+        let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await;
+        let output = built.with_context(|| format!("{script} was not done in time"))?.with_context(needs)?;
+        if !output.status.success() {
+            let said: String = String::from_utf8_lossy(&output.stderr).chars().take(SAID_CHARS).collect();
+            bail!("{}, and it could not be built: {}", needs(), said.trim());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_an_adapter_runs_is_written_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let adapters = write_out(folder.path()).expect("written");
+        for adapter in hustings_workloads::adapters::ADAPTERS {
+            let shipped = adapter.command.iter().filter_map(|word| word.strip_prefix("{adapters}/"));
+            for name in shipped {
+                let path = adapters.join(name);
+                assert!(path.is_file(), "{}: {name}", adapter.name);
+                let mode = fs::metadata(&path).expect("there").permissions().mode();
+                assert_eq!(mode & 0o111 != 0, name.ends_with(".sh"), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+use super::*;
+
+const SEAT: u32 = 7;
+
+fn beliefs(by: Grade) -> Beliefs {
+    Beliefs::new(by, std::iter::once(SEAT), 20, 10)
+}
+
+fn held() -> Held {
+    Held { token: Token0 { czxid: Some(100), session: Some(70) }, node: Some("n-1".into()) }
+}
+
+fn grant(seat: u32, term: u32, t0: Nanos, t1: Nanos) -> FromProgram {
+    FromProgram::Grant { seat, term, t0, t1, node: None, token: None, session: None }
+}
+
+fn revoke(term: u32, t0: Nanos, t1: Nanos, reason: &str) -> FromProgram {
+    FromProgram::Revoke { seat: SEAT, term, t0, t1, reason: Some(reason.into()) }
+}
+
+#[test]
+fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
+    let mut beliefs = beliefs(Grade::Report);
+    let told = beliefs.reported(2_000, &grant(SEAT, 1, 1_000, 1_500), &held()).unwrap();
+    let token = Token { czxid: 100, session: 70 };
+    assert_eq!(told.belief, Some((SEAT, Some(token))));
+    assert!(matches!(&told.events[0], Event::Grant { t: 1_000, czxid: 100, node, .. } if node == "n-1"));
+    assert!(matches!(told.events[1], Event::Granted { t: 1_500, term: 1, .. }));
+    let told = beliefs.reported(4_000, &revoke(1, 3_000, 3_100, "resigned"), &Held::default()).unwrap();
+    assert_eq!(told.belief, Some((SEAT, None)));
+    assert!(matches!(
+        told.events[0],
+        Event::Revoke { from: 3_000, to: 3_100, session: 70, reason: RevokeReason::Resigned, .. }
+    ));
+    // A write that is late is of the term that it names, whatever is held now.
+    assert_eq!(beliefs.token(SEAT, Some(1), Token { czxid: 200, session: 71 }), token);
+}
+
+#[test]
+fn what_cannot_be_is_no_report() {
+    let odd = |beliefs: &mut Beliefs, said: FromProgram| beliefs.reported(10_000, &said, &held()).unwrap_err().0;
+    let mut fresh = beliefs(Grade::Report);
+    assert_eq!(odd(&mut fresh, grant(8, 1, 1, 2)), Misbehaviour::UnknownSeat);
+    assert_eq!(odd(&mut fresh, grant(SEAT, 3, 1, 2)), Misbehaviour::UnknownTerm);
+    assert_eq!(odd(&mut fresh, grant(SEAT, 1, 2, 1)), Misbehaviour::OutOfTime);
+    assert_eq!(odd(&mut fresh, grant(SEAT, 1, 2, 20_000)), Misbehaviour::OutOfTime);
+    assert_eq!(odd(&mut fresh, revoke(1, 1, 2, "x")), Misbehaviour::UnknownTerm);
+    fresh.reported(10_000, &grant(SEAT, 1, 1_000, 1_000), &held()).unwrap();
+    assert_eq!(odd(&mut fresh, grant(SEAT, 2, 2_000, 2_000)), Misbehaviour::UnknownTerm);
+    fresh.reported(10_000, &revoke(1, 5_000, 6_000, "x"), &held()).unwrap();
+    assert_eq!(odd(&mut fresh, grant(SEAT, 2, 5_500, 7_000)), Misbehaviour::OutOfTime);
+}
+
+#[test]
+fn without_reports_a_term_is_from_the_first_write_of_a_token_to_the_last() {
+    let mut beliefs = beliefs(Grade::Effect);
+    assert!(beliefs.reported(9, &grant(SEAT, 1, 1, 2), &held()).unwrap().events.is_empty());
+    let [one, other] = [Token { czxid: 100, session: 70 }, Token { czxid: 200, session: 71 }];
+    let told = beliefs.wrote(1_000, SEAT, one, None);
+    assert!(matches!(told.events[..], [Event::Grant { t: 1_000, term: 1, .. }, Event::Granted { .. }]));
+    assert!(beliefs.wrote(2_000, SEAT, one, None).events.is_empty());
+    let told = beliefs.wrote(5_000, SEAT, other, None);
+    assert!(matches!(told.events[0], Event::Revoke { from: 2_000, to: 5_000, term: 1, .. }), "{told:?}");
+    assert!(matches!(told.events[1], Event::Grant { t: 5_000, term: 2, .. }));
+    assert!(beliefs.fall_silent(5_000 + SILENT_NS).is_empty());
+    let silent = beliefs.fall_silent(6_000 + SILENT_NS + SILENT_INTERVALS * 20_000_000);
+    assert!(matches!(silent[..], [Told { belief: Some((SEAT, None)), .. }]), "{silent:?}");
+    assert!(beliefs.fall_silent(u64::MAX / 2).is_empty());
+}

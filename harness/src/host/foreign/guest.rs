@@ -1,0 +1,362 @@
+//! The program itself with all that stands around it: relays that read along on its connections, the port that it writes to, its seats
+//! and what it believes.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use hustings_record::{Nanos, Token};
+use rustix::process::Signal;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_local;
+
+use super::introduction::Introduced;
+use super::wall_clock::{Set, WallClock};
+use crate::clock;
+use crate::foreign::beliefs::{Beliefs, Held, Odd, Token0, Told};
+use crate::foreign::intake::{Answer, Fenced, Incoming, Intake};
+use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
+use crate::foreign::program::{Heard, Program};
+use crate::host::process::Shared;
+use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
+use crate::wire::end::{Taken, addresses, end_session};
+use crate::witness::{Relay, Seating, Seats, Tell};
+
+const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
+/// Writes of a seat that the coordinator has not answered.
+const WRITES_WAITING_MAX: usize = 1 << 12;
+
+/// A program on this host.
+pub(super) struct Guest {
+    pub(super) spec: ProgramSetUp,
+    pub(super) program: Option<Program>,
+    pub(super) seats: Rc<RefCell<Seats>>,
+    /// What the program connects to: the relays, and the root below which its znodes are.
+    pub(super) cluster: String,
+    /// What this process itself connects to, by relays of its own: over as many hops, and not taken for the program.
+    pub(super) own_cluster: String,
+    pub(super) wall_clock: WallClock,
+    beliefs: Option<Beliefs>,
+    can_resign: bool,
+    _relays: [Vec<Relay>; 2],
+    intake: Intake,
+    /// Writes that the coordinator has not answered yet, by seat.
+    waiting: BTreeMap<u32, VecDeque<oneshot::Sender<Answer>>>,
+    /// The fault that a seat was told to resign for.
+    resigning: BTreeMap<u32, u32>,
+    exe: std::path::PathBuf,
+    heard: mpsc::Sender<Heard>,
+}
+
+impl Guest {
+    /// Opens ports, and starts the program unless it is told by its command where to stand. Gives what it says, and its writes.
+    pub(super) async fn prepare(
+        shared: &Rc<Shared>,
+    ) -> anyhow::Result<(Self, mpsc::Receiver<Heard>, mpsc::Receiver<Incoming>)> {
+        let set_up = &shared.set_up;
+        let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
+        let (servers, root) = match set_up.cluster.split_once('/') {
+            Some((servers, root)) => (servers, format!("/{root}")),
+            None => (set_up.cluster.as_str(), String::new()),
+        };
+        let on_wire = |path: &str| format!("{root}{path}");
+        let candidates = set_up.candidates.iter().map(|(cand, _, path)| (*cand, on_wire(path))).collect();
+        let seats = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: spec.queue })));
+        let (told, journal) = (seats.clone(), shared.journal.clone());
+        let tell: Tell = Rc::new(move |connection, what| {
+            told.borrow_mut().take(clock::now(), connection, &what, &mut |event| journal.push(&event));
+        });
+        let (theirs, cluster) = relays(servers, &root, tell).await?;
+        let (own, own_cluster) = relays(servers, &root, Rc::new(|_, _| {})).await?;
+        let (intake, incoming) = Intake::open(set_up.candidates.iter().map(|(cand, ..)| *cand)).await?;
+        let exe = std::env::current_exe().context("this executable cannot be found")?;
+        let (heard, said) = mpsc::channel(crate::foreign::program::HEARD_MAX);
+        let mut guest = Self {
+            wall_clock: WallClock::new(spec.wall_clock.clone()),
+            spec,
+            program: None,
+            seats,
+            cluster,
+            beliefs: None,
+            can_resign: false,
+            own_cluster,
+            _relays: [theirs, own],
+            intake,
+            waiting: BTreeMap::new(),
+            resigning: BTreeMap::new(),
+            exe,
+            heard,
+        };
+        if guest.spec.speaks {
+            let command = guest.spec.command.clone();
+            guest.start(&command)?;
+        }
+        Ok((guest, said, incoming))
+    }
+
+    fn start(&mut self, command: &[String]) -> anyhow::Result<()> {
+        let (program, mut heard) = Program::start(&self.exe, command, &self.spec.environment, true)?;
+        self.program = Some(program);
+        let pass_on = self.heard.clone();
+        spawn_local(async move {
+            while let Some(said) = heard.recv().await {
+                if pass_on.send(said).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Starts a program that does not speak, in its one seat.
+    pub(super) fn start_mute(&mut self, shared: &Rc<Shared>) -> anyhow::Result<()> {
+        let set_up = &shared.set_up;
+        let (cand, _, path) = set_up.candidates.first().context("no seat")?;
+        let told = [
+            ("{connect}", self.cluster.clone()),
+            ("{group}", path.clone()),
+            ("{resource}", self.resource(*cand)),
+            ("{timeout_ms}", set_up.timeout_ms.to_string()),
+        ];
+        let word = |word: &String| told.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value));
+        let command: Vec<String> = self.spec.command.iter().map(word).collect();
+        self.start(&command)?;
+        let introduced = Introduced::mute(self.spec.name.clone());
+        shared.journal.push(&introduced.event(clock::now()));
+        self.introduced(shared, introduced);
+        shared.tell(FromHost::Ready { acts: self.pid() });
+        Ok(())
+    }
+
+    pub(super) fn introduced(&mut self, shared: &Shared, introduced: Introduced) {
+        let set_up = &shared.set_up;
+        let seats = set_up.candidates.iter().map(|(cand, ..)| *cand);
+        self.can_resign = introduced.can(Ability::Resign);
+        let uncertain = clock::uncertainty();
+        self.beliefs = Some(Beliefs::new(introduced.belief, seats, set_up.work_interval_ms, uncertain));
+    }
+
+    pub(super) fn is_introduced(&self) -> bool {
+        self.beliefs.is_some()
+    }
+
+    /// Tells it all of its seats.
+    pub(super) fn stand(&self, shared: &Shared) {
+        let Some(program) = &self.program else { return };
+        for (cand, _, path) in &shared.set_up.candidates {
+            if !program.tell(self.start_of(shared, *cand, path)) {
+                shared
+                    .tell(FromHost::Failed { what: self.with_last_words("the program does not read what it is told") });
+                return;
+            }
+        }
+    }
+
+    /// What it is told about one of its seats.
+    fn start_of(&self, shared: &Shared, cand: u32, path: &str) -> ToProgram {
+        let set_up = &shared.set_up;
+        ToProgram::Start(Start {
+            seat: cand,
+            group: path.to_owned(),
+            connect: self.cluster.clone(),
+            timeout_ms: set_up.timeout_ms,
+            resource: self.resource(cand),
+            write_every_ms: set_up.work_interval_ms,
+            rejoin_after_ms: set_up.rejoin_after_ms,
+            config: self.spec.config.clone(),
+        })
+    }
+
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.program.as_ref().map(Program::pid)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// Where a seat writes.
+    pub(super) fn resource(&self, cand: u32) -> String {
+        self.intake.url(cand).unwrap_or_default()
+    }
+
+    // ---- what it says and does
+
+    fn held(&self, cand: u32) -> Held {
+        let seats = self.seats.borrow();
+        let Some(seen) = seats.seat(cand) else { return Held::default() };
+        let node = seen.leads_by();
+        let token =
+            Token0 { czxid: node.map(|node| node.czxid), session: node.map(|node| node.session).or(seen.session) };
+        Held { token, node: node.map(|node| node.name.clone()) }
+    }
+
+    pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<Told, Odd> {
+        let (FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. }) = said else {
+            return Ok(Told::default());
+        };
+        let held = self.held(*seat);
+        self.beliefs.as_mut().map_or_else(|| Ok(Told::default()), |beliefs| beliefs.reported(heard, said, &held))
+    }
+
+    /// Whether a write may come now, by what its seat has reported.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn may_write(&self, write: &Incoming) -> Result<(), Odd> {
+        self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.seat, write.said.term))
+    }
+
+    /// Takes a write: passes it on, and tells what it comes to where nothing else tells what its seat believes.
+    pub(super) fn write(&mut self, shared: &Shared, write: Incoming) -> Told {
+        let Incoming { t, seat, said, answer } = write;
+        let held = self.held(seat);
+        let of_seat = said.token.map_or(held.token.known(), |czxid| Token { czxid, ..held.token.known() });
+        let Some(beliefs) = &mut self.beliefs else { return Told::default() };
+        let token = beliefs.token(seat, said.term, of_seat);
+        let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
+        let waiting = self.waiting.entry(seat).or_default();
+        if waiting.len() >= WRITES_WAITING_MAX {
+            // Dropped, it is answered that the resource is not there.
+            return Told::default();
+        }
+        waiting.push_back(answer);
+        let told = beliefs.wrote(t, seat, token, held.node);
+        let (sent, is_stamped) = (stamped.unwrap_or(t), stamped.is_some());
+        shared.tell(FromHost::Write { cand: seat, token, sent, is_stamped });
+        told
+    }
+
+    /// The coordinator's answer to the first write of a seat that has none yet.
+    pub(super) fn written(&mut self, cand: u32, answer: WriteAnswer) {
+        let WriteAnswer { seq, refused } = answer;
+        let fenced = if refused { Fenced::Refused } else { Fenced::Taken };
+        if let Some(waiting) = self.waiting.get_mut(&cand).and_then(VecDeque::pop_front) {
+            // Whoever asked may have gone.
+            let _ = waiting.send(Answer { seq, fenced });
+        }
+    }
+
+    pub(super) fn fall_silent(&mut self, now: Nanos) -> Vec<Told> {
+        self.beliefs.as_mut().map_or_else(Vec::new, |beliefs| beliefs.fall_silent(now))
+    }
+
+    // ---- what is done to it
+
+    pub(super) fn resign(&mut self, shared: &Rc<Shared>, fault: u32, cand: u32) {
+        let refused = if !self.can_resign {
+            Some("the program does not claim that it can resign")
+        } else if self.resigning.contains_key(&cand) {
+            Some("it is resigning already")
+        } else {
+            let told = self.program.as_ref().is_some_and(|p| p.tell(ToProgram::Resign { seat: cand, fault }));
+            (!told).then_some("the program does not read what it is told")
+        };
+        if let Some(why) = refused {
+            return shared.tell(FromHost::Done { fault, cand, outcome: Err(why.to_owned()) });
+        }
+        self.resigning.insert(cand, fault);
+        self.seats.borrow_mut().resigns(cand);
+    }
+
+    /// It has resigned, by its own word: what the connections show of it goes before the times that it tells. False: nobody had
+    /// told it to.
+    pub(super) fn resigned(&mut self, shared: &Shared, (cand, fault): (u32, u32), told: (Nanos, Nanos)) -> bool {
+        if self.resigning.get(&cand) != Some(&fault) {
+            return false;
+        }
+        self.resigning.remove(&cand);
+        let seen = self.seats.borrow().seat(cand).and_then(|seat| seat.gave_back);
+        shared.tell(FromHost::Done { fault, cand, outcome: Ok(seen.unwrap_or(told)) });
+        true
+    }
+
+    /// Has the servers end the session of a seat.
+    pub(super) fn expire(&self, shared: &Rc<Shared>, fault: u32, cand: u32) {
+        let held = {
+            let seats = self.seats.borrow();
+            let session = seats.seat(cand).and_then(|seat| seat.session);
+            session.and_then(|id| seats.session(id).map(|seen| Taken { session: id, password: seen.password }))
+        };
+        let (shared, cluster) = (shared.clone(), shared.set_up.cluster.clone());
+        spawn_local(async move {
+            let outcome = match held {
+                Some(taken) => end_session(&cluster, taken, None, EXPIRE_AT_MOST).await,
+                None => Err("its connections show no session to expire".to_owned()),
+            };
+            shared.tell(FromHost::Done { fault, cand, outcome });
+        });
+    }
+
+    pub(super) fn set_clock(&mut self, shared: &Shared, by_ms: i64) {
+        let begun = match &self.program {
+            Some(program) => self.wall_clock.set(by_ms, program),
+            None => Err("it was not started".to_owned()),
+        };
+        if let Err(why) = begun {
+            shared.tell(FromHost::Clock { outcome: Err(why) });
+        }
+    }
+
+    /// What came of setting the wall clock, once that is known.
+    pub(super) fn look_at_clock(&mut self) -> Option<Set> {
+        self.wall_clock.look(self.program.as_ref()?)
+    }
+
+    pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        self.program.as_ref().map_or(Ok(()), |program| program.signal(signal))
+    }
+
+    /// Tells it to go, in the ways that it may understand.
+    pub(super) fn stop(&mut self) {
+        self.seats.borrow_mut().stop(clock::now());
+        let Some(program) = &mut self.program else { return };
+        if self.spec.speaks {
+            program.tell(ToProgram::Stop);
+        } else {
+            // One that has ended already is what is wanted.
+            let _ = program.signal(Signal::TERM);
+        }
+        program.hang_up();
+    }
+
+    /// Waits for its end; kills it, and whatever it has started, when it has not ended by then. True: it was killed.
+    pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(String, bool)> {
+        let Some(program) = &mut self.program else { return Ok(("it was not started".to_owned(), false)) };
+        let (status, killed): (ExitStatus, bool) = program.wait(at_most).await.context("the program's end")?;
+        program.kill_group();
+        Ok((status.to_string(), killed))
+    }
+
+    // ---- what is left of it
+
+    /// Sessions that were closed, and those that were not.
+    pub(super) fn closed(&self) -> (u32, u32) {
+        let seats = self.seats.borrow();
+        let closed = seats.sessions().filter(|(_, seen)| seen.over).count();
+        (closed as u32, (seats.sessions().count() - closed) as u32)
+    }
+
+    /// A sentence, and the last lines of the program's log.
+    pub(super) fn with_last_words(&self, what: &str) -> String {
+        let words = self.program.as_ref().map(Program::last_words).unwrap_or_default();
+        if words.is_empty() { what.to_owned() } else { format!("{what}; the last it logged: {}", words.join(" | ")) }
+    }
+}
+
+/// A relay before each of these servers, and how a client connects to them.
+async fn relays(servers: &str, root: &str, tell: Tell) -> anyhow::Result<(Vec<Relay>, String)> {
+    let (numbers, mut relays) = (Rc::default(), Vec::new());
+    for server in addresses(servers) {
+        let server: SocketAddr = server.parse().with_context(|| format!("{server} is no address"))?;
+        let relay = Relay::open(server, Rc::clone(&numbers), tell.clone()).await;
+        relays.push(relay.context("no port for a relay")?);
+    }
+    let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();
+    let cluster = format!("{}{root}", ports.join(","));
+    Ok((relays, cluster))
+}

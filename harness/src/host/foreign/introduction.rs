@@ -1,0 +1,159 @@
+//! A program and this process get to know each other: what it calls itself, what it can do, and whether its clock is ours.
+
+use std::time::Duration;
+
+use hustings_record::{Event, Grade, Nanos};
+
+use super::guest::Guest;
+use crate::clock;
+use crate::foreign::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
+use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
+use crate::foreign::program::{Heard, Program};
+use crate::protocol::ProgramSetUp;
+
+/// A program that has not said hello by then never will.
+const HELLO_WITHIN: Duration = Duration::from_secs(30);
+const SYNC_WITHIN: Duration = Duration::from_secs(2);
+
+/// How far it is.
+pub(super) struct Introduction {
+    step: Step,
+    hello: Option<(String, String, Vec<Ability>)>,
+    rounds: Vec<Round>,
+    /// What was wrong.
+    wrong: Option<String>,
+}
+
+enum Step {
+    Hello {
+        until: Nanos,
+    },
+    Sync {
+        asked: Nanos,
+        until: Nanos,
+    },
+    /// Everything was asked.
+    Asked,
+    Over,
+}
+
+/// What is known of a program.
+pub(super) struct Introduced {
+    name: String,
+    version: String,
+    can: Vec<Ability>,
+    speaks: bool,
+    pub(super) belief: Grade,
+    why: Option<String>,
+}
+
+fn within(limit: Duration) -> Nanos {
+    clock::now() + limit.as_nanos() as Nanos
+}
+
+impl Introduction {
+    /// Of a program that does not speak there is none to wait for.
+    pub(super) fn begin(spec: &ProgramSetUp) -> Self {
+        let step = if spec.speaks { Step::Hello { until: within(HELLO_WITHIN) } } else { Step::Over };
+        Self { step, hello: None, rounds: Vec::new(), wrong: None }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.step, Step::Over)
+    }
+
+    pub(super) fn heard(&mut self, heard: Heard, program: &Option<Program>) {
+        match (heard, &self.step) {
+            (Heard::Said { message: FromProgram::Hello { protocol, name, version, can }, .. }, Step::Hello { .. }) => {
+                if protocol != PROTOCOL {
+                    self.wrong = Some(format!("it speaks protocol {protocol}, and here it is {PROTOCOL}"));
+                }
+                self.hello = Some((name, version, can));
+                self.ask(program);
+            }
+            (Heard::Said { t, message: FromProgram::Sync { n, t: told, .. } }, Step::Sync { asked, .. })
+                if n == self.rounds.len() as u64 + 1 =>
+            {
+                self.rounds.push(Round { asked: *asked, told, answered: t });
+                self.ask(program);
+            }
+            (Heard::Garbage { why, line, .. }, Step::Hello { .. }) => {
+                self.wrong = Some(format!("it said {line:?} in place of hello, which is no message: {why}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for the time once more, or is done.
+    fn ask(&mut self, program: &Option<Program>) {
+        let n = self.rounds.len() as u64 + 1;
+        if n > ROUNDS {
+            self.step = Step::Asked;
+            return;
+        }
+        if let Some(program) = program {
+            program.tell(ToProgram::Sync { n });
+        }
+        self.step = Step::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
+    }
+
+    /// What is known once nothing more is waited for.
+    ///
+    /// # Errors
+    /// What keeps it from taking part.
+    pub(super) fn look(&mut self, guest: &Guest) -> Result<Option<Introduced>, String> {
+        if let Some(wrong) = self.wrong.take() {
+            return Err(wrong);
+        }
+        let now = clock::now();
+        match self.step {
+            Step::Hello { until } if now > until => {
+                return Err(format!("the program said no hello within {} s", HELLO_WITHIN.as_secs()));
+            }
+            // One that does not answer has no clock to go by.
+            Step::Sync { until, .. } if now <= until => return Ok(None),
+            Step::Asked | Step::Sync { .. } => {}
+            Step::Hello { .. } | Step::Over => return Ok(None),
+        }
+        self.step = Step::Over;
+        let (name, version, can) = self.hello.take().unwrap_or_default();
+        let clock = judge(&self.rounds, guest.pid().and_then(same_namespace));
+        Ok(Some(Introduced::new(name, version, can, clock)))
+    }
+}
+
+impl Introduced {
+    fn new(name: String, version: String, can: Vec<Ability>, clock: Clock) -> Self {
+        let why = match (can.contains(&Ability::Report), clock) {
+            (false, _) => Some("it does not report what it believes".to_owned()),
+            (true, Clock::Ours { .. }) => None,
+            (true, Clock::Other(why)) => Some(format!("its reports are not used: {why}")),
+        };
+        let belief = if why.is_none() { Grade::Report } else { Grade::Effect };
+        Self { name, version, can, speaks: true, belief, why }
+    }
+
+    /// A program that does not speak.
+    pub(super) fn mute(name: String) -> Self {
+        let why = Some("it does not speak the protocol".to_owned());
+        Self { name, version: String::new(), can: Vec::new(), speaks: false, belief: Grade::Effect, why }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn can(&self, ability: Ability) -> bool {
+        self.can.contains(&ability)
+    }
+
+    pub(super) fn can_hold_one_only(&self) -> bool {
+        self.speaks && !self.can(Ability::Many)
+    }
+
+    pub(super) fn event(&self, t: Nanos) -> Event {
+        let can = self.can.iter().map(|ability| ability.name().to_owned()).collect();
+        let (name, version, belief, why) = (self.name.clone(), self.version.clone(), self.belief, self.why.clone());
+        Event::Program { t, name, version, can, belief, why }
+    }
+}

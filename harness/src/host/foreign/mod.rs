@@ -1,0 +1,329 @@
+//! A host whose candidates are a program of somebody else's. This process is not the host then, but stands beside it: it starts the
+//! program, speaks to it, reads along on its connections, takes its writes, and tells the record and the coordinator what its own
+//! candidates would tell themselves. Faults hit the program, and never this process.
+
+mod guest;
+mod introduction;
+mod wall_clock;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use anyhow::bail;
+use hustings_record::{Event, Misbehaviour};
+use rustix::process::Signal;
+use tokio::sync::mpsc;
+
+use crate::clock;
+use crate::foreign::beliefs::Told;
+use crate::foreign::intake::Incoming;
+use crate::foreign::message::FromProgram;
+use crate::foreign::program::Heard;
+use crate::host::orders::measure_floor;
+use crate::host::process::Shared;
+use crate::protocol::{FromHost, Receiver, ToHost};
+
+use guest::Guest;
+use introduction::Introduction;
+
+/// Quiet seats, silent leaders and deadlines are looked after so often.
+const LOOK: Duration = Duration::from_millis(10);
+/// A program that was told to stop has this long.
+const STOP_AT_MOST: Duration = Duration::from_secs(5);
+/// For what is still on its way when a program has ended: the ends of its connections, its last words.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// A report that was flushed before the write that it goes before is there long before this.
+const REPORT_AT_MOST_NS: u64 = 200_000_000;
+/// Of one kind of misbehaviour so many are written down.
+const TOLD_MAX: u32 = 10;
+
+/// Serves until the coordinator says stop, or the program ends. False: it could not go on, and the coordinator was told why.
+pub(super) async fn serve(shared: std::rc::Rc<Shared>, mut receiver: Receiver) -> anyhow::Result<bool> {
+    let (guest, heard, incoming) = match Guest::prepare(&shared).await {
+        Ok(prepared) => prepared,
+        Err(error) => return Ok(given_up(&shared, format!("{error:#}")).await),
+    };
+    let mut beside =
+        Beside { shared, guest, odd: BTreeMap::new(), early: VecDeque::new(), enrolled: false, leaving: false };
+    beside.serve(&mut receiver, heard, incoming).await
+}
+
+struct Beside {
+    shared: std::rc::Rc<Shared>,
+    guest: Guest,
+    /// How often it misbehaved, by how.
+    odd: BTreeMap<Misbehaviour, u32>,
+    enrolled: bool,
+    /// Writes whose grant is not there yet, in their order.
+    early: VecDeque<Incoming>,
+    /// It was told, or made, to go: its end is no surprise.
+    leaving: bool,
+}
+
+impl Beside {
+    async fn serve(
+        &mut self,
+        receiver: &mut Receiver,
+        mut heard: mpsc::Receiver<Heard>,
+        mut incoming: mpsc::Receiver<Incoming>,
+    ) -> anyhow::Result<bool> {
+        let journal = self.shared.journal.clone();
+        let mut introduction = Introduction::begin(&self.guest.spec);
+        let mut look = tokio::time::interval(LOOK);
+        loop {
+            tokio::select! {
+                message = receiver.next() => match message? {
+                    None => bail!("the coordinator is gone"),
+                    Some(ToHost::Stop) => return self.end(receiver, heard).await,
+                    Some(message) => self.obey(message)?,
+                },
+                what = journal.failed() => return Ok(given_up(&self.shared, what).await),
+                Some(said) = heard.recv() => match said {
+                    Heard::Over { .. } => return self.over(receiver).await,
+                    said if introduction.is_over() => self.heard(said),
+                    said => introduction.heard(said, &self.guest.program),
+                },
+                Some(write) = incoming.recv() => self.write(write),
+                _ = look.tick() => {
+                    if !introduction.is_over() {
+                        match introduction.look(&self.guest) {
+                            Ok(None) => {}
+                            Ok(Some(introduced)) => self.introduced(introduced),
+                            Err(what) => return Ok(given_up(&self.shared, self.guest.with_last_words(&what)).await),
+                        }
+                    }
+                    self.look();
+                }
+            }
+        }
+    }
+
+    /// The program has said who it is, and its clock was looked at.
+    fn introduced(&mut self, introduced: introduction::Introduced) {
+        self.shared.journal.push(&introduced.event(clock::now()));
+        if introduced.can_hold_one_only() && self.shared.set_up.candidates.len() > 1 {
+            let what = format!(
+                "{} holds one seat, and {} were to be on a host: use as many groups as make it one candidate a host",
+                introduced.name(),
+                self.shared.set_up.candidates.len()
+            );
+            return self.shared.tell(FromHost::Failed { what });
+        }
+        self.guest.introduced(&self.shared, introduced);
+        self.shared.tell(FromHost::Ready { acts: self.guest.pid() });
+        if self.enrolled {
+            self.guest.stand(&self.shared);
+        }
+    }
+
+    /// A write comes on another way than the report of the grant that it follows, and may be there first.
+    fn write(&mut self, write: Incoming) {
+        let waits = self.early.iter().any(|early| early.seat == write.seat);
+        if waits || self.guest.may_write(&write).is_err() {
+            self.early.push_back(write);
+        } else {
+            self.take(write);
+        }
+    }
+
+    /// Takes the writes whose grants have come meanwhile, and those whose grants did not.
+    fn take_early(&mut self, now: u64) {
+        for _ in 0..self.early.len() {
+            let Some(write) = self.early.pop_front() else { return };
+            match self.guest.may_write(&write) {
+                Ok(()) => self.take(write),
+                Err((what, text)) if now > write.t + REPORT_AT_MOST_NS => {
+                    self.odd(Some(write.seat), what, text);
+                    self.take(write);
+                }
+                Err(_) => self.early.push_back(write),
+            }
+        }
+    }
+
+    fn take(&mut self, write: Incoming) {
+        let told = self.guest.write(&self.shared, write);
+        self.tell(told);
+    }
+
+    fn look(&mut self) {
+        let now = clock::now();
+        self.take_early(now);
+        let journal = &self.shared.journal;
+        self.guest.seats.borrow_mut().settle(now, &mut |event| journal.push(&event));
+        let silent = self.guest.fall_silent(now);
+        silent.into_iter().for_each(|told| self.tell(told));
+        if let Some(outcome) = self.guest.look_at_clock() {
+            self.shared.tell(FromHost::Clock { outcome });
+        }
+        let (connected, standing) = self.guest.seats.borrow().standing();
+        self.shared.connected.set(connected);
+        self.shared.standing.set(standing);
+    }
+
+    fn tell(&self, told: Told) {
+        told.events.iter().for_each(|event| self.shared.journal.push(event));
+        if let Some((cand, token)) = told.belief {
+            self.shared.tell(FromHost::Belief { cand, token });
+        }
+    }
+
+    fn obey(&mut self, message: ToHost) -> anyhow::Result<()> {
+        match message {
+            ToHost::SetUp(_) => bail!("set up twice"),
+            ToHost::Enrol => {
+                self.enrolled = true;
+                if self.guest.is_introduced() {
+                    self.guest.stand(&self.shared);
+                } else if !self.guest.spec.speaks {
+                    // Its command tells it to.
+                    if let Err(error) = self.guest.start_mute(&self.shared) {
+                        self.shared.tell(FromHost::Failed { what: format!("{error:#}") });
+                    }
+                }
+            }
+            ToHost::Floor { part, one } => {
+                tokio::task::spawn_local(measure_floor(self.shared.clone(), self.guest.own_cluster.clone(), part, one));
+            }
+            ToHost::Resign { fault, cand } => self.guest.resign(&self.shared, fault, cand),
+            ToHost::Expire { fault, cand } => self.guest.expire(&self.shared, fault, cand),
+            ToHost::Written { cand, answer } => self.guest.written(cand, answer),
+            ToHost::SetClock { by_ms } => self.guest.set_clock(&self.shared, by_ms),
+            ToHost::Terminate => {
+                self.leaving = true;
+                self.guest.seats.borrow_mut().stop(clock::now());
+                // One that has ended already is what is wanted.
+                let _ = self.guest.signal(Signal::TERM);
+            }
+            // A program asks nobody to fence its predecessor, and does not say when it has won.
+            ToHost::Fenced { .. } | ToHost::Snare { .. } | ToHost::GoOn { .. } | ToHost::Stop => {}
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::Said { t, message } => self.said(t, message),
+            Heard::Garbage { why, line, .. } => {
+                self.odd(None, Misbehaviour::Garbage, format!("it said {line:?}, which is no message: {why}"));
+            }
+            Heard::Over { .. } => {}
+        }
+    }
+
+    fn said(&mut self, t: u64, message: FromProgram) {
+        match &message {
+            FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. } => {
+                let seat = *seat;
+                match self.guest.reported(t, &message) {
+                    Ok(told) => self.tell(told),
+                    Err((what, text)) => self.odd(Some(seat), what, text),
+                }
+                self.take_early(t);
+            }
+            FromProgram::Resigned { seat, fault, t0, t1 } => {
+                if !self.guest.resigned(&self.shared, (*seat, *fault), (*t0, *t1)) {
+                    let text = format!("seat {seat} resigned for fault {fault}, which it was not told to");
+                    self.odd(Some(*seat), Misbehaviour::UnknownSeat, text);
+                }
+            }
+            FromProgram::Note { seat, text } => {
+                let (cand, text) = (*seat, text.clone());
+                self.shared.journal.push(&Event::Note { t, cand, text });
+            }
+            FromProgram::Sync { n, wall, .. } => self.guest.wall_clock.told(*n, *wall),
+            // The wire knows better who stands; and what later versions say is let pass.
+            FromProgram::Standing { .. } | FromProgram::Bye | FromProgram::Other => {}
+            FromProgram::Hello { .. } => {
+                self.odd(None, Misbehaviour::Garbage, "it said hello a second time".to_owned());
+            }
+        }
+    }
+
+    fn odd(&mut self, cand: Option<u32>, what: Misbehaviour, text: String) {
+        let count = self.odd.entry(what).or_default();
+        *count += 1;
+        if *count <= TOLD_MAX {
+            self.shared.journal.push(&Event::Misbehaved { t: clock::now(), cand, what, text });
+        }
+    }
+
+    /// The program has ended, by itself or because it was told to go.
+    async fn over(&mut self, receiver: &mut Receiver) -> anyhow::Result<bool> {
+        let (status, _) = self.guest.ends(STOP_AT_MOST).await?;
+        tokio::time::sleep(LAST_WORDS).await;
+        if self.leaving {
+            self.look();
+            self.left_behind();
+            return self.farewell(receiver).await;
+        }
+        let what = self.guest.with_last_words(&format!("the program ended by itself: {status}"));
+        self.odd(None, Misbehaviour::Ended, what.clone());
+        self.shared.journal.flush();
+        self.shared.tell(FromHost::Died { what });
+        // Long enough for the message to leave.
+        hung_up(receiver).await;
+        Ok(true)
+    }
+
+    /// Has the program stop, writes the last event and says farewell, all in bounded time.
+    async fn end(&mut self, receiver: &mut Receiver, mut heard: mpsc::Receiver<Heard>) -> anyhow::Result<bool> {
+        self.leaving = true;
+        if self.guest.is_running() {
+            self.guest.stop();
+            let until = tokio::time::Instant::now() + STOP_AT_MOST;
+            // What it says and does until then belongs to the record too.
+            while let Ok(Some(said)) = tokio::time::timeout_at(until, heard.recv()).await {
+                if matches!(said, Heard::Over { .. }) {
+                    break;
+                }
+                self.heard(said);
+            }
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            let (_, killed) = self.guest.ends(left.max(Duration::from_millis(1))).await?;
+            if killed {
+                let text = format!("it was told to stop, and had not ended after {} s", STOP_AT_MOST.as_secs());
+                self.odd(None, Misbehaviour::StopIgnored, text);
+            }
+            tokio::time::sleep(LAST_WORDS).await;
+            self.look();
+            if !killed {
+                self.left_behind();
+            }
+        }
+        self.farewell(receiver).await
+    }
+
+    /// Sessions that are open though their program has ended as it was told to.
+    fn left_behind(&mut self) {
+        let (open, nodes) = self.guest.seats.borrow().left_behind();
+        if open > 0 {
+            let text = format!("it ended by order and left {open} sessions open, with {nodes} znodes in the elections");
+            self.odd(None, Misbehaviour::LeftBehind, text);
+        }
+    }
+
+    async fn farewell(&mut self, receiver: &mut Receiver) -> anyhow::Result<bool> {
+        self.look();
+        if let Err(what) = self.shared.journal.end() {
+            return Ok(given_up(&self.shared, what).await);
+        }
+        let (closed, unanswered) = self.guest.closed();
+        self.shared.tell(FromHost::Bye { closed, unanswered });
+        hung_up(receiver).await;
+        Ok(true)
+    }
+}
+
+/// The coordinator hangs up when it has read the last message.
+async fn hung_up(receiver: &mut Receiver) {
+    let hang_up = async { while let Ok(Some(_)) = receiver.next::<ToHost>().await {} };
+    let _ = tokio::time::timeout(Duration::from_secs(2), hang_up).await;
+}
+
+async fn given_up(shared: &Shared, what: String) -> bool {
+    shared.tell(FromHost::Failed { what });
+    // Long enough for the message to leave; the coordinator ends this process when it has it.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    false
+}

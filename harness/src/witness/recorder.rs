@@ -1,0 +1,73 @@
+//! What passes on the links of a cell, written down as what the candidates behind them did.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hustings_record::Event;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::seats::{Seating, Seats};
+use crate::clock;
+use crate::journal::Journal;
+use crate::proxy::{Tapped, Taps};
+
+/// Quiet seats are looked for so often.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Who is behind the links of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witnessed {
+    /// The host at the end of each proxy, by the proxy's name.
+    pub proxies: BTreeMap<String, u16>,
+    pub hosts: BTreeMap<u16, Seating>,
+}
+
+/// Writes down what passes, for one cell.
+pub(crate) struct Recorder {
+    taps: Taps,
+    tapped: mpsc::Receiver<Tapped>,
+    proxies: BTreeMap<String, u16>,
+    hosts: BTreeMap<u16, Seats>,
+}
+
+impl Recorder {
+    /// Listens from now on.
+    pub(crate) fn begin(taps: &Taps, witnessed: Witnessed) -> Self {
+        let hosts = witnessed.hosts.into_iter().map(|(host, seating)| (host, Seats::new(seating))).collect();
+        Self { taps: taps.clone(), tapped: taps.begin(), proxies: witnessed.proxies, hosts }
+    }
+
+    /// Writes down whatever comes; never ends.
+    pub(crate) async fn write(&mut self, journal: &Journal) {
+        let mut look = tokio::time::interval(LOOK);
+        loop {
+            tokio::select! {
+                Some(tapped) = self.tapped.recv() => self.take(tapped, journal),
+                _ = look.tick() => {
+                    let now = clock::now();
+                    self.hosts.values_mut().for_each(|seats| seats.settle(now, &mut |event| journal.push(&event)));
+                }
+            }
+        }
+    }
+
+    /// Writes down what is still on its way, and listens no more.
+    pub(crate) fn end(mut self, journal: &Journal) {
+        let lost = self.taps.end();
+        while let Ok(tapped) = self.tapped.try_recv() {
+            self.take(tapped, journal);
+        }
+        let unsound = self.hosts.values().filter(|seats| !seats.is_sound()).count() as u64;
+        if lost + unsound > 0 {
+            journal.push(&Event::Unwitnessed { t: clock::now(), lost, unsound });
+        }
+    }
+
+    fn take(&mut self, tapped: Tapped, journal: &Journal) {
+        let host = self.proxies.get(&*tapped.proxy).and_then(|host| self.hosts.get_mut(host));
+        if let Some(seats) = host {
+            seats.take(tapped.t, tapped.connection, &tapped.what, &mut |event| journal.push(&event));
+        }
+    }
+}

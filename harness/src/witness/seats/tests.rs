@@ -1,0 +1,130 @@
+use hustings_record::Event;
+
+use super::super::conversation::Asked;
+use super::*;
+
+const T_MS: i32 = 4_000;
+
+fn seats(queue: bool) -> Seats {
+    Seats::new(Seating { candidates: vec![(4, "/c/g1".to_owned()), (5, "/c/g10".to_owned())], queue })
+}
+
+fn established(session: i64) -> Happened {
+    let (password, asked_ms, timeout_ms) = ([1; 16], T_MS, T_MS);
+    Happened::Said(Said::Established { session, password, asked_ms, timeout_ms, resumed: false })
+}
+
+fn request(xid: i32, op: i32, path: &str) -> Asked {
+    Asked { xid, op, path: path.into(), ephemeral: op == op_code::CREATE }
+}
+
+/// A request and its answer a microsecond later; `created`: by this zxid.
+fn carried_out(asked: &Asked, created: Option<i64>) -> [Happened; 2] {
+    let path = created.map(|_| asked.path.clone());
+    let answer = Said::Answered { asked: asked.clone(), zxid: created.unwrap_or(1), error: 0, created: path };
+    [Happened::Said(Said::Asked(asked.clone())), Happened::Said(answer)]
+}
+
+/// Takes it all, one thing a microsecond from `t` on.
+fn take(seats: &mut Seats, t: Nanos, connection: u64, all: impl IntoIterator<Item = Happened>) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (i, happened) in all.into_iter().enumerate() {
+        seats.take(t + 1_000 * i as Nanos, connection, &happened, &mut |event| events.push(event));
+    }
+    events
+}
+
+#[test]
+fn a_life_comes_out_as_candidates_tell_it_themselves() {
+    let mut seats = seats(true);
+    let mut events = take(&mut seats, 0, 1, [Happened::Opened, established(70)]);
+    events.extend(take(&mut seats, 10_000, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100))));
+    events.extend(take(&mut seats, 20_000, 1, carried_out(&request(2, op_code::GET_CHILDREN2, "/c/g1"), None)));
+    seats.settle(20_000 + QUIET_NS / 2, &mut |event| events.push(event));
+    seats.settle(21_000 + QUIET_NS, &mut |event| events.push(event));
+    let woken = Said::Woken { path: "/c/g1/n-9".into(), kind: WatchEvent::Deleted };
+    events.extend(take(&mut seats, 90_000_000, 1, [Happened::Said(woken)]));
+    seats.resigns(4);
+    events.extend(take(&mut seats, 100_000_000, 1, carried_out(&request(3, op_code::DELETE, "/c/g1/n-0"), None)));
+    let (cand, session) = (4, 70);
+    let node = |name: &str| name.to_owned();
+    assert_eq!(
+        events,
+        [
+            Event::Session { t: 1_000, session, timeout_ms: 4_000, asked_ms: 4_000, connect_ns: 1_000 },
+            Event::Incarnation { t: 10_000, cand, session },
+            Event::Created { t: 11_000, cand, session, node: node("n-0"), czxid: 100 },
+            Event::Joined { t: 11_000, cand, session, node: Some(node("n-0")), czxid: Some(100) },
+            Event::Settled { t: 21_000 + QUIET_NS, cand, session, requests: 1 },
+            Event::Notified { t: 90_000_000, cand, session, node: node("n-9"), kind: WatchEvent::Deleted },
+            Event::Left {
+                t: 100_001_000,
+                cand,
+                session,
+                how: Departure::Resigned { delete: Some((100_000_000, 100_001_000)) }
+            },
+        ]
+    );
+    assert_eq!(seats.standing(), (1, 0));
+}
+
+#[test]
+fn znodes_are_their_seats_until_they_or_their_session_go() {
+    let mut seats = seats(true);
+    for (connection, session) in [(1, 70), (2, 80)] {
+        take(&mut seats, 0, connection, [established(session)]);
+    }
+    take(&mut seats, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
+    take(&mut seats, 1, 2, carried_out(&request(1, op_code::CREATE, "/c/g10/n-0"), Some(101)));
+    take(&mut seats, 1, 2, carried_out(&request(2, op_code::CREATE, "/elsewhere/n-0"), Some(102)));
+    let kept = Asked { ephemeral: false, ..request(3, op_code::CREATE, "/c/g1/notes") };
+    take(&mut seats, 1, 1, carried_out(&kept, Some(99)));
+    let node = |seats: &Seats, seat| seats.seat(seat).unwrap().nodes.first().map(|node| (node.czxid, node.session));
+    assert_eq!((node(&seats, 4), node(&seats, 5)), (Some((100, 70)), Some((101, 80))));
+    assert_eq!(seats.standing(), (2, 2));
+    let left = take(&mut seats, 2, 1, carried_out(&request(4, op_code::DELETE, "/c/g1/n-0"), None));
+    assert!(matches!(&left[..], [Event::Left { how: Departure::Failed(_), .. }]), "{left:?}");
+    let ended = take(&mut seats, 2, 3, [Happened::Said(Said::Expired { session: 80 })]);
+    let state = Event::State { t: 2, session: 80, state: SessionState::Ended(SessionEnd::Expired) };
+    let left = Event::Left { t: 2, cand: 5, session: 80, how: Departure::SessionEnded(SessionEnd::Expired) };
+    assert_eq!(ended, [state, left]);
+    assert_eq!((node(&seats, 4), node(&seats, 5)), (None, None));
+    assert!(seats.session(80).unwrap().over && !seats.session(70).unwrap().over);
+}
+
+#[test]
+fn a_connection_that_goes_and_comes_is_told_and_so_is_another_session() {
+    let mut seats = seats(true);
+    take(&mut seats, 0, 1, [established(70)]);
+    take(&mut seats, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
+    let gone = take(&mut seats, 5, 1, [Happened::Ended { sound: true }]);
+    assert_eq!(gone, [Event::State { t: 5, session: 70, state: SessionState::Disconnected }]);
+    let back = take(&mut seats, 6, 2, [established(70)]);
+    assert_eq!(back, [Event::State { t: 6, session: 70, state: SessionState::Connected }]);
+    take(&mut seats, 7, 3, [established(71)]);
+    let anew = take(&mut seats, 8, 3, carried_out(&request(1, op_code::CREATE, "/c/g1/n-1"), Some(120)));
+    assert!(matches!(anew[0], Event::Left { session: 70, how: Departure::SessionEnded(_), .. }), "{anew:?}");
+    assert!(matches!(anew[1], Event::Incarnation { session: 71, .. }), "{anew:?}");
+    assert!(matches!(anew[3], Event::Joined { session: 71, .. }), "{anew:?}");
+}
+
+#[test]
+fn whoever_needs_no_znode_to_stand_stands_when_it_first_asks() {
+    let mut seats = seats(false);
+    take(&mut seats, 0, 1, [established(70)]);
+    let stands = take(&mut seats, 1, 1, carried_out(&request(1, op_code::EXISTS, "/c/g1/lock"), None));
+    assert!(matches!(stands[1], Event::Joined { cand: 4, node: None, .. }), "{stands:?}");
+    let leads = take(&mut seats, 2, 1, carried_out(&request(2, op_code::CREATE, "/c/g1/lock"), Some(100)));
+    assert!(matches!(leads[..], [Event::Created { czxid: 100, .. }]), "{leads:?}");
+    assert_eq!(seats.seat(4).unwrap().nodes.len(), 1);
+}
+
+#[test]
+fn what_made_no_sense_is_known() {
+    let mut seats = seats(true);
+    take(&mut seats, 0, 1, [established(70)]);
+    assert!(seats.is_sound());
+    take(&mut seats, 3, 1, [Happened::Ended { sound: false }]);
+    assert!(!seats.is_sound() && seats.session(70).unwrap().connections == 0);
+    assert_eq!(seats.seat(5).unwrap(), &SeatSeen::default());
+}

@@ -1,0 +1,21 @@
+//! What a finding rests on: whom one has to trust for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::names;
+
+/// Whose word is taken. The first trusts the fewest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// What the kernel says of a process.
+    Process,
+    /// The order in which writes came to the resource: nobody need be trusted.
+    Effect,
+    /// What was read off the connections, and what the servers say.
+    Wire,
+    /// What the candidate says of itself.
+    Report,
+}
+
+names! { Grade { Process = "process", Effect = "effect", Wire = "wire", Report = "report" } }

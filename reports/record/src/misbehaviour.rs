@@ -1,0 +1,34 @@
+//! What a program of somebody else's does that it must not do, or does not that it must.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::names;
+
+/// How a program breaks the rules by which it takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Misbehaviour {
+    /// It ended, and nobody had it so.
+    Ended,
+    /// It never said who it is, in time.
+    Silent,
+    /// It said what is no message.
+    Garbage,
+    /// It spoke of a seat that it was not given.
+    UnknownSeat,
+    /// It spoke of a term that it had not begun, or counted them wrongly.
+    UnknownTerm,
+    /// Its times go backwards, or lie where they cannot.
+    OutOfTime,
+    /// It did not end when it was told to, or when its input ended.
+    StopIgnored,
+    /// Something of it was left when it had ended in order: a session, a znode.
+    LeftBehind,
+}
+
+names! {
+    Misbehaviour {
+        Ended = "ended", Silent = "silent", Garbage = "garbage", UnknownSeat = "unknown-seat", UnknownTerm = "unknown-term",
+        OutOfTime = "out-of-time", StopIgnored = "stop-ignored", LeftBehind = "left-behind",
+    }
+}

@@ -1,0 +1,112 @@
+//! Programs of others: what stood there, by whose word its beliefs are known, and whether it kept to the rules by which it takes
+//! part. What it does to a lead is for the other checkers; here is what it did to the protocol.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::section::Section;
+use super::words::moment;
+use crate::index::Index;
+use hustings_record::words::plural;
+use hustings_record::{Event, Grade, Misbehaviour};
+
+/// Of each kind so many are told one by one.
+const TOLD_MAX: usize = 3;
+
+/// What stood on the hosts, where that is no recipe of this program's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Programs {
+    /// What they call themselves, with their versions, each once.
+    pub names: Vec<String>,
+    /// Processes that introduced themselves.
+    pub processes: u64,
+    /// By whose word beliefs are known: reports, or effect where any of them reports nothing that can be used. None: no recipe of
+    /// somebody else's stood here.
+    pub belief: Option<Grade>,
+    /// Why reports are not used, each reason once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<String>,
+    /// How often rules were broken, by kind.
+    pub misbehaved: BTreeMap<String, u64>,
+    /// Resident memory and threads of a candidate when every group was led: of all hosts together, by their candidates.
+    pub rss_kb_per_candidate: Option<f64>,
+    pub threads_per_candidate: Option<f64>,
+}
+
+impl Section for Programs {
+    const NAME: &'static str = "programs";
+    const ABOUT: &'static str = "Did programs of others keep to the rules by which they take part?";
+
+    fn applies(index: &Index<'_>) -> bool {
+        index.cell.events().any(|(_, event)| matches!(event, Event::Program { .. } | Event::Misbehaved { .. }))
+    }
+
+    fn check(index: &Index<'_>) -> Finding<Self> {
+        let mut finding = Finding::<Self>::default();
+        let mut section = introduced(index);
+        let mut seen: BTreeMap<Misbehaviour, Vec<String>> = BTreeMap::new();
+        for (segment, event) in index.cell.events() {
+            let Event::Misbehaved { t, cand, what, text } = event else { continue };
+            let host = segment.host.map_or_else(|| segment.writer.clone(), |host| index.host_name(host));
+            let whose = cand.map_or_else(String::new, |cand| format!(", candidate {cand}"));
+            seen.entry(*what).or_default().push(format!("{host}{whose}, at {}: {text}", moment(index, *t)));
+        }
+        for (what, texts) in &seen {
+            section.misbehaved.insert(what.name().to_owned(), texts.len() as u64);
+            texts.iter().take(TOLD_MAX).for_each(|text| finding.fail(format!("{what}: {text}")));
+            if texts.len() > TOLD_MAX {
+                finding.note(format!("{what}: {} more", texts.len() - TOLD_MAX));
+            }
+        }
+        if section.processes == 0 {
+            finding.inconclusive("no program introduced itself".to_owned());
+        }
+        for why in &section.unused {
+            finding.note(format!("beliefs are known by effect alone: {why}"));
+        }
+        let count: usize = seen.values().map(Vec::len).sum();
+        let by = section.belief.unwrap_or(Grade::Effect);
+        finding.headline(format!(
+            "{}, {}; beliefs by {by}; {}",
+            section.names.join(", "),
+            plural(section.processes, "process", "processes"),
+            plural(count as u64, "rule was broken", "rules were broken"),
+        ));
+        finding.section = section;
+        finding
+    }
+}
+
+fn introduced(index: &Index<'_>) -> Programs {
+    let (mut names, mut unused) = (BTreeSet::new(), BTreeSet::new());
+    let (mut processes, mut belief) = (0, None::<Grade>);
+    let mut weights: BTreeMap<u16, (u64, Option<u32>, u32)> = BTreeMap::new();
+    for (_, event) in index.cell.events() {
+        match event {
+            Event::Program { name, version, belief: by, why, .. } => {
+                processes += 1;
+                names.insert(format!("{name} {version}").trim().to_owned());
+                unused.extend(why.clone());
+                belief = Some(belief.map_or(*by, |belief| belief.min(*by)));
+            }
+            Event::HostMemory { host, rss_kb, candidates, threads, .. } => {
+                weights.insert(*host, (*rss_kb, *threads, *candidates));
+            }
+            _ => {}
+        }
+    }
+    let candidates: u64 = weights.values().map(|weight| u64::from(weight.2)).sum();
+    let each = |sum: u64| (candidates > 0).then(|| sum as f64 / candidates as f64);
+    let threads: Option<u64> = weights.values().map(|weight| weight.1.map(u64::from)).sum();
+    Programs {
+        names: names.into_iter().collect(),
+        processes,
+        belief,
+        unused: unused.into_iter().collect(),
+        misbehaved: BTreeMap::new(),
+        rss_kb_per_candidate: each(weights.values().map(|weight| weight.0).sum()),
+        threads_per_candidate: threads.and_then(each),
+    }
+}

@@ -1,0 +1,25 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.state.SessionConnectionStateErrorPolicy;
+import org.apache.curator.framework.state.StandardConnectionStateErrorPolicy;
+import org.apache.curator.retry.RetryNTimes;
+
+/** A client as a seat is told: {@code config.policy} "session" takes a lost connection for no reason to give a lead up. */
+final class CuratorClient {
+    private CuratorClient() {}
+
+    static CuratorFramework started(JsonNode order) {
+        int timeout = order.get("timeout_ms").asInt();
+        boolean session = order.path("config").path("policy").asText("standard").equals("session");
+        CuratorFramework client = CuratorFrameworkFactory.builder()
+                .connectString(order.get("connect").asText())
+                .sessionTimeoutMs(timeout)
+                .connectionTimeoutMs(timeout)
+                .connectionStateErrorPolicy(session ? new SessionConnectionStateErrorPolicy() : new StandardConnectionStateErrorPolicy())
+                .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, order.path("config").path("retry_ms").asInt(100)))
+                .build();
+        client.start();
+        return client;
+    }
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs one of the Go adapters beside it, as in `go.sh go_zookeeper.go`: builds it with its helper, against Debian's packages, unless
+# that was done before, and becomes it. With --build it only builds.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+only=
+if [ "$1" = --build ]; then
+  only=yes
+  shift
+fi
+build=${HUSTINGS_ADAPTERS_BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/hustings-adapters}
+program=$build/${1%.go}-$(cat "$here"/*.go | cksum | cut -d ' ' -f 1)
+if ! [ -x "$program" ]; then
+  mkdir -p "$build"
+  fresh=$(mktemp "$program.XXXXXX")
+  GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$build/go-cache go build -o "$fresh" "$here/$1" "$here/hustings_candidate.go"
+  mv "$fresh" "$program"
+fi
+[ -z "$only" ] || exit 0
+exec "$program"

@@ -1,0 +1,256 @@
+/* See hustings_candidate.h. Orders are objects of numbers, texts without escapes, and one object of parameters, which is left alone. */
+#define _GNU_SOURCE
+#include "hustings_candidate.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SEATS_MAX = 4096, LINE_MAX_BYTES = 65536, STOP_SECONDS = 4 };
+
+static seat *seats[SEATS_MAX];
+static pthread_t threads[SEATS_MAX];
+static int seat_count;
+static pthread_mutex_t out = PTHREAD_MUTEX_INITIALIZER;
+
+static int64_t read_clock(clockid_t clock) {
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+int64_t now_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    pthread_mutex_lock(&out);
+    vprintf(format, values);
+    putchar('\n');
+    fflush(stdout);
+    pthread_mutex_unlock(&out);
+    va_end(values);
+}
+
+/* The value of a key of an order: where it begins. */
+static const char *value_of(const char *order, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(order, quoted);
+    return at ? at + strlen(quoted) : NULL;
+}
+
+static int64_t number_of(const char *order, const char *key) {
+    const char *at = value_of(order, key);
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+static void text_of(const char *order, const char *key, char *into) {
+    const char *at = value_of(order, key);
+    size_t length = 0;
+    if (at && *at == '"') {
+        for (at += 1; at[length] && at[length] != '"' && length < SEAT_TEXT - 1; length += 1) into[length] = at[length];
+    }
+    into[length] = 0;
+}
+
+/* Connects to the host and port of the resource's address. */
+static int dial(const char *resource) {
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    char host[64];
+    unsigned port;
+    if (sscanf(resource, "http://%63[^:]:%u/", host, &port) != 2 || inet_pton(AF_INET, host, &to.sin_addr) != 1) return -1;
+    to.sin_port = htons((uint16_t)port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* One write and its answer, over a connection that is kept. What becomes of one that breaks off nobody knows. */
+static void write_once(seat *seat, int term, int64_t token) {
+    char body[128], message[1024], answer[1024];
+    if (seat->resource_fd < 0) seat->resource_fd = dial(seat->resource);
+    if (seat->resource_fd < 0) return;
+    int bytes = snprintf(body, sizeof body, "{\"term\":%d,\"token\":%lld,\"t\":%lld}", term, (long long)token, (long long)now_ns());
+    const char *path = strchr(seat->resource + strlen("http://"), '/');
+    int length = snprintf(message, sizeof message, "POST %s HTTP/1.1\r\nHost: resource\r\nContent-Length: %d\r\n\r\n%s", path, bytes, body);
+    ssize_t got = send(seat->resource_fd, message, (size_t)length, MSG_NOSIGNAL) == length
+        ? recv(seat->resource_fd, answer, sizeof answer, 0)
+        : -1;
+    if (got <= 0) {
+        close(seat->resource_fd);
+        seat->resource_fd = -1;
+    }
+}
+
+static void *work(void *given) {
+    seat *seat = given;
+    pthread_mutex_lock(&seat->lock);
+    int term = seat->term;
+    int64_t token = seat->token, due = now_ns();
+    while (seat->leads && seat->term == term) {
+        pthread_mutex_unlock(&seat->lock);
+        pthread_mutex_lock(&seat->writing);
+        /* Whoever revokes says so before anybody can wait for this write. */
+        if (__atomic_load_n(&seat->leads, __ATOMIC_SEQ_CST) && seat->term == term) write_once(seat, term, token);
+        pthread_mutex_unlock(&seat->writing);
+        int64_t every = (int64_t)seat->write_every_ms * 1000000, now = now_ns();
+        due = due + every > now ? due + every : now;
+        struct timespec until = {due / 1000000000, due % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        pthread_mutex_lock(&seat->lock);
+    }
+    pthread_mutex_unlock(&seat->lock);
+    return NULL;
+}
+
+void seat_grant(seat *seat, int64_t t0, const char *node, int64_t czxid, int64_t session) {
+    pthread_t thread;
+    pthread_mutex_lock(&seat->lock);
+    seat->term += 1;
+    seat->token = czxid;
+    say("{\"m\":\"grant\",\"seat\":%d,\"term\":%d,\"t0\":%lld,\"t1\":%lld,\"node\":\"%s\",\"token\":%lld,\"session\":%lld}",
+        seat->number, seat->term, (long long)t0, (long long)now_ns(), node, (long long)czxid, (long long)session);
+    seat->leads = 1;
+    if (pthread_create(&thread, NULL, work, seat) == 0) pthread_detach(thread);
+    pthread_mutex_unlock(&seat->lock);
+}
+
+void seat_revoke(seat *seat, const char *reason) {
+    int64_t t0 = now_ns();
+    pthread_mutex_lock(&seat->lock);
+    if (seat->leads) {
+        __atomic_store_n(&seat->leads, 0, __ATOMIC_SEQ_CST);
+        say("{\"m\":\"revoke\",\"seat\":%d,\"term\":%d,\"t0\":%lld,\"t1\":%lld,\"reason\":\"%s\"}",
+            seat->number, seat->term, (long long)t0, (long long)now_ns(), reason);
+    }
+    pthread_mutex_unlock(&seat->lock);
+}
+
+void seat_poke(seat *seat) {
+    pthread_mutex_lock(&seat->lock);
+    seat->poked = 1;
+    pthread_cond_broadcast(&seat->changed);
+    pthread_mutex_unlock(&seat->lock);
+}
+
+int seat_wait(seat *seat) {
+    pthread_mutex_lock(&seat->lock);
+    while (!seat->poked && !seat->resigning && !seat->stopping) pthread_cond_wait(&seat->changed, &seat->lock);
+    seat->poked = 0;
+    int stays = !seat->resigning && !seat->stopping;
+    pthread_mutex_unlock(&seat->lock);
+    return stays;
+}
+
+void seat_settle(seat *seat) {
+    pthread_mutex_lock(&seat->writing);
+    pthread_mutex_unlock(&seat->writing);
+}
+
+void seat_resigned(seat *seat, int64_t t0, int64_t t1) {
+    pthread_mutex_lock(&seat->lock);
+    seat->resigning = 0;
+    say("{\"m\":\"resigned\",\"seat\":%d,\"fault\":%lld,\"t0\":%lld,\"t1\":%lld}",
+        seat->number, (long long)seat->fault, (long long)t0, (long long)t1);
+    pthread_mutex_unlock(&seat->lock);
+    usleep((useconds_t)seat->rejoin_after_ms * 1000);
+}
+
+static seat *find(int64_t number) {
+    for (int i = 0; i < seat_count; i += 1) {
+        if (seats[i]->number == number) return seats[i];
+    }
+    return NULL;
+}
+
+static void tell(seat *seat, int *what) {
+    pthread_mutex_lock(&seat->lock);
+    *what = 1;
+    pthread_cond_broadcast(&seat->changed);
+    pthread_mutex_unlock(&seat->lock);
+}
+
+static void begin(const char *order, void *(*stand)(void *)) {
+    if (seat_count == SEATS_MAX) return;
+    seat *seat = calloc(1, sizeof *seat);
+    seat->number = (int)number_of(order, "seat");
+    text_of(order, "group", seat->group);
+    text_of(order, "connect", seat->connect);
+    text_of(order, "resource", seat->resource);
+    seat->timeout_ms = (int)number_of(order, "timeout_ms");
+    seat->write_every_ms = (int)number_of(order, "write_every_ms");
+    seat->rejoin_after_ms = (int)number_of(order, "rejoin_after_ms");
+    seat->resource_fd = -1;
+    pthread_mutex_init(&seat->lock, NULL);
+    pthread_mutex_init(&seat->writing, NULL);
+    pthread_cond_init(&seat->changed, NULL);
+    seats[seat_count] = seat;
+    pthread_create(&threads[seat_count], NULL, stand, seat);
+    seat_count += 1;
+}
+
+/* Has every seat give up, in bounded time. */
+static void end(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STOP_SECONDS;
+    for (int i = 0; i < seat_count; i += 1) tell(seats[i], &seats[i]->stopping);
+    for (int i = 0; i < seat_count; i += 1) pthread_timedjoin_np(threads[i], NULL, &until);
+}
+
+static void *wait_for_term(void *signals) {
+    int which;
+    sigwait(signals, &which);
+    end();
+    _exit(0);
+}
+
+static void (*stands)(seat *);
+
+static void *stand_in(void *given) {
+    stands(given);
+    return NULL;
+}
+
+int candidate_run(const char *name, const char *version, const char *can, void (*stand)(seat *)) {
+    static char line[LINE_MAX_BYTES];
+    static sigset_t signals;
+    pthread_t thread;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    pthread_create(&thread, NULL, wait_for_term, &signals);
+    stands = stand;
+    say("{\"m\":\"hello\",\"protocol\":1,\"name\":\"%s\",\"version\":\"%s\",\"can\":%s}", name, version, can);
+    while (fgets(line, sizeof line, stdin)) {
+        char what[SEAT_TEXT];
+        text_of(line, "m", what);
+        seat *seat = find(number_of(line, "seat"));
+        if (!strcmp(what, "sync")) {
+            say("{\"m\":\"sync\",\"n\":%lld,\"t\":%lld,\"wall\":%lld}", (long long)number_of(line, "n"), (long long)now_ns(),
+                (long long)read_clock(CLOCK_REALTIME));
+        } else if (!strcmp(what, "start")) {
+            begin(line, stand_in);
+        } else if (!strcmp(what, "resign") && seat) {
+            seat->fault = number_of(line, "fault");
+            tell(seat, &seat->resigning);
+        } else if (!strcmp(what, "stop")) {
+            break;
+        }
+    }
+    end();
+    say("{\"m\":\"bye\"}");
+    return 0;
+}

@@ -1,0 +1,18 @@
+//! What a step of a wall clock is by.
+
+use serde::{Deserialize, Serialize};
+
+/// By how much a wall clock jumps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockStep {
+    /// In milliseconds; below 0 it is set back.
+    #[serde(default)]
+    pub step_ms: i64,
+}
+
+impl std::fmt::Display for ClockStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let way = if self.step_ms < 0 { "back" } else { "ahead" };
+        write!(f, "by {} ms {way}", self.step_ms.unsigned_abs())
+    }
+}

@@ -1,0 +1,145 @@
+//! Programs of others in a scenario: `[foreign.<name>]`, named `foreign:<name>` where a recipe is named.
+
+use std::collections::BTreeMap;
+
+use hustings_record::{Declaration, FanOut};
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::adapters::Adapter;
+use crate::recipes::LeadNode;
+
+/// What the command of a program that does not speak the protocol is told by. Whoever is told where to write by its command is
+/// told nothing else.
+pub const TOLD_BY_COMMAND: &str = "{resource}";
+
+/// `[foreign.<name>]`: a program that stands for election.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForeignSpec {
+    /// The adapter that ships whose program it is. Neither told nor a command given: the one of this name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+    /// The program and its arguments, run as they are given, by no shell. In them `{adapters}` stands for the folder of the
+    /// adapters that ship, `{hustings}` for this program, `{step_down}` and `{poll_interval_ms}` for what the cell says. A program
+    /// that does not speak the protocol is told all it needs here: `{connect}`, `{group}`, `{timeout_ms}` and `{resource}`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// What its lead rests on: "queue" (the znode that came first of those that end in a sequence number), or "lock" (the one
+    /// that is called that).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead: Option<LeadKind>,
+    /// Which others the loss of a leader, and that of a follower, is to wake. Nothing is promised unless both are told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader_wakes: Option<FanOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follower_wakes: Option<FanOut>,
+    /// Requests that one wake-up may cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_wake_max: Option<u32>,
+    /// Parameters of its own, which the program is told as they are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub config: BTreeMap<String, Value>,
+}
+
+/// What a program's lead rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeadKind {
+    /// The znode that came first of those that end in a sequence number.
+    Queue,
+    /// The one znode that is called `lock`.
+    Lock,
+}
+
+impl LeadKind {
+    /// The znodes that a lead can rest on.
+    #[must_use]
+    pub fn node(self) -> LeadNode {
+        match self {
+            Self::Queue => LeadNode::AnyQueue,
+            Self::Lock => LeadNode::Lock,
+        }
+    }
+}
+
+/// A program with everything resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its name, without what tells that it is foreign.
+    pub name: String,
+    /// As [`ForeignSpec::command`].
+    pub command: Vec<String>,
+    pub lead: LeadKind,
+    /// What it declares; None: nothing is promised.
+    pub declared: Option<Declaration>,
+    pub config: BTreeMap<String, Value>,
+}
+
+impl Program {
+    /// Whether it speaks the protocol; else its command tells it everything, and it holds one seat.
+    #[must_use]
+    pub fn speaks(&self) -> bool {
+        !self.command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
+    }
+
+    /// The program of this name: as the scenario has it, else the adapter that ships. None: there is none, or nothing that could
+    /// be started.
+    #[must_use]
+    pub fn find(specs: &BTreeMap<String, ForeignSpec>, name: &str) -> Option<Self> {
+        let blank = ForeignSpec::default();
+        let spec = specs.get(name).unwrap_or(&blank);
+        let adapter = match &spec.adapter {
+            Some(adapter) => Some(Adapter::find(adapter)?),
+            None if spec.command.is_empty() => Some(Adapter::find(name)?),
+            None => None,
+        };
+        let shipped = |adapter: &Adapter| adapter.command.iter().map(|&word| word.to_owned()).collect();
+        Some(Self {
+            name: name.to_owned(),
+            command: if spec.command.is_empty() { adapter.map(shipped)? } else { spec.command.clone() },
+            lead: spec.lead.or(adapter.map(|adapter| adapter.lead)).unwrap_or(LeadKind::Queue),
+            declared: spec.declared().or(adapter.map(|adapter| adapter.declared)),
+            config: spec.config.clone(),
+        })
+    }
+}
+
+impl ForeignSpec {
+    fn declared(&self) -> Option<Declaration> {
+        Some(Declaration {
+            leader_wakes: self.leader_wakes?,
+            follower_wakes: self.follower_wakes?,
+            requests_per_wake_max: self.requests_per_wake_max.unwrap_or(u32::MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specs(text: &str) -> BTreeMap<String, ForeignSpec> {
+        toml::from_str(text).expect("specs")
+    }
+
+    #[test]
+    fn a_program_is_the_scenario_s_or_the_adapter_that_ships() {
+        let specs = specs(
+            "[mine]\ncommand = [\"./mine\"]\n[session-latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n",
+        );
+        let mine = Program::find(&specs, "mine").unwrap();
+        assert_eq!((mine.command, mine.lead, mine.declared), (vec!["./mine".to_owned()], LeadKind::Queue, None));
+        let latch = Program::find(&specs, "session-latch").unwrap();
+        assert!(latch.command.contains(&"CuratorLatch".to_owned()) && latch.declared.is_some());
+        assert_eq!(latch.config["policy"].as_str(), Some("session"));
+        assert!(Program::find(&specs, "kazoo-lock").unwrap().speaks());
+        assert_eq!(Program::find(&specs, "nobody"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_told_where_to_write_by_its_command_does_not_speak() {
+        let specs = specs("[mute]\ncommand = [\"./mute\", \"--to={resource}\", \"--zk={connect}\"]\n");
+        assert!(!Program::find(&specs, "mute").unwrap().speaks());
+    }
+}

@@ -1,0 +1,104 @@
+//! What is done to simulated processes by their own means: they are told to end, their work hangs, their wall clocks are set.
+
+use std::rc::Rc;
+
+use hustings_record::{ProcessFate, Seen};
+
+use super::held::Held;
+use super::sim_cell::{SimCell, Withheld};
+use super::world::nanos;
+use crate::driver::{Backend as _, Injury, Proof, Remedy};
+use crate::model::Micros;
+
+/// A process that was told to end has this long.
+const GRACE_US: Micros = 10_000_000;
+/// Between two looks at whether it has.
+const LOOK_AGAIN_US: Micros = 1_000;
+/// A leader that has anything to write does so within this.
+const WRITES_WITHIN_US: Micros = 1_000_000;
+
+impl SimCell {
+    /// Tells all candidates of these hosts to stop, and ends their processes once they have, or their time is over.
+    pub(super) async fn terminate(self: &Rc<Self>, hosts: &[u16]) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.now());
+        let touches = self.touches(hosts);
+        let alive: Vec<u16> = hosts.iter().copied().filter(|host| world.network.is_alive(*host)).collect();
+        let seats: Vec<_> = self.seats.borrow().iter().filter(|seat| alive.contains(&seat.host)).cloned().collect();
+        seats.iter().for_each(|seat| seat.stop());
+        let until = from + GRACE_US;
+        while seats.iter().any(|seat| !seat.over.get()) && world.clock.now() < until {
+            if !self.goes_on_until(nanos(world.clock.now() + LOOK_AGAIN_US)).await {
+                break;
+            }
+        }
+        let late = seats.iter().filter(|seat| !seat.over.get()).count();
+        let ended: Vec<u16> = alive.iter().copied().filter(|host| self.kill_host(*host)).collect();
+        let evidence = match late {
+            0 => format!("{} of {} processes ended when they were told to", ended.len(), hosts.len()),
+            late => {
+                format!("{} of {} processes ended, and {late} candidates had not stopped", ended.len(), hosts.len())
+            }
+        };
+        let verified = !hosts.is_empty() && ended.len() == hosts.len();
+        let seen = Some(Seen::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
+        let to = nanos(world.clock.now());
+        let proof = Proof { from: nanos(from), to, verified, evidence, touches, seen };
+        Injury { proof, remedy: Remedy::Restart(ended) }
+    }
+
+    /// The resource takes no writes of these hosts, and answers none.
+    pub(super) async fn hang(self: &Rc<Self>, hosts: &[u16]) -> Injury {
+        let (world, from) = (&self.world, self.world.clock.now());
+        hosts.iter().for_each(|host| _ = self.hung.borrow_mut().entry(*host).or_default());
+        let withheld = || -> Vec<(u16, u64)> {
+            let hung = self.hung.borrow();
+            hosts.iter().map(|host| (*host, hung.get(host).map_or(0, |writes| writes.len() as u64))).collect()
+        };
+        while withheld().iter().any(|(_, writes)| *writes == 0) && world.clock.now() < from + WRITES_WITHIN_US {
+            if !self.goes_on_until(nanos(world.clock.now() + LOOK_AGAIN_US)).await {
+                break;
+            }
+        }
+        let seen = withheld();
+        let verified = !seen.is_empty() && seen.iter().all(|(_, writes)| *writes > 0);
+        let evidence = format!(
+            "{} writes of {} hosts came in and were not taken",
+            seen.iter().map(|(_, n)| n).sum::<u64>(),
+            seen.len()
+        );
+        let to = nanos(world.clock.now());
+        let seen = Some(Seen::Withheld { hosts: seen });
+        let proof = Proof { from: nanos(from), to, verified, evidence, seen, ..Proof::default() };
+        Injury { proof, remedy: Remedy::Take(hosts.to_vec()) }
+    }
+
+    /// The resource takes what has come meanwhile, and what comes from now on.
+    pub(super) fn take_again(self: &Rc<Self>, hosts: &[u16]) -> Proof {
+        let mut taken = Vec::new();
+        for host in hosts {
+            let withheld = self.hung.borrow_mut().remove(host).unwrap_or_default();
+            taken.push((*host, withheld.len() as u64));
+            for Withheld { seat, token, sent } in withheld {
+                Held { sim: self.clone(), seat }.taken(token, sent);
+            }
+        }
+        let evidence =
+            format!("{} writes were taken that had come meanwhile", taken.iter().map(|(_, n)| n).sum::<u64>());
+        self.seen(true, evidence, Vec::new(), Some(Seen::Withheld { hosts: taken }))
+    }
+
+    /// Sets the wall clocks of these hosts.
+    pub(super) fn set_clocks(&self, hosts: &[u16], by_ms: i64) -> Proof {
+        let seats = self.seats.borrow();
+        let mut seen = Vec::new();
+        for host in hosts {
+            let of_host: Vec<_> = seats.iter().filter(|seat| seat.host == *host).collect();
+            let ahead = |seat: &Rc<super::seat::Seat>| seat.wall_ahead.get() / 1_000_000;
+            let before = of_host.first().map_or(0, |seat| ahead(seat));
+            of_host.iter().for_each(|seat| seat.wall_ahead.set(seat.wall_ahead.get() + by_ms * 1_000_000));
+            seen.push((*host, before, of_host.first().map_or(0, |seat| ahead(seat))));
+        }
+        let evidence = format!("{} wall clocks set by {by_ms} ms", seen.len());
+        self.seen(!seen.is_empty(), evidence, Vec::new(), Some(Seen::WallClocks { hosts: seen, due_ms: by_ms }))
+    }
+}
