@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser, other clients with their recipes, and openssl, with --images what ci/images/build.sh needs.
+# are built with; with --tests also a browser, other clients with their recipes, a wall clock that can be set, and openssl; with
+# --images what ci/images/build.sh needs.
 # Asks nothing, starts nothing, does nothing when nothing is missing.
 set -euo pipefail
 
@@ -46,6 +47,12 @@ have_java_compiler() {
   case $(java --list-modules 2>/dev/null) in *jdk.compiler*) ;; *) return 1 ;; esac
 }
 
+have_c_client() { have cc && printf '#include <zookeeper/zookeeper.h>\n' | cc -DTHREADED -E - >/dev/null 2>&1; }
+
+have_go_client() { have go && [ -d /usr/share/gocode/src/github.com/samuel/go-zookeeper/zk ]; }
+
+have_faketime() { ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1; }
+
 # Prints the packages for all that is missing.
 missing() {
   have_java || echo default-jre-headless
@@ -60,6 +67,9 @@ missing() {
     have_curator || echo libcurator-recipes-java
     have_java_compiler || echo default-jdk-headless
     have openssl || echo openssl
+    have_c_client || echo libzookeeper-mt-dev
+    have_go_client || echo golang-go golang-github-samuel-go-zookeeper-dev
+    have_faketime || echo libfaketime
   fi
   if [ "$images" = yes ]; then
     have mmdebstrap || echo mmdebstrap

@@ -139,8 +139,10 @@ def split_brain(members):
 
 def writes(members):
     parts = [member.tree["writes"] for member in members]
-    counts = sums(parts, ("total", "excused", "fenced_off", "misread", "on_waking"))
-    return counts | {name: rate([part[name] for part in parts]) for name in ("unfenced", "past_fence")}
+    counts = sums(parts, ("total", "excused", "fenced_off", "misread", "on_waking", "unordered"))
+    leads = [part["met"] for part in parts]
+    met = sums(leads, ("pairs",)) | {"longest_ns": max((one["longest_ns"] for one in leads), default=0)}
+    return counts | {"met": met} | {name: rate([part[name] for part in parts]) for name in ("unfenced", "past_fence")}
 
 
 def without(members, section, share):

@@ -4,6 +4,9 @@ use std::io;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
+/// A secret between a process and its child comes by the environment, where other users of the machine cannot read it.
+pub(crate) const SECRET_VARIABLE: &str = "HUSTINGS_HOST_SECRET";
+
 /// Asks the kernel to kill this process when its parent dies. `parent` is the pid that the parent gave: when it is gone
 /// already, this is an error, and the caller must end.
 ///

@@ -44,7 +44,7 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
     }
 
     public static void main(String[] args) throws Exception {
-        String version = LeaderLatch.class.getPackage().getImplementationVersion();
+        String version = System.getenv("HUSTINGS_LIBRARY_VERSION");
         HustingsCandidate.run("Curator LeaderLatch", version, new String[] {"report", "resign", "many"}, CuratorLatch::new);
     }
 }

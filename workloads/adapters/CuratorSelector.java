@@ -42,7 +42,7 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
     }
 
     public static void main(String[] args) throws Exception {
-        String version = LeaderSelector.class.getPackage().getImplementationVersion();
+        String version = System.getenv("HUSTINGS_LIBRARY_VERSION");
         HustingsCandidate.run("Curator LeaderSelector", version, new String[] {"report", "resign", "many"}, CuratorSelector::new);
     }
 }

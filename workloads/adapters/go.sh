@@ -17,4 +17,6 @@ if ! [ -x "$program" ]; then
   mv "$fresh" "$program"
 fi
 [ -z "$only" ] || exit 0
+HUSTINGS_LIBRARY_VERSION=$(dpkg-query -W -f '${Version}' golang-github-samuel-go-zookeeper-dev 2>/dev/null || true)
+export HUSTINGS_LIBRARY_VERSION
 exec "$program"

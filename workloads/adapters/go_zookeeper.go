@@ -1,71 +1,59 @@
-// go-zookeeper's Lock, with a listener that ends the work when the connection is lost.
+// go-zookeeper's Lock, over a connection a turn: whoever loses it ends the work, and stands again.
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/samuel/go-zookeeper/zk"
 )
 
-type lockSeat struct {
-	*Seat
-	conn *zk.Conn
-	lock *zk.Lock
-	over chan bool
-	left chan bool
-	away time.Time
-}
-
-func (seat *lockSeat) changed(event zk.Event) {
-	if event.Type == zk.EventSession && event.State != zk.StateHasSession {
-		seat.Revoke(strings.ToLower(event.State.String()))
-		seat.finish()
-	}
-}
-
-// finish ends the work of whoever holds the lock now; it stands for it again.
-func (seat *lockSeat) finish() {
+// release gives the lock back; without a connection the session's end does.
+func release(seat *Seat, lock *zk.Lock) {
+	done := make(chan bool)
+	go func() {
+		lock.Unlock()
+		close(done)
+	}()
 	select {
-	case seat.over <- true:
-	default:
+	case <-done:
+	case <-time.After(seat.Timeout()):
 	}
 }
 
-func (seat *lockSeat) Stand() {
-	servers, root := seat.Connect, ""
-	if at := strings.Index(servers, "/"); at >= 0 {
-		servers, root = servers[:at], servers[at:]
+func stand(seat *Seat) {
+	servers, root := seat.Servers()
+	conn, events, err := zk.Connect(servers, seat.Timeout(), zk.WithLogInfo(false))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no connection:", err)
+		return
 	}
-	timeout := time.Duration(seat.TimeoutMs) * time.Millisecond
-	seat.conn, _, _ = zk.Connect(strings.Split(servers, ","), timeout, zk.WithLogInfo(false), zk.WithEventCallback(seat.changed))
-	for {
-		seat.lock = zk.NewLock(seat.conn, root+seat.Group, zk.WorldACL(zk.PermAll))
-		if err := seat.lock.Lock(); err != nil {
-			time.Sleep(100 * time.Millisecond)
-			continue
+	defer conn.Close()
+	lock, locked := zk.NewLock(conn, root+seat.Group, zk.WorldACL(zk.PermAll)), make(chan error, 1)
+	go func() { locked <- lock.Lock() }()
+	for holds := false; ; {
+		select {
+		case err := <-locked:
+			if holds = err == nil; !holds || conn.State() != zk.StateHasSession || !seat.Grant(Now()) {
+				return
+			}
+		case event := <-events:
+			if holds && event.Type == zk.EventSession && event.State != zk.StateHasSession {
+				seat.Revoke(strings.ToLower(strings.TrimPrefix(event.State.String(), "State")))
+				release(seat, lock)
+				return
+			}
+		case <-seat.Leaving():
+			if holds {
+				release(seat, lock)
+			}
+			return
 		}
-		if seat.conn.State() == zk.StateHasSession {
-			seat.Grant(Now())
-			<-seat.over
-		}
-		seat.Revoke("over")
-		seat.lock.Unlock()
-		seat.left <- true
-		time.Sleep(time.Until(seat.away))
 	}
 }
-
-func (seat *lockSeat) Leave() {
-	seat.away = time.Now().Add(time.Duration(seat.RejoinAfterMs) * time.Millisecond)
-	seat.finish()
-	<-seat.left
-}
-
-func (seat *lockSeat) End() { seat.conn.Close() }
 
 func main() {
-	Run("go-zookeeper Lock", "samuel", []string{"report", "resign", "many"}, func(seat *Seat) Stander {
-		return &lockSeat{Seat: seat, over: make(chan bool, 1), left: make(chan bool, 1)}
-	})
+	Run("go-zookeeper Lock", os.Getenv("HUSTINGS_LIBRARY_VERSION"), []string{"report", "resign", "many"}, stand)
 }

@@ -103,7 +103,7 @@ static void *work(void *given) {
         pthread_mutex_unlock(&seat->lock);
         pthread_mutex_lock(&seat->writing);
         /* Whoever revokes says so before anybody can wait for this write. */
-        if (__atomic_load_n(&seat->leads, __ATOMIC_SEQ_CST) && seat->term == term) write_once(seat, term, token);
+        if (seat->leads && seat->term == term) write_once(seat, term, token);
         pthread_mutex_unlock(&seat->writing);
         int64_t every = (int64_t)seat->write_every_ms * 1000000, now = now_ns();
         due = due + every > now ? due + every : now;
@@ -131,7 +131,7 @@ void seat_revoke(seat *seat, const char *reason) {
     int64_t t0 = now_ns();
     pthread_mutex_lock(&seat->lock);
     if (seat->leads) {
-        __atomic_store_n(&seat->leads, 0, __ATOMIC_SEQ_CST);
+        seat->leads = 0;
         say("{\"m\":\"revoke\",\"seat\":%d,\"term\":%d,\"t0\":%lld,\"t1\":%lld,\"reason\":\"%s\"}",
             seat->number, seat->term, (long long)t0, (long long)now_ns(), reason);
     }
@@ -154,9 +154,12 @@ int seat_wait(seat *seat) {
     return stays;
 }
 
-void seat_settle(seat *seat) {
+int64_t seat_leaves(seat *seat) {
+    seat_revoke(seat, seat->resigning ? "resigned" : seat->stopping ? "stopped" : "over");
     pthread_mutex_lock(&seat->writing);
+    int64_t now = now_ns();
     pthread_mutex_unlock(&seat->writing);
+    return now;
 }
 
 void seat_resigned(seat *seat, int64_t t0, int64_t t1) {
@@ -175,7 +178,7 @@ static seat *find(int64_t number) {
     return NULL;
 }
 
-static void tell(seat *seat, int *what) {
+static void tell(seat *seat, _Atomic int *what) {
     pthread_mutex_lock(&seat->lock);
     *what = 1;
     pthread_cond_broadcast(&seat->changed);

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,34 +18,43 @@ import (
 
 // Order is what the program is told.
 type Order struct {
-	M              string          `json:"m"`
-	N              int64           `json:"n"`
-	Seat           int             `json:"seat"`
-	Fault          int64           `json:"fault"`
-	Group          string          `json:"group"`
-	Connect        string          `json:"connect"`
-	Resource       string          `json:"resource"`
-	TimeoutMs      int             `json:"timeout_ms"`
-	WriteEveryMs   int             `json:"write_every_ms"`
-	RejoinAfterMs  int             `json:"rejoin_after_ms"`
-	Config         json.RawMessage `json:"config"`
+	M             string          `json:"m"`
+	N             int64           `json:"n"`
+	Seat          int             `json:"seat"`
+	Fault         int64           `json:"fault"`
+	Group         string          `json:"group"`
+	Connect       string          `json:"connect"`
+	Resource      string          `json:"resource"`
+	TimeoutMs     int             `json:"timeout_ms"`
+	WriteEveryMs  int             `json:"write_every_ms"`
+	RejoinAfterMs int             `json:"rejoin_after_ms"`
+	Config        json.RawMessage `json:"config"`
 }
 
-// Stander is what an adapter makes of a seat: it stands in a goroutine of its own, and leaves by order.
-type Stander interface {
-	Stand()
-	Leave()
-	End()
-}
-
-// Seat is one seat. Leading tells whether it leads.
+// Seat is one seat. It stands in turns, until its place is lost or given back.
 type Seat struct {
 	Order
-	own     Stander
-	term    int
-	leading bool
-	lock    sync.Mutex
-	writing sync.Mutex
+	term          int
+	leads, leaves bool
+	stopped       bool
+	lock, writing sync.Mutex
+	// Closed when this turn is to end, and when it has.
+	leaving, over chan bool
+}
+
+// Leaving is closed when the seat is to give its place back.
+func (seat *Seat) Leaving() <-chan bool { return seat.leaving }
+
+// Timeout is that of its session.
+func (seat *Seat) Timeout() time.Duration { return time.Duration(seat.TimeoutMs) * time.Millisecond }
+
+// Servers are the addresses, and the root below which everything is.
+func (seat *Seat) Servers() ([]string, string) {
+	servers, root := seat.Connect, ""
+	if at := strings.Index(servers, "/"); at >= 0 {
+		servers, root = servers[:at], servers[at:]
+	}
+	return strings.Split(servers, ","), root
 }
 
 var out sync.Mutex
@@ -67,14 +77,18 @@ func say(message map[string]interface{}) {
 	os.Stdout.Write(append(line, '\n'))
 }
 
-// Grant says that it leads, then has it write until it is revoked.
-func (seat *Seat) Grant(t0 int64) {
+// Grant says that it leads, then has it write until it is revoked. False: it is to leave instead.
+func (seat *Seat) Grant(t0 int64) bool {
 	seat.lock.Lock()
 	defer seat.lock.Unlock()
+	if seat.leaves {
+		return false
+	}
 	seat.term++
 	say(map[string]interface{}{"m": "grant", "seat": seat.Seat, "term": seat.term, "t0": t0, "t1": Now()})
-	seat.leading = true
+	seat.leads = true
 	go seat.work(seat.term)
+	return true
 }
 
 // Revoke says that it believes no more: nothing is begun after this, whoever says it first.
@@ -82,23 +96,24 @@ func (seat *Seat) Revoke(reason string) {
 	t0 := Now()
 	seat.lock.Lock()
 	defer seat.lock.Unlock()
-	if seat.leading {
-		seat.leading = false
+	if seat.leads {
+		seat.leads = false
 		say(map[string]interface{}{"m": "revoke", "seat": seat.Seat, "term": seat.term, "t0": t0, "t1": Now(), "reason": reason})
 	}
 }
 
-func (seat *Seat) leads(term int) bool {
+func (seat *Seat) leadsIn(term int) bool {
 	seat.lock.Lock()
 	defer seat.lock.Unlock()
-	return seat.leading && seat.term == term
+	return seat.leads && seat.term == term
 }
 
 func (seat *Seat) work(term int) {
-	every := time.Duration(seat.WriteEveryMs) * time.Millisecond
-	for ; seat.leads(term); time.Sleep(every) {
+	every := time.NewTicker(time.Duration(seat.WriteEveryMs) * time.Millisecond)
+	defer every.Stop()
+	for ; seat.leadsIn(term); <-every.C {
 		seat.writing.Lock()
-		if seat.leads(term) {
+		if seat.leadsIn(term) {
 			body, _ := json.Marshal(map[string]int64{"term": int64(term), "t": Now()})
 			// Whatever became of it, the next one is due.
 			if answer, err := client.Post(seat.Resource, "application/json", bytes.NewReader(body)); err == nil {
@@ -110,18 +125,65 @@ func (seat *Seat) work(term int) {
 	}
 }
 
-// settle waits for the answer to the last write: what is under way when a znode is given back may come after its successor's.
-func (seat *Seat) settle() {
+// begin begins a turn, unless there is to be none.
+func (seat *Seat) begin() bool {
+	seat.lock.Lock()
+	defer seat.lock.Unlock()
+	seat.leaves, seat.leaving, seat.over = false, make(chan bool), make(chan bool)
+	if seat.stopped {
+		close(seat.over)
+	}
+	return !seat.stopped
+}
+
+// stand has it take turn after turn.
+func (seat *Seat) stand(turn func(*Seat)) {
+	for more := true; more; more = seat.begin() {
+		turn(seat)
+		seat.Revoke("over")
+		seat.lock.Lock()
+		rest := 100 * time.Millisecond
+		if seat.leaves {
+			rest = time.Duration(seat.RejoinAfterMs) * time.Millisecond
+		}
+		close(seat.over)
+		seat.lock.Unlock()
+		time.Sleep(rest)
+	}
+}
+
+// leave ends a turn. Gives the time from which the place was given back, when nothing was under way any more: what is, may come
+// after its successor's.
+func (seat *Seat) leave(reason string) int64 {
+	seat.lock.Lock()
+	seat.leaves = true
+	leaving, over := seat.leaving, seat.over
+	seat.lock.Unlock()
+	seat.Revoke(reason)
 	seat.writing.Lock()
+	t0 := Now()
 	seat.writing.Unlock()
+	seat.lock.Lock()
+	select {
+	case <-leaving:
+	default:
+		close(leaving)
+	}
+	seat.lock.Unlock()
+	<-over
+	return t0
 }
 
 func (seat *Seat) resign(fault int64) {
-	seat.Revoke("resigned")
-	seat.settle()
-	t0 := Now()
-	seat.own.Leave()
+	t0 := seat.leave("resigned")
 	say(map[string]interface{}{"m": "resigned", "seat": seat.Seat, "fault": fault, "t0": t0, "t1": Now()})
+}
+
+func (seat *Seat) end() {
+	seat.lock.Lock()
+	seat.stopped = true
+	seat.lock.Unlock()
+	seat.leave("stopped")
 }
 
 // end has every seat give up, in bounded time.
@@ -131,9 +193,7 @@ func end(seats map[int]*Seat) {
 		all.Add(1)
 		go func(seat *Seat) {
 			defer all.Done()
-			seat.Revoke("stopped")
-			seat.settle()
-			seat.own.End()
+			seat.end()
 		}(seat)
 	}
 	done := make(chan bool)
@@ -144,8 +204,9 @@ func end(seats map[int]*Seat) {
 	}
 }
 
-// Run obeys orders until the input ends or says stop, or the process is sent SIGTERM.
-func Run(name, version string, can []string, make_ func(*Seat) Stander) {
+// Run obeys orders until the input ends or says stop, or the process is sent SIGTERM. A seat stands by `turn`, over and over, which
+// returns when its place is lost, or once it is given back by order.
+func Run(name, version string, can []string, turn func(*Seat)) {
 	seats := map[int]*Seat{}
 	say(map[string]interface{}{"m": "hello", "protocol": 1, "name": name, "version": version, "can": can})
 	orders := make(chan Order)
@@ -177,9 +238,9 @@ func Run(name, version string, can []string, make_ func(*Seat) Stander) {
 				say(map[string]interface{}{"m": "sync", "n": order.N, "t": Now(), "wall": time.Now().UnixNano()})
 			case order.M == "start":
 				seat := &Seat{Order: order}
-				seat.own = make_(seat)
+				seat.begin()
 				seats[order.Seat] = seat
-				go seat.own.Stand()
+				go seat.stand(turn)
 			case order.M == "resign" && seats[order.Seat] != nil:
 				go seats[order.Seat].resign(order.Fault)
 			}

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { SEAT_TEXT = 512 };
 
@@ -12,7 +14,7 @@ typedef struct seat {
     char group[SEAT_TEXT], connect[SEAT_TEXT], resource[SEAT_TEXT];
     int timeout_ms, write_every_ms, rejoin_after_ms;
     /* Told to give its place back, or to end; it leads now. */
-    int resigning, stopping, leads;
+    _Atomic int resigning, stopping, leads;
     /* What is here is the helper's. */
     int term, poked, resource_fd;
     int64_t token, fault;
@@ -30,8 +32,8 @@ void seat_revoke(seat *seat, const char *reason);
 void seat_poke(seat *seat);
 int seat_wait(seat *seat);
 
-/* Waits until the answer to its last write is there: before a znode is given back. */
-void seat_settle(seat *seat);
+/* It is about to give its place back: it leads no more, and its last write is answered by the time that this gives. */
+int64_t seat_leaves(seat *seat);
 
 /* It has given its place back, between these times; waits for as long as it is to stay away. */
 void seat_resigned(seat *seat, int64_t t0, int64_t t1);

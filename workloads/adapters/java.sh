@@ -19,4 +19,6 @@ if ! [ -d "$classes" ]; then
   mv -T "$fresh" "$classes" 2>/dev/null || rm -rf "$fresh"
 fi
 [ "$1" != --build ] || exit 0
+HUSTINGS_LIBRARY_VERSION=$(dpkg-query -W -f '${Version}' libcurator-recipes-java 2>/dev/null || true)
+export HUSTINGS_LIBRARY_VERSION
 exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classes$path" "$@"

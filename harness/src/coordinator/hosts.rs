@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 use tokio::time::Instant;
 
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
-use crate::host::SECRET_VARIABLE;
+use crate::child::SECRET_VARIABLE;
 use crate::procfs::ProcessId;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 

@@ -12,7 +12,7 @@ use crate::coordinator::batch::in_order_of_sending;
 use crate::coordinator::hosts::Inbound;
 use crate::coordinator::hung::Waiting;
 use crate::coordinator::live_cell::LiveCell;
-use crate::protocol::{FromHost, ToHost, WriteAnswer};
+use crate::protocol::{FromHost, ToHost};
 
 /// From the end of a program by itself to its next start, and how often that is done for one host.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
         FromHost::Write { cand, token, sent, is_stamped } => {
             let write = Waiting { host, generation, cand, token, sent: is_stamped.then_some(sent) };
             if let Some(write) = cell.hung.keep(write) {
-                take_write(cell, write);
+                cell.take(write);
             }
         }
         FromHost::Fence { request, cand, old, new, .. } => {
@@ -93,16 +93,6 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             }
         }
     }
-}
-
-/// Has the resource take a write, and answers it.
-pub(super) fn take_write(cell: &LiveCell, write: Waiting) {
-    let Waiting { host, generation, cand, token, sent } = write;
-    let Some(group) = cell.state.leaders.borrow().group_of(cand) else { return };
-    let taken = cell.state.resource.borrow_mut().write(group as usize, cand, token);
-    cell.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));
-    let answer = WriteAnswer { seq: taken.seq, refused: taken.fenced_rejected };
-    cell.tell(host, generation, ToHost::Written { cand, answer });
 }
 
 /// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.

@@ -20,15 +20,14 @@ use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::errands::Errands;
 use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_weight};
-use crate::coordinator::hung::Hung;
-use crate::coordinator::inbox;
+use crate::coordinator::hung::{Hung, Waiting};
 use crate::coordinator::snare::Snare;
 use crate::coordinator::watching::Watching;
 use crate::ensemble::Ensemble;
 use crate::journal::Journal;
 use crate::links::Links;
 use crate::procfs::ProcessId;
-use crate::protocol::{HostSetUp, ToHost};
+use crate::protocol::{HostSetUp, ToHost, WriteAnswer};
 
 /// What stands beside a program has this long to write down what it saw of its end.
 const BESIDE_AT_MOST: Duration = Duration::from_secs(3);
@@ -241,11 +240,21 @@ impl LiveCell {
         }
     }
 
+    /// Has the resource take a write, and answers it.
+    pub(super) fn take(&self, write: Waiting) {
+        let Waiting { host, generation, cand, token, sent } = write;
+        let Some(group) = self.state.leaders.borrow().group_of(cand) else { return };
+        let taken = self.state.resource.borrow_mut().write(group as usize, cand, token);
+        self.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));
+        let answer = WriteAnswer { seq: taken.seq, refused: taken.fenced_rejected };
+        self.tell(host, generation, ToHost::Written { cand, answer });
+    }
+
     /// Has the resource take what it withheld from a host. Gives how many writes that were.
     pub(crate) fn take_withheld(&self, host: u16) -> usize {
         let withheld = self.hung.end(host);
         let count = withheld.len();
-        withheld.into_iter().for_each(|write| inbox::take_write(self, write));
+        withheld.into_iter().for_each(|write| self.take(write));
         count
     }
 

@@ -17,8 +17,8 @@ use tokio::task::spawn_local;
 
 use super::lines::Lines;
 use super::message::{FromProgram, ToProgram};
+use crate::child::SECRET_VARIABLE;
 use crate::clock;
-use crate::host::SECRET_VARIABLE;
 
 /// So much of what is no message is told.
 const GARBAGE_CHARS: usize = 120;

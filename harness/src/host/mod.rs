@@ -1,10 +1,10 @@
 //! What runs inside a host process: one candidate of each of many groups, behind the host's own links.
 
 mod expire;
+mod floor;
 mod foreign;
 mod orders;
 mod process;
 mod seat;
 
-pub(crate) use orders::SECRET_VARIABLE;
 pub use orders::{HostArgs, run};

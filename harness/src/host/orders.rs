@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_record::Event;
-use hustings_workloads::coordination::Session as _;
-use hustings_workloads::driver::{End, FloorPair, FloorPart, Sessions, live, take_floor};
+use hustings_workloads::driver::{End, Sessions, live};
 use hustings_workloads::host::Order;
 use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::SeedableRng;
@@ -20,17 +19,14 @@ use tokio::task::{JoinError, JoinSet, spawn_local};
 
 use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::host::seat::Seat;
-use crate::host::{expire, foreign};
+use crate::host::{expire, floor, foreign};
 use crate::journal::{Journal, Owner};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
-use crate::session::ZkSession;
 use crate::{child, clock, limits, stall};
 
 /// Messages to the coordinator that may wait; more than every candidate of a host can have under way.
 const OUTGOING_MAX: usize = 1 << 17;
 const ORDERS_MAX: usize = 8;
-/// The close of the session under which a floor was measured is waited for this long.
-const FLOOR_CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// All candidates together have this long to close their sessions once the host is told to stop.
 const STOP_AT_MOST: Duration = Duration::from_secs(12);
@@ -52,14 +48,11 @@ pub struct HostArgs {
     parent: u32,
 }
 
-/// The secret comes by the environment, where other users of the machine cannot read it.
-pub(crate) const SECRET_VARIABLE: &str = "HUSTINGS_HOST_SECRET";
-
 /// Runs this process as a host until the coordinator stops it. False: it could not go on, and the coordinator was told why.
 pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
     child::die_with_parent(args.parent)?;
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
-    let secret = std::env::var(SECRET_VARIABLE).context("a host is started by `hustings run`, not by hand")?;
+    let secret = std::env::var(child::SECRET_VARIABLE).context("a host is started by `hustings run`, not by hand")?;
     let (mut sender, mut receiver) = connect(args.coordinator).await.context("the coordinator cannot be reached")?;
     sender
         .send(&FromHost::Hello { secret, host: args.host, generation: args.generation, pid: std::process::id() })
@@ -166,7 +159,7 @@ impl Host {
             ToHost::Enrol => self.enrol(),
             ToHost::Floor { part, one } => {
                 let cluster = self.shared.set_up.cluster.clone();
-                spawn_local(measure_floor(self.shared.clone(), cluster, part, one));
+                spawn_local(floor::measure(self.shared.clone(), cluster, part, one));
             }
             ToHost::Resign { fault, cand } => {
                 let (seat, orders) = self.seat(cand)?;
@@ -295,21 +288,4 @@ async fn tell_progress(shared: Rc<Shared>) {
         }
         tokio::time::sleep(PROGRESS_INTERVAL).await;
     }
-}
-
-/// Over `cluster`, as this host's candidates reach it.
-pub(super) async fn measure_floor(shared: Rc<Shared>, cluster: String, part: FloorPart, one: FloorPair) {
-    let set_up = &shared.set_up;
-    let taken = async {
-        let timeout = Duration::from_millis(set_up.timeout_ms);
-        let session = ZkSession::connect_as(&set_up.access, &cluster, timeout).await;
-        let session = session.map_err(|error| error.to_string())?;
-        let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
-        let stamps = take_floor(&HostProcess(shared.clone()), &session, part, one, listed).await;
-        let id = session.id();
-        session.close(FLOOR_CLOSE_AT_MOST).await;
-        Ok((id, stamps))
-    };
-    let taken = taken.await;
-    shared.tell(FromHost::FloorDone { part, one, taken });
 }

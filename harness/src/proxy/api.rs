@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::front::bounded;
-use super::registry::{Change, ProxyRequest, Registry};
+use super::registry::{Change, Registry};
+use super::request::ProxyRequest;
 use super::shared::Extent;
 
 /// The release of Toxiproxy whose API this is.

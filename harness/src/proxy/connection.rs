@@ -1,7 +1,7 @@
 //! The state of one connection through a proxy: its sockets, what went through them, and whether it is told to end.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -10,6 +10,7 @@ use crate::clock;
 
 use super::active_toxic::Fate;
 use super::counters::Counters;
+use super::lock::lock;
 use super::reading::Reading;
 use super::stats::{ConnectionStats, WayStats, hex};
 use super::tap::Tap;
@@ -17,11 +18,6 @@ use super::toxic::Stream;
 
 /// How much of what the server says first is kept.
 const HEAD_BYTES: usize = 64;
-
-/// Locks, whatever happened to another holder: nothing here can be left half-done.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[derive(Debug)]
 pub(super) struct Connection {

@@ -12,8 +12,9 @@ use tokio::sync::watch;
 use crate::clock;
 
 use super::active_toxic::{End, Fate, Item, What};
-use super::connection::{Connection, lock};
+use super::connection::Connection;
 use super::counters::Counters;
+use super::lock::lock;
 use super::pipeline::{Chain, Pipeline};
 use super::shared::Shared;
 use super::toxic::Stream;

@@ -8,8 +8,9 @@ use tokio::sync::Mutex;
 
 use super::error::ApiError;
 use super::relay::Relay;
+use super::request::ProxyRequest;
 use super::tap::Taps;
-use super::toxic::{Toxic, checked_name};
+use super::toxic::Toxic;
 
 const PROXIES_MAX: usize = 10_000;
 
@@ -25,29 +26,12 @@ pub(super) struct Proxies {
     toxics_made: u64,
 }
 
-/// A proxy as it is asked for. Its toxics, if any are named, are ignored, as Toxiproxy does.
-#[derive(Deserialize)]
-pub(super) struct ProxyRequest {
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) listen: String,
-    #[serde(default)]
-    pub(super) upstream: String,
-    #[serde(default = "yes")]
-    enabled: bool,
-}
-
 /// What of a proxy is to change.
 #[derive(Deserialize)]
 pub(super) struct Change {
     listen: Option<String>,
     upstream: Option<String>,
     enabled: Option<bool>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Registry {
@@ -149,18 +133,6 @@ impl Proxies {
         self.toxics_made += 1;
         let serial = self.toxics_made;
         self.get_mut(proxy)?.add_toxic(Toxic::create(body, serial)?)
-    }
-}
-
-impl ProxyRequest {
-    fn checked(self, place: &str) -> Result<Self, ApiError> {
-        if self.name.is_empty() {
-            return Err(ApiError::missing(format!("name{place}")));
-        }
-        if self.upstream.is_empty() {
-            return Err(ApiError::missing(format!("upstream{place}")));
-        }
-        Ok(Self { name: checked_name(self.name)?, ..self })
     }
 }
 

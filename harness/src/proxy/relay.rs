@@ -15,7 +15,7 @@ use super::active_toxic::Fate;
 use super::door::{self, Door};
 use super::error::ApiError;
 use super::pipeline::Chain;
-use super::registry::ProxyRequest;
+use super::request::ProxyRequest;
 use super::serve::serve;
 use super::shared::{Extent, Shared, next_id};
 use super::stats::{Disconnected, ProxyStats};

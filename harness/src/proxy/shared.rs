@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use crate::clock;
 
 use super::active_toxic::Fate;
-use super::connection::{Connection, lock};
+use super::connection::Connection;
 use super::counters::Counters;
+use super::lock::lock;
 use super::pipeline::Chain;
 use super::reading::Created;
 use super::stats::{ConnectionStats, LostReply, ProxyStats};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use hustings_record::Nanos;
 use tokio::sync::mpsc;
 
-use super::connection::lock;
+use super::lock::lock;
 use super::toxic::Stream;
 use crate::clock;
 use crate::witness::{Conversation, Happened, Said};

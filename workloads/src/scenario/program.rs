@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::adapters::Adapter;
-use crate::recipes::LeadNode;
+
+use super::lead_kind::LeadKind;
 
 /// What the command of a program that does not speak the protocol is told by. Whoever is told where to write by its command is
 /// told nothing else.
@@ -40,27 +41,6 @@ pub struct ForeignSpec {
     /// Parameters of its own, which the program is told as they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, Value>,
-}
-
-/// What a program's lead rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LeadKind {
-    /// The znode that came first of those that end in a sequence number.
-    Queue,
-    /// The one znode that is called `lock`.
-    Lock,
-}
-
-impl LeadKind {
-    /// The znodes that a lead can rest on.
-    #[must_use]
-    pub fn node(self) -> LeadNode {
-        match self {
-            Self::Queue => LeadNode::AnyQueue,
-            Self::Lock => LeadNode::Lock,
-        }
-    }
 }
 
 /// A program with everything resolved.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use hustings_record::{Event, Grade, Nanos};
 
-use super::guest::Guest;
 use crate::clock;
 use crate::foreign::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
 use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
@@ -97,11 +96,11 @@ impl Introduction {
         self.step = Step::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
     }
 
-    /// What is known once nothing more is waited for.
+    /// What is known once nothing more is waited for. `pid` is the program's.
     ///
     /// # Errors
     /// What keeps it from taking part.
-    pub(super) fn look(&mut self, guest: &Guest) -> Result<Option<Introduced>, String> {
+    pub(super) fn look(&mut self, pid: Option<u32>) -> Result<Option<Introduced>, String> {
         if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
         }
@@ -117,7 +116,7 @@ impl Introduction {
         }
         self.step = Step::Over;
         let (name, version, can) = self.hello.take().unwrap_or_default();
-        let clock = judge(&self.rounds, guest.pid().and_then(same_namespace));
+        let clock = judge(&self.rounds, pid.and_then(same_namespace));
         Ok(Some(Introduced::new(name, version, can, clock)))
     }
 }

@@ -19,7 +19,7 @@ use crate::foreign::beliefs::Told;
 use crate::foreign::intake::Incoming;
 use crate::foreign::message::FromProgram;
 use crate::foreign::program::Heard;
-use crate::host::orders::measure_floor;
+use crate::host::floor;
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, Receiver, ToHost};
 
@@ -86,7 +86,7 @@ impl Beside {
                 Some(write) = incoming.recv() => self.write(write),
                 _ = look.tick() => {
                     if !introduction.is_over() {
-                        match introduction.look(&self.guest) {
+                        match introduction.look(self.guest.pid()) {
                             Ok(None) => {}
                             Ok(Some(introduced)) => self.introduced(introduced),
                             Err(what) => return Ok(given_up(&self.shared, self.guest.with_last_words(&what)).await),
@@ -183,7 +183,12 @@ impl Beside {
                 }
             }
             ToHost::Floor { part, one } => {
-                tokio::task::spawn_local(measure_floor(self.shared.clone(), self.guest.own_cluster.clone(), part, one));
+                tokio::task::spawn_local(floor::measure(
+                    self.shared.clone(),
+                    self.guest.own_cluster.clone(),
+                    part,
+                    one,
+                ));
             }
             ToHost::Resign { fault, cand } => self.guest.resign(&self.shared, fault, cand),
             ToHost::Expire { fault, cand } => self.guest.expire(&self.shared, fault, cand),

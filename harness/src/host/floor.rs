@@ -1,0 +1,31 @@
+//! The floor, as a host's candidates reach the servers.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_workloads::coordination::Session as _;
+use hustings_workloads::driver::{FloorPair, FloorPart, take_floor};
+
+use crate::host::process::{HostProcess, Shared};
+use crate::protocol::FromHost;
+use crate::session::ZkSession;
+
+/// The close of the session under which a floor was measured is waited for this long.
+const CLOSE_AT_MOST: Duration = Duration::from_secs(2);
+
+/// Measures one part over `cluster`, as this host's candidates reach it.
+pub(super) async fn measure(shared: Rc<Shared>, cluster: String, part: FloorPart, one: FloorPair) {
+    let set_up = &shared.set_up;
+    let taken = async {
+        let timeout = Duration::from_millis(set_up.timeout_ms);
+        let session = ZkSession::connect_as(&set_up.access, &cluster, timeout).await;
+        let session = session.map_err(|error| error.to_string())?;
+        let listed = set_up.candidates.first().map_or("/", |(_, _, path)| path.as_str());
+        let stamps = take_floor(&HostProcess(shared.clone()), &session, part, one, listed).await;
+        let id = session.id();
+        session.close(CLOSE_AT_MOST).await;
+        Ok((id, stamps))
+    };
+    let taken = taken.await;
+    shared.tell(FromHost::FloorDone { part, one, taken });
+}
