@@ -37,6 +37,8 @@ have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 have_kazoo() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import kazoo' >/dev/null 2>&1; }
 
+have_json_schema() { [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import jsonschema' >/dev/null 2>&1; }
+
 # Plain python3 and zstd are all that the recount of records needs.
 have_recount() { have python3 && have zstd; }
 
@@ -64,6 +66,7 @@ missing() {
     have_browser || echo chromium
     have_kazoo || echo python3-kazoo
     have_recount || echo python3 zstd
+    have_json_schema || echo python3-jsonschema
     have_curator || echo libcurator-recipes-java
     have_java_compiler || echo default-jdk-headless
     have openssl || echo openssl

@@ -217,7 +217,15 @@ def watched(run, chance, asked):
         codes = {command: run.tool(command, "record") for command in ("check", "report")}
         wrong += [f"{command} ends in {c}, and the run in {code}" for command, c in codes.items() if c not in expected]
     what = f"{number}: {ensemble}, {' + '.join(recipes)}, {fault}, {told}: {code}"
+    if told == "undisturbed" and code == 3:
+        what += "".join(f"\n  {line}" for line in doubts(folder))
     return what, wrong, (told == "undisturbed" and not broken, code)
+
+
+def doubts(folder):
+    """What an inconclusive run says that it lacks."""
+    with open(os.path.join(folder, "said"), encoding="utf-8", errors="replace") as said:
+        return [line.rstrip() for line in said if line.startswith("? ") and "INCONCLUSIVE" not in line]
 
 
 def main():

@@ -104,7 +104,9 @@ class Cell:
             self.writes_of[write["group"], write["cand"], write["session"], write["czxid"]].append(write)
         self.deletions = self._deletions()
         self.own_stalls, self.long_stalls, self.stall_spans = [], defaultdict(list), []
-        self._find_stalls({host: self._stops(host, "from", self.last) for host in hosts})
+        # A host of ours beside a program of somebody else's goes on when that is stopped.
+        beside = {segment.host for segment, _ in self.by_kind["program"]}
+        self._find_stalls({host: [] if host in beside else self._stops(host, "from", self.last) for host in hosts})
         self.by_token = {term.key: term for term in self.terms}
         self.settled = defaultdict(list)
         for event in self.events("settled"):

@@ -14,6 +14,7 @@ NOT_RECOUNTED = {
     "ensemble.states": "pictures",
     "checks[].headline": "words",
     "checks[].details": "words",
+    "checks[].rests_on": "words",
     "faults.receipts[].evidence": "words",
     "ensemble.elections[].votes": "words",
     "fan_out.promised": "bounds on who stood and could be told",

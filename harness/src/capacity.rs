@@ -7,6 +7,8 @@ use rustix::process::{Resource, getrlimit};
 
 /// Descriptors that every process of ours needs besides sessions: standard streams, runtime, record, control connections.
 pub const PROCESS_DESCRIPTORS: u64 = 64;
+/// What a session of a program takes of the host that stands beside it: both ends of what it reads along, and its writes.
+const BESIDE_DESCRIPTORS: u64 = 3;
 /// The same of a ZooKeeper server: jars, logs, quorum connections, the JVM itself.
 pub const SERVER_DESCRIPTORS: u64 = 256;
 
@@ -23,6 +25,8 @@ pub struct Demand {
     pub links: bool,
     /// Whether they go over the coordinator's own tunnel, as to servers that speak TLS.
     pub tunnel: bool,
+    /// Whether hosts stand beside programs of others, and read along on what those say.
+    pub beside: bool,
 }
 
 /// What one process of this machine may have.
@@ -38,10 +42,11 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityError {
     #[error(
-        "a host process would need {needed} descriptors ({sessions} sessions / {hosts} hosts = {share}, + {PROCESS_DESCRIPTORS}), \
+        "a host process would need {needed} descriptors ({sessions} sessions / {hosts} hosts = {share}, {each} each, \
+         + {PROCESS_DESCRIPTORS}), \
          and a process may have {limit}; use at least {enough} hosts, fewer candidates, or {RAISE}"
     )]
-    Host { sessions: u32, hosts: u32, share: u64, needed: u64, limit: u64, enough: u64 },
+    Host { sessions: u32, hosts: u32, share: u64, each: u64, needed: u64, limit: u64, enough: u64 },
     #[error(
         "the proxy of one host's links would need {needed} descriptors (2 x {share} sessions of a host + {servers} ports \
          + {PROCESS_DESCRIPTORS}), and a process may have {limit}; use at least {enough} hosts, fewer candidates, a \
@@ -102,10 +107,11 @@ impl Demand {
         }
         let limit = limits.descriptors;
         let share = self.sessions_per_host();
-        let needed = share + PROCESS_DESCRIPTORS;
+        let each = if self.beside { BESIDE_DESCRIPTORS } else { 1 };
+        let needed = share * each + PROCESS_DESCRIPTORS;
         if needed > limit {
-            let enough = hosts_enough(sessions, limit.saturating_sub(PROCESS_DESCRIPTORS));
-            return Err(CapacityError::Host { sessions, hosts, share, needed, limit, enough });
+            let enough = hosts_enough(sessions, limit.saturating_sub(PROCESS_DESCRIPTORS) / each);
+            return Err(CapacityError::Host { sessions, hosts, share, each, needed, limit, enough });
         }
         let needed = self.proxy_descriptors();
         if self.links && needed > limit {
@@ -163,7 +169,7 @@ mod tests {
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
 
     fn demand(sessions: u32, hosts: u32, links: bool) -> Demand {
-        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false }
+        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false, beside: false }
     }
 
     #[test]
@@ -183,6 +189,9 @@ mod tests {
         let tunnelled = |sessions| Demand { tunnel: true, ..external(demand(sessions, 9, false)) };
         assert_eq!(tunnelled(468).check(wide), Ok(()));
         assert!(matches!(tunnelled(469).check(wide), Err(CapacityError::Tunnel { needed: 1_002, .. })));
+        let beside = |sessions| Demand { beside: true, ..external(demand(sessions, 1, false)) };
+        assert_eq!(beside(312).check(wide), Ok(()));
+        assert!(matches!(beside(313).check(wide), Err(CapacityError::Host { needed: 1_003, enough: 2, .. })));
         assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));
         assert!(matches!(demand(2_233, 9, false).check(wide), Err(CapacityError::Server { needed: 1_001, .. })));
         assert_eq!(demand(1_500, 9, false).check(LIMITS), Ok(()));

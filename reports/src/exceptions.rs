@@ -1,6 +1,7 @@
 //! Handovers that are no plain sample, one by one: those that had not ended when the run did, those in which the loser took its lead
 //! back, and those that no proven fault explains.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::{Change, Index, Loss, Outcome};
@@ -9,7 +10,7 @@ use hustings_record::{FaultKind, Nanos};
 /// Of each kind.
 const LISTED_MAX: usize = 15;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExceptionKind {
     /// Nobody led again before the end.
@@ -23,7 +24,7 @@ pub enum ExceptionKind {
 }
 
 /// A handover that is no plain sample.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exception {
     pub kind: ExceptionKind,
     pub group: String,

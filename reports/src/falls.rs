@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::{Index, Loss, Outcome};
@@ -14,7 +15,7 @@ const STRIKES_MAX: usize = 40;
 const TICKS_MAX: usize = 200;
 
 /// The groups that lost their leader to one strike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fall {
     /// When the first of the leads was lost, since the cell began.
     pub at: Nanos,

@@ -13,6 +13,7 @@ pub mod pool;
 mod pooling;
 pub mod render;
 pub mod replay;
+pub mod schema;
 pub mod stats;
 pub mod summary;
 pub mod timelines;

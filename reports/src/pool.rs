@@ -1,6 +1,7 @@
 //! What the repetitions of one configuration come to together. Figures are those of the union of their samples and strikes, never
 //! means of their figures; a repetition that failed stays visible, and what did not enter is said.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::failover::Failover;
@@ -11,7 +12,7 @@ use crate::verdict::Verdict;
 use hustings_record::Nanos;
 
 /// A configuration that was run several times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pool {
     /// Name of the configuration: that of its first repetition.
     pub name: String,
@@ -43,7 +44,7 @@ pub struct Pool {
 }
 
 /// One repetition.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repeated {
     /// Name of its cell.
     pub cell: String,
@@ -57,7 +58,7 @@ pub struct Repeated {
 }
 
 /// The medians of the failovers of those repetitions that had any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Medians {
     /// How many repetitions had any.
     pub of: u32,
@@ -68,7 +69,7 @@ pub struct Medians {
 }
 
 /// A time that groups were without something.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Without {
     /// Share of the group-time of all repetitions.
     pub share: f64,

@@ -2,6 +2,7 @@
 //! `analysis`, rendered by `render`; nothing in here is measured anew. Times are nanoseconds unless the name says otherwise.
 //! The sections of a cell stand with their checkers; here they are under one roof for whoever reads a summary.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::check::course::Course;
@@ -42,7 +43,7 @@ pub use crate::timelines::{FaultBand, TermBar, Timeline};
 use crate::verdict::Verdict;
 use hustings_record::{Manifest, Nanos};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub verdict: Verdict,
     pub manifest: Manifest,

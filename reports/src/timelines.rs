@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::{Index, Outcome};
@@ -14,7 +15,7 @@ const PER_REASON: usize = 2;
 const BARS_MAX: usize = 400;
 
 /// Beliefs of one group over time, for a picture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     pub group: String,
     /// Why it was chosen.
@@ -28,7 +29,7 @@ pub struct Timeline {
     pub stale_writes: Vec<(Nanos, u16, bool)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TermBar {
     pub host: u16,
     pub candidate: u32,
@@ -40,7 +41,7 @@ pub struct TermBar {
     pub overlap: Vec<(Nanos, Nanos)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultBand {
     pub kind: FaultKind,
     pub host: Option<u16>,

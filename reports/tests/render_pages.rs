@@ -3,7 +3,7 @@
 
 mod render_sample;
 
-use hustings_reports::render::{html, json, terminal};
+use hustings_reports::render::{html, json, league, terminal};
 use hustings_reports::summary::Summary;
 use render_sample::pools::repeated;
 use render_sample::{empty, fenced_and_unfenced, herd, hostile, large, sample};
@@ -143,6 +143,21 @@ fn every_zero_of_handovers_carries_its_strikes_and_their_bound() {
         seen += 1;
     }
     assert!(seen > 40, "only {seen} zeros found");
+}
+
+#[test]
+fn recipes_side_by_side_are_two_tables_in_which_nothing_from_outside_is_markup() {
+    insta::assert_snapshot!(league(&sample()));
+    let told = league(&hostile("|<b>*x*\n# y"));
+    let head =
+        told.lines().filter(|line| line.starts_with("| | ")).map(|line| line.replace("\\|", "").matches('|').count());
+    let (columns, mut at) = (head.collect::<Vec<_>>(), 0);
+    for line in told.lines().filter(|line| line.starts_with('|')) {
+        at += usize::from(line.starts_with("| | "));
+        let bars = line.replace("\\|", "").matches('|').count();
+        assert!(bars == columns[at - 1] || line.starts_with("|---"), "{line}");
+        assert!(!line.replace("\\<", "").contains('<') && !line.replace("\\*", "").contains('*'), "{line}");
+    }
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub const FILES: &[File] = files![
     "java.sh",
     "kazoo_recipe.py",
     "native.sh",
+    "plain_sleep.c",
     "zoo_election.c",
 ];
 

@@ -106,6 +106,10 @@ config = { policy = "session" }
 [foreign.latch]
 adapter = "curator-latch"
 
+[foreign.elector]
+command = ["./elect"]
+lock = "active"
+
 [matrix]
 servers = [3]
 tick_ms = [200]
@@ -128,7 +132,7 @@ candidates_per_group = [2]
 fault = ["go"]
 
 [[also]]
-recipe = ["foreign:mine", "foreign:latch"]
+recipe = ["foreign:mine", "foreign:latch", "foreign:elector"]
 sessions = ["per-candidate"]
 fault = ["jump"]
 

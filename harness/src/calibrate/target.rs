@@ -112,7 +112,8 @@ pub struct Target {
 /// When the record's scenario does not parse, or nothing in it was measured often enough.
 pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
-    for cell in scenario.cells() {
+    // Nobody simulates a program of somebody else's.
+    for cell in scenario.cells().into_iter().filter(|cell| cell.recipe.own().is_some()) {
         let Some(recorded) = record.cells.iter().find(|recorded| recorded.info.name == cell.name) else { continue };
         let summary = summarise_cell(recorded);
         let medians = Measure::ALL.into_iter().filter_map(|measure| Some((measure, measure.median(&summary)?)));

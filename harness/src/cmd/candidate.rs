@@ -73,7 +73,7 @@ async fn check(command: &[String], json: bool) -> Result<Exit, Failure> {
 }
 
 fn tell(examined: &Examined) {
-    for (need, head) in [(Need::Required, "required"), (Need::Optional, "optional")] {
+    for (need, head) in [(Need::Required, "required"), (Need::Optional, "optional"), (Need::Advised, "advised")] {
         inform!("{head}:");
         examined.of(need).for_each(line);
     }

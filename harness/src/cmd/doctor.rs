@@ -1,18 +1,25 @@
-//! `hustings doctor`: says before a run what it would fail of.
+//! `hustings doctor`: says before a run what it would fail of, and watches how long a machine stands still.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hustings_record::words::{duration, plural};
 
 use crate::doctor::{self, Context, Finding, Status};
+use crate::interrupt;
 
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, say};
 
-/// Check whether runs can work on this machine
+/// Check whether runs can work on this machine, or watch how long it stands still
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings doctor
   hustings doctor --zookeeper-home ~/apache-zookeeper-3.9.3-bin
-  hustings doctor --json | jq '.findings[] | select(.status != \"ok\")'"))]
+  hustings doctor --json | jq '.findings[] | select(.status != \"ok\")'
+  hustings doctor --watch pauses.hlog --for 7days     then: hustings tune --pauses pauses.hlog"))]
 pub(crate) struct Args {
     /// Write the findings to standard output, as JSON.
     #[arg(long)]
@@ -20,9 +27,19 @@ pub(crate) struct Args {
     /// A ZooKeeper release directory to use instead of the installed packages.
     #[arg(long, value_name = "DIR")]
     zookeeper_home: Option<PathBuf>,
+    /// Check nothing: watch how long this machine stands still, and write it to this file, for `hustings tune --pauses`. What stops
+    /// one process alone, as a collection of its garbage, does not show in it
+    #[arg(long, value_name = "FILE", conflicts_with = "zookeeper_home")]
+    watch: Option<PathBuf>,
+    /// Watch for so long, as `90s`, `12h`, `7days` [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration, requires = "watch")]
+    long: Option<Duration>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    if let Some(file) = &args.watch {
+        return watch(file, args.long, args.json);
+    }
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {
         context.places.zookeeper_home.clone_from(&args.zookeeper_home);
@@ -50,4 +67,24 @@ fn tell(finding: &Finding) {
     if let Some(remedy) = &finding.remedy {
         inform!("{:>8}  {:<12} -> {remedy}", "", "");
     }
+}
+
+/// Ctrl-C is how one ends that has no other end: no interruption.
+fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failure> {
+    let shown = path.display();
+    let made = OpenOptions::new().write(true).create_new(true).open(path);
+    let file = made.with_context(|| format!("{shown} cannot be made; choose another name")).map_err(Failure::usage)?;
+    let stop = interrupt::flag().map_err(Failure::infrastructure)?;
+    inform!("watching {}, into {shown}", long.map_or("until Ctrl-C".to_owned(), |long| format!("for {long:?}")));
+    let seen = doctor::watch(file, long, &stop).with_context(|| shown.to_string()).map_err(Failure::infrastructure)?;
+    inform!(
+        "watched for {}: it stood still for {} at most, and {} for more than 10 ms; now: hustings tune --pauses {shown}",
+        duration(seen.watched_ns),
+        duration(seen.longest_ns),
+        plural(seen.over_10_ms, "time", "times"),
+    );
+    if json {
+        say(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
+    }
+    Ok(Exit::Pass)
 }

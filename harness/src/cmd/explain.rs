@@ -119,7 +119,14 @@ fn fault(kind: FaultKind) -> String {
 
 fn check(checker: &Checker) -> String {
     format!(
-        "check {}: {}\n  the README has the definitions, under \"What is measured, and how\"",
-        checker.name, checker.about
+        "check {}: {}{}\n  the README has the definitions, under \"What is measured, and how\"",
+        checker.name,
+        checker.about,
+        rests_on(checker)
     )
+}
+
+fn rests_on(checker: &Checker) -> String {
+    let grades: Vec<&str> = checker.rests_on.iter().map(|grade| grade.name()).collect();
+    if grades.is_empty() { String::new() } else { format!("\n  rests on: {}", grades.join(", ")) }
 }

@@ -26,6 +26,7 @@ mod past;
 mod proxy;
 mod report;
 mod run;
+mod schema;
 mod search;
 mod simulate;
 mod tune;
@@ -66,6 +67,7 @@ enum Command {
     Compare(compare::CompareArgs),
     Gate(gate::GateArgs),
     Export(export::ExportArgs),
+    Schema(schema::SchemaArgs),
     Baseline(baseline::BaselineArgs),
     Proxy(proxy::Args),
     Candidate(candidate::CandidateArgs),
@@ -143,6 +145,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),

@@ -108,11 +108,24 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
     match &args.seeds {
         Some(seeds) => {
+            can_be_simulated(&scenario.cells())?;
             let SimulateArgs { scenario: given, set, all, json, quiet, .. } = args;
             let asked = Asked { scenario: given, sets: set, all: *all, json: *json, quiet: *quiet };
             search::run(&asked, &scenario, seeds.clone())
         }
         None => one_record(args, scenario, verbatim),
+    }
+}
+
+/// Programs of others live in no virtual time.
+fn can_be_simulated(cells: &[Cell]) -> Result<(), Failure> {
+    match cells.iter().find(|cell| cell.recipe.foreign().is_some()) {
+        None => Ok(()),
+        Some(cell) => Err(Failure::usage(anyhow!(
+            "cell {}: {} is a program, which no simulation can run; leave it out with --only, or use `hustings run`",
+            cell.name,
+            cell.recipe
+        ))),
     }
 }
 
@@ -130,6 +143,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let mut replayed = None;
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
+        can_be_simulated(std::slice::from_ref(&cell))?;
         let simulation = replayed_schedule(&search::own_cell(cell), schedule, args.steps.as_deref())?;
         seed = schedule;
         timing = simulation.timing;
@@ -145,6 +159,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         Some((cell, schedule)) => (vec![cell], schedule),
         None => (chosen_cells(&scenario, &args.only, args.repeat).map_err(Failure::usage)?, None),
     };
+    can_be_simulated(&cells).inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let progress = Progress::new(cells.len() as u64 * u64::from(args.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let (repeat, out_of) = (args.repeat, out.clone());

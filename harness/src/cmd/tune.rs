@@ -16,6 +16,7 @@ use hustings_reports::tune::{
 use hustings_workloads::recipes::RecipeKind;
 
 use crate::cmd::ensemble::EnsembleArgs;
+use crate::cmd::files::save;
 use crate::cmd::run::{self, RunArgs};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
@@ -47,12 +48,13 @@ const WIDTH: usize = 120;
                                                           answer by what was measured before
   hustings tune --pauses pauses.txt --weeks 8 --model     answer by the model alone
   hustings tune --pauses hiccup.hlog --model --json | jq .advice.recommended
+  hustings tune --pauses pauses.txt --weeks 8 --model --page timeout.html
 
 Pauses:
   -Xlog:safepoint:file=safepoint.log:uptime,tags          of a JVM, version 9 or later: all of its stops
   -XX:+PrintGCApplicationStoppedTime                      the same of version 8
   -Xlog:gc*                                               garbage collections alone
-  an interval log of HdrHistogram, as jHiccup writes it
+  an interval log of HdrHistogram, as jHiccup and `hustings doctor --watch` write it
   a number of milliseconds a line, # before comments"))]
 pub(super) struct TuneArgs {
     /// Log of the pauses of your processes; what it is, is seen from its lines. `-` is standard input
@@ -94,6 +96,9 @@ pub(super) struct TuneArgs {
     /// Change a parameter of the measurement, as `election.session_timeout_ms=4000`; may be given many times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Write the answer as a page too, with the curve and the costs of all timeouts drawn
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Print the answer as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -180,6 +185,10 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
     );
     ensure!((1..=600_000).contains(&args.tick_ms), "--tick-ms {}: from 1 to 600000", args.tick_ms);
     ensure!(args.timeout_ms != Some(0), "--timeout-ms 0: a session timeout is longer than that");
+    if let Some(page) = &args.page {
+        let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        ensure!(folder.is_dir() && !page.is_dir(), "--page {}: there is no such folder, or it is one", page.display());
+    }
     Ok(())
 }
 
@@ -275,6 +284,11 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Seen>) -
     }
     if let Some(seen) = seen {
         inform!("{}", measured_on(seen));
+    }
+    if let Some(path) = &args.page {
+        let page = render::tune_page(advice, &bands, &seen.map(measured_on).into_iter().collect::<Vec<_>>());
+        save(path, &page.map_err(Failure::infrastructure)?)?;
+        inform!("page: {}", path.display());
     }
     if args.json {
         let measured = seen.map(|seen| {

@@ -164,6 +164,9 @@ async fn prepared_adapters(work: &WorkDir, cells: &[Cell]) -> anyhow::Result<Pat
     }
     let folder = adapters::write_out(work.path())?;
     adapters::build(&folder, cells.iter().filter_map(|cell| cell.program.as_ref())).await?;
+    if cells.iter().any(|cell| cell.program.is_some() && cell.kinds().any(|kind| kind == FaultKind::ClockStep)) {
+        adapters::build_plain_sleep(&folder).await?;
+    }
     Ok(folder)
 }
 
@@ -386,6 +389,7 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
         local_servers: request.is_local(),
         links: cell.over_links,
         tunnel: request.access().tls.is_some(),
+        beside: cell.program.is_some(),
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use hustings_record::FaultKind;
 use hustings_workloads::driver;
-use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::{Cell, ROOT};
 
 use crate::coordinator::again::until_it_works;
@@ -15,7 +14,7 @@ use crate::coordinator::environment::Environment;
 use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
-use crate::foreign::adapters::{BUILD_VARIABLE, build_folder};
+use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
 use crate::session::ZkSession;
 use crate::witness::Seating;
@@ -53,7 +52,7 @@ fn seated(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, Seating>> {
     }
     let (cell, environment) = (&live.state.cell, &live.environment);
     let root = format!("{}{}", environment.access.chroot, environment.chroot);
-    let queue = cell.lead_node() != LeadNode::Lock;
+    let queue = cell.lead_node().is_queue();
     let mut hosts: BTreeMap<u16, Seating> = BTreeMap::new();
     for (cand, &(group, host)) in live.state.leaders.borrow().placement().iter().enumerate() {
         let seating = hosts.entry(host).or_insert_with(|| Seating { candidates: Vec::new(), queue });
@@ -136,7 +135,7 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
         name: program.name.clone(),
         command: program.command.iter().map(word).collect(),
         speaks: program.speaks(),
-        queue: cell.lead_node() != LeadNode::Lock,
+        queue: cell.lead_node().is_queue(),
         config: config.collect::<anyhow::Result<_>>()?,
         wall_clock: None,
         environment: BTreeMap::from([(
@@ -157,7 +156,7 @@ fn with_wall_clock(mut stands: Stands, host: u16, cell: &Cell, environment: &Env
     let file = environment.adapters.join(format!("wall-clock-{}-{host}", cell.index));
     std::fs::write(&file, "+0\n").with_context(|| file.display().to_string())?;
     let mut tell = |name: &str, value: String| _ = program.environment.insert(name.to_owned(), value);
-    tell("LD_PRELOAD", library.display().to_string());
+    tell("LD_PRELOAD", format!("{}:{}", plain_sleep(&environment.adapters).display(), library.display()));
     tell("FAKETIME_TIMESTAMP_FILE", file.display().to_string());
     tell("FAKETIME_CACHE_DURATION", "1".to_owned());
     for name in ["FAKETIME_DONT_FAKE_MONOTONIC", "DONT_FAKE_MONOTONIC"] {

@@ -19,7 +19,15 @@ const PORTS_NEEDED: u16 = 9;
 pub(super) fn descriptors(_: &Context) -> Found {
     let limits = Limits::of_this_machine();
     let most = |links| {
-        let demand = Demand { sessions: 0, hosts: HOSTS, servers: SERVERS, local_servers: true, links, tunnel: false };
+        let demand = Demand {
+            sessions: 0,
+            hosts: HOSTS,
+            servers: SERVERS,
+            local_servers: true,
+            links,
+            tunnel: false,
+            beside: false,
+        };
         demand.sessions_max(limits)
     };
     let limit = |n: Option<u64>| n.map_or("unlimited".to_owned(), count);

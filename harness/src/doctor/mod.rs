@@ -5,10 +5,13 @@ mod docker;
 mod java;
 mod limits;
 mod machine;
+mod watch;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
+
+pub use watch::{Watched, watch};
 
 use crate::ensemble::local::Places;
 use crate::workdir::temp_root;

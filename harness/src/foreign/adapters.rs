@@ -75,6 +75,30 @@ pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Progr
     Ok(())
 }
 
+/// Builds what stands before libfaketime in programs whose wall clock is to jump.
+///
+/// # Errors
+/// It cannot be built.
+pub async fn build_plain_sleep(adapters: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new("cc");
+    command.args(["-shared", "-fPIC", "-O2", "-o"]).arg(plain_sleep(adapters)).arg(adapters.join("plain_sleep.c"));
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let needs = "clock-step on a program needs a C compiler: install gcc and libc6-dev";
+    let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await.context("cc was not done in time")?;
+    let output = built.context(needs)?;
+    if !output.status.success() {
+        let said: String = String::from_utf8_lossy(&output.stderr).chars().take(SAID_CHARS).collect();
+        bail!("{needs}, and it could not be built: {}", said.trim());
+    }
+    Ok(())
+}
+
+/// The library that comes of it.
+#[must_use]
+pub fn plain_sleep(adapters: &Path) -> PathBuf {
+    build_folder(adapters).join("plain_sleep.so")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

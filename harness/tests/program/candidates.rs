@@ -91,6 +91,15 @@ fn go_zookeeper_s_lock_is_fit_by_a_short_adapter() {
     is_fit(&[adapter!("go.sh"), "go_zookeeper.go"], 20);
 }
 
+/// Written from the protocol's document alone.
+#[test]
+fn a_program_of_thirty_lines_is_fit() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/thirty_lines.py");
+    let text = std::fs::read_to_string(program).expect("a text");
+    assert!(text.lines().filter(|line| !line.is_empty()).count() <= 30);
+    is_fit(&[PYTHON, "-B", program], 24);
+}
+
 #[test]
 fn adapters_are_short() {
     for file in std::fs::read_dir(adapter!("")).expect("adapters") {
@@ -114,6 +123,28 @@ fn a_leader_that_does_not_hear_of_its_session_s_end_is_found_out_by_the_effect()
         "{}",
         checked.log
     );
+}
+
+/// A recipe of ours that does this wrong on purpose.
+fn flawed(flaw: &str) -> Checked {
+    check(&[EXE, "candidate", "stand", "--flaw", flaw, "predecessor-watch"])
+}
+
+#[test]
+fn reports_that_do_not_fit_what_is_done_are_found_out() {
+    for (flaw, name) in [("reports-late", "acts_only_while_it_leads"), ("never-revokes", "reports_in_order")] {
+        let checked = flawed(flaw);
+        assert_eq!(checked.code, Some(1), "{flaw}: {}", checked.log);
+        assert!(checked.that("failed").contains(&name), "{flaw}: {}", checked.log);
+    }
+}
+
+#[test]
+fn a_program_that_leaves_its_znode_when_it_is_terminated_is_told_so_and_may_take_part() {
+    let checked = flawed("leaves-on-term");
+    assert_eq!(checked.that("failed"), ["hands_over_when_terminated"], "{}", checked.log);
+    assert_eq!(checked.code, Some(0), "{}", checked.log);
+    assert!(checked.text("hands_over_when_terminated").starts_with("it left its znode to its session's end"));
 }
 
 #[test]

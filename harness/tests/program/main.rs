@@ -26,6 +26,7 @@ mod run_endings;
 mod run_faults;
 mod run_hurt;
 mod run_interrupt;
+mod run_programs;
 mod run_repeated;
 mod run_server_faults;
 mod run_support;

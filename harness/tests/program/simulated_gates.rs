@@ -1,6 +1,8 @@
 //! `compare`, `gate` and `baseline` as a user meets them, on simulated records.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::run_support::{Bench, Ran};
 use base64::Engine as _;
@@ -8,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use hustings_record::Record;
+use hustings_record::{Event, Record};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus};
 use serde_json::Value;
 
@@ -196,6 +198,44 @@ fn runs_in_a_folder_are_listed_and_shown_on_one_page() {
     assert_eq!(json(&listed).as_array().map(Vec::len), Some(2));
     bench.run(&["list", "--runs", "--in", "nowhere"]).expect(4);
     bench.run(&["list", "--page", "x.html"]).expect(2);
+}
+
+/// Validates each line of a file, by another program.
+const VALIDATOR: &str = "import json, sys, jsonschema
+schema = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
+[schema.validate(json.loads(line)) for line in open(sys.argv[2])]";
+
+fn is_valid(schema: &Path, lines: &Path) -> bool {
+    let mut python = Command::new("/usr/bin/python3");
+    let ran = python.args(["-c", VALIDATOR]).args([schema, lines]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() || said.contains("ValidationError"), "{said}");
+    ran.status.success()
+}
+
+#[test]
+fn a_summary_and_events_are_what_their_schemas_say() {
+    let bench = Bench::new();
+    let schema = bench.run(&["schema"]).expect(0).out;
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reports/summary.schema.json");
+    assert!(
+        schema == fs::read_to_string(kept).expect("it is there"),
+        "`hustings schema` into reports/summary.schema.json"
+    );
+    let schema = bench.file("schema.json", &schema);
+    simulate(&bench, "base", "1", &["--repeat", "2"]).expect(0);
+    let text = fs::read_to_string(bench.path("base/summary.json")).expect("a summary");
+    let mut summary: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(is_valid(&schema, &bench.file("summary", &summary.to_string())));
+    summary["cells"][0]["failover"]["void"] = Value::from("none");
+    assert!(!is_valid(&schema, &bench.file("summary", &summary.to_string())), "a word is no count");
+
+    let schema = bench.file("events.json", &bench.run(&["schema", "--events"]).expect(0).out);
+    let record = Record::read(&bench.path("base")).expect("a record");
+    let line = |event: &Event| serde_json::to_string(event).expect("JSON") + "\n";
+    let lines: String = record.cells[0].events().take(3_000).map(|(_, event)| line(event)).collect();
+    assert!(is_valid(&schema, &bench.file("lines", &lines)));
+    assert!(!is_valid(&schema, &bench.file("lines", "{\"e\":\"no such event\"}")));
 }
 
 #[test]

@@ -35,6 +35,32 @@ fn the_answer_is_the_one_that_is_known_by_construction() {
 }
 
 #[test]
+fn the_answer_can_be_had_as_a_page_with_every_timeout_in_it() {
+    let bench = Bench::new();
+    let file = bench.file("pauses.txt", &("1000\n".repeat(400) + "9000\n")).display().to_string();
+    let asked = ["tune", "--pauses", &file, "--weeks", "26", "--model", "--tick-ms", "2000"];
+    let told = bench.run(&[&asked[..], &["--page", "t.html"]].concat());
+    let page = std::fs::read_to_string(bench.path("t.html")).expect("a page");
+    assert_eq!((page.matches("<svg").count(), page.matches("class=\"taken\"").count()), (2, 1), "{}", told.err);
+    assert_eq!(page.matches("<tr").count(), 1 + 19, "two to twenty ticks of it, and the head");
+    assert!(!page.contains("<script") && page.contains("What it rests on") == told.err.contains("measured with"));
+    let nowhere = bench.run(&[&asked[..], &["--page", "nowhere/t.html"]].concat()).expect(2);
+    assert!(nowhere.err.contains("--page nowhere/t.html"), "{}", nowhere.err);
+}
+
+#[test]
+fn a_machine_that_is_watched_is_a_log_of_pauses() {
+    let bench = Bench::new();
+    let seen = bench.run(&["doctor", "--watch", "machine.hlog", "--for", "300ms", "--json"]).expect(0);
+    let seen: Value = serde_json::from_str(&seen.out).expect("JSON");
+    assert!(seen["watched_ns"].as_u64() >= Some(300_000_000), "{seen}");
+    let advice = &answer(&bench, &["--pauses", "machine.hlog", "--weeks", "1", "--model"], 3)["advice"];
+    assert_eq!((&advice["shape"], &advice["pauses"]), (&"intervals".into(), &1.into()), "{advice}");
+    let again = bench.run(&["doctor", "--watch", "machine.hlog"]).expect(2);
+    assert!(again.err.contains("choose another name"), "{}", again.err);
+}
+
+#[test]
 fn no_pause_says_what_zero_means() {
     let bench = Bench::new();
     let file = bench.file("none.txt", "# none\n").display().to_string();

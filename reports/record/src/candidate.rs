@@ -1,12 +1,13 @@
 //! A candidate's terms, and how its incarnations end.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::Nanos;
 use crate::session::SessionEnd;
 
 /// Fencing token of a term. Ordered by `czxid` first: later znodes have larger ones, in one ensemble's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     /// czxid of the candidate's (or the lock's) znode.
     pub czxid: i64,
@@ -26,7 +27,7 @@ impl Token {
 }
 
 /// Why a belief ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RevokeReason {
     /// It was asked to resign, or to stop.
@@ -43,7 +44,7 @@ pub enum RevokeReason {
 }
 
 /// How a candidate's incarnation ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Departure {
     /// By order. `delete` tells when the znode's deletion was sent and when it was answered, if there was one to delete.

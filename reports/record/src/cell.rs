@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caught::Caught;
@@ -14,7 +15,7 @@ use crate::repetition::Repetition;
 use crate::step_down::StepDown;
 
 /// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellInfo {
     /// Place in the run, from 0.
     pub index: u32,
@@ -91,7 +92,7 @@ impl CellInfo {
 }
 
 /// How many candidates share a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionUse {
     /// A session each: candidates never share fate by accident.
@@ -101,7 +102,7 @@ pub enum SessionUse {
 }
 
 /// How hosts reached the servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkUse {
     /// Without links.
@@ -113,7 +114,7 @@ pub enum LinkUse {
 }
 
 /// The ledger of the resource that the verdict on stale writes counts. Both are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fencing {
     /// A resource that refuses a token lower than the highest it has seen.
@@ -123,7 +124,7 @@ pub enum Fencing {
 }
 
 /// How `lock-race` fences the old leader before the new one leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FencingMethod {
     /// The fenced resource refuses the old token from then on.

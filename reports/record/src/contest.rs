@@ -1,11 +1,12 @@
 //! Which side a cell is on, where two configurations were run against each other.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::names::names;
 
 /// A cell's part in a comparison within one run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contest {
     /// What both sides of the pair are called: the name of the base's cell.
     pub pair: String,
@@ -13,7 +14,7 @@ pub struct Contest {
 }
 
 /// What is compared with what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// What was there before.

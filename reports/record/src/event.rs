@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::{Departure, RevokeReason};
@@ -17,7 +18,7 @@ use crate::seen::Seen;
 use crate::server::{ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge};
 use crate::session::{SessionState, WatchEvent};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "e", rename_all = "snake_case")]
 pub enum Event {
     // ---- every writer

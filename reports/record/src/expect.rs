@@ -1,11 +1,12 @@
 //! What a scenario expects of a cell.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::names::names;
 
 /// What must, must not or may be seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
     /// Any sight of it is a failure.
@@ -38,7 +39,7 @@ impl Expectation {
 }
 
 /// What a scenario expects of a cell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expect {
     /// Definite overlaps of belief while both candidates' processes run.
     pub overlap: Expectation,
@@ -66,7 +67,7 @@ pub struct Expect {
 names! { Expectation { None = "none", Some = "some", Any = "any", Excused = "excused" } }
 
 /// How many other candidates are to be woken when one is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FanOut {
     /// Exactly one: the next in the queue, if there is one.

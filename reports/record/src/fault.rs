@@ -1,5 +1,6 @@
 //! What is done to candidates, hosts and servers: one row of facts a kind, which all that asks about kinds reads.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;
@@ -8,7 +9,7 @@ use crate::nanos::Nanos;
 use crate::server::ServerState;
 
 /// The last time that bytes of a session went up its link before a fault: the start of its expiry clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Touch {
     pub session: i64,
     pub last_up: Nanos,
@@ -84,7 +85,7 @@ pub enum Lasts {
 }
 
 /// What becomes of a host's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessFate {
     Kept,
@@ -169,7 +170,7 @@ const ON_SERVERS: FaultFacts = FaultFacts { hits: Hits::Servers, takes_out: true
 macro_rules! kinds {
     ($(#[doc = $about:literal] $variant:ident = $name:literal, $($field:ident: $value:expr),*; ..$rest:expr)+) => {
         /// Fault kinds, as scenarios and reports spell them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum FaultKind { $(#[doc = $about] $variant,)+ }
 
@@ -396,7 +397,7 @@ impl std::str::FromStr for FaultKind {
 }
 
 /// What a receipt proves of a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiptStage {
     Injected,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub const SCHEMA: u32 = 3;
 /// Name of the manifest within a record's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     pub schema: u32,
     /// Unique id of the run; also the label of everything it starts.
@@ -53,7 +54,7 @@ pub struct Manifest {
     pub warnings: Vec<Warning>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
     /// Still running, or killed: nobody wrote an end.
@@ -64,7 +65,7 @@ pub enum RunState {
     Aborted,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     pub cores: u32,
     pub memory_mb: u64,
@@ -74,7 +75,7 @@ pub struct Machine {
     pub load_1m: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellEntry {
     pub index: u32,
     pub name: String,
@@ -83,7 +84,7 @@ pub struct CellEntry {
     pub segments: Vec<SegmentEntry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SegmentEntry {
     /// Path below `events/`.
     pub file: String,

@@ -1,9 +1,10 @@
 //! Which repetition a cell is, where its configuration was run several times.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A cell's place among the repetitions of one configuration in one run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {
     /// Name of the configuration: that of the scenario's cell, which its first repetition bears too.
     pub of: String,

@@ -2,6 +2,7 @@
 //! counted, the states that processes and servers were in. Whether that proves the fault is decided here, by those who inject
 //! it and by whoever reads the record alike.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;
@@ -10,7 +11,7 @@ use crate::nanos::Nanos;
 use crate::server::ServerState;
 
 /// All that a receipt rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Seen {
     /// Links through which nothing was to pass this way.
@@ -46,7 +47,7 @@ pub enum Seen {
 }
 
 /// A question, and what came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     pub at: Nanos,
     /// When the answer came, or the end of waiting for it.
@@ -54,7 +55,7 @@ pub struct Asked {
     pub came: Answer,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Answered,
@@ -64,7 +65,7 @@ pub enum Answer {
 }
 
 /// One link before and during a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CutLink {
     pub host: u16,
     pub server: u32,
@@ -80,7 +81,7 @@ pub struct CutLink {
 }
 
 /// One link after its heal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WholeLink {
     pub host: u16,
     pub server: u32,
@@ -90,7 +91,7 @@ pub struct WholeLink {
 }
 
 /// One link whose connections were told to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResetLink {
     pub host: u16,
     pub server: u32,
@@ -103,7 +104,7 @@ pub struct ResetLink {
 }
 
 /// A measure of slow links, on the link on which it was furthest from what is due.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowness {
     pub what: String,
     /// None: it could not be measured.
@@ -119,7 +120,7 @@ pub struct Slowness {
 }
 
 /// How long probes of one link took.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeTimes {
     pub host: u16,
     pub server: u32,
@@ -142,7 +143,7 @@ impl ProbeTimes {
 }
 
 /// One simulated link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelledLink {
     pub host: u16,
     pub server: u32,
@@ -153,7 +154,7 @@ pub struct ModelledLink {
 }
 
 /// The answer to a create that was carried out, and that never arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBack {
     /// When it came from the server.
     pub at: Nanos,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::session::WatchEvent;
 
 /// What a server says that it is, or that it says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerState {
     Leading,
@@ -43,7 +44,7 @@ impl ServerState {
 }
 
 /// What a line of a server's log says about an election.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says")]
 pub enum ServerLine {
     /// It begins to look for a leader.
@@ -68,7 +69,7 @@ pub const PAUSE_SLEEP_MS: u64 = 50;
 pub const PAUSE_LOGGED_MS: u64 = 10;
 
 /// At which end of the measured window the servers' counters were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEdge {
     Begin,
@@ -85,7 +86,7 @@ pub const WATCHES_FIRED: [(WatchEvent, &str); 4] = [
 
 /// What a server counted while so many znodes were created, changed and deleted: watches fired for deletions, creations and
 /// changes of data, before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Weighed {
     pub server: u32,
     pub znodes: u32,

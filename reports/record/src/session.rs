@@ -1,9 +1,10 @@
 //! Sessions and watches, as a client sees them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a session came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionEnd {
     /// The ensemble expired it, or the client gave it up for expired.
@@ -15,7 +16,7 @@ pub enum SessionEnd {
 }
 
 /// The connection state of a session, as its client believes it. Written as one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
     Connected,
@@ -25,7 +26,7 @@ pub enum SessionState {
 }
 
 /// What a one-shot watch reported. Written as one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchEvent {
     Created,

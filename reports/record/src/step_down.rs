@@ -1,7 +1,10 @@
 //! Step-down policies: when a leader that lost its connection stops believing.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// The largest useful fraction: the client library gives its session up after 1.4 T, and the belief ends there anyway.
 pub const FRACTION_MAX: f64 = 1.4;
@@ -68,6 +71,20 @@ impl FromStr for StepDown {
 }
 
 crate::serde_as_text!(StepDown);
+
+impl JsonSchema for StepDown {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "StepDown".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(on-disconnect|on-expiry|after=[0-9.]+)$" })
+    }
+}
 
 #[cfg(test)]
 mod tests {

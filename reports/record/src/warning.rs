@@ -1,9 +1,10 @@
 //! What the user should know before reading any figure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A warning of the run, with what it is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     pub kind: WarningKind,
     /// For people.
@@ -11,7 +12,7 @@ pub struct Warning {
 }
 
 /// What a warning is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
     /// A model stood in for ZooKeeper: its latencies say nothing about real servers.

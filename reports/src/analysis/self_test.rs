@@ -79,6 +79,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
             headline,
             details: caught.then_some(about).into_iter().collect(),
             unsafe_as_expected: caught,
+            rests_on: Vec::new(),
         },
     );
     (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);

@@ -1,12 +1,13 @@
 //! One failover, moment by moment. Medians of phases are of many failovers and do not add up; what one of them went through does.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::Loss;
 use hustings_record::Nanos;
 
 /// The moments of one failover, in nanoseconds since the lead was lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Course {
     /// The next grant.
     pub granted: Nanos,

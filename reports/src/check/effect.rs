@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{demanded, evidence, share_of_group_time};
@@ -13,14 +14,14 @@ use crate::index::{Index, Term, Work, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
 use crate::stats::{Tallied, Tallying};
 use hustings_record::words::duration;
-use hustings_record::{Fencing, Nanos};
+use hustings_record::{Fencing, Grade, Nanos};
 
 /// A leader that has not written for so many intervals, and what a busy machine may add, has forgotten to.
 const SILENT_INTERVALS: u64 = 10;
 const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// What leaders brought about at the resource.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// Share of the measured group-time without an accepted write: of each time from one to the next, what is longer than
     /// the interval in which leaders write.
@@ -54,6 +55,7 @@ pub struct Effect {
 impl Section for Effect {
     const NAME: &'static str = "effect";
     const ABOUT: &'static str = "Did leaders do their work: were their writes sent, and accepted?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Effect];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -1,5 +1,6 @@
 //! How long did it take until every group was led, what did it cost, and with which timeout?
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -7,10 +8,10 @@ use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::{duration, setting_ms};
-use hustings_record::{Event, Nanos, Phase};
+use hustings_record::{Event, Grade, Nanos, Phase};
 
 /// What it took until every group was led.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Enrolment {
     pub candidates: u64,
     pub sessions: u64,
@@ -29,6 +30,7 @@ pub struct Enrolment {
 impl Section for Enrolment {
     const NAME: &'static str = "enrolment";
     const ABOUT: &'static str = "Did everybody come to stand before the measuring began, and how fast?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -2,6 +2,7 @@
 //! effect, or that deletion → first watcher told), *spread* (first → last watcher), *decide* (first watcher told → grant),
 //! *act* (→ first accepted write), and how far detection is above the floor of session expiry.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::course::Course;
@@ -11,10 +12,10 @@ use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Tail};
 use hustings_record::words::{duration, plural};
-use hustings_record::{FaultKind, Nanos};
+use hustings_record::{FaultKind, Grade, Nanos};
 
 /// Latencies of planned handovers, by phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failover {
     /// From the lead's loss to the next grant.
     pub whole: Option<Distribution>,
@@ -55,7 +56,7 @@ pub struct Failover {
     pub floor_pairs: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Excess {
     /// Detect minus the floor's nearest end `T − age`; negative values are counted as `early` and set to 0 here.
     pub over_floor: Distribution,
@@ -110,6 +111,7 @@ impl Failover {
 impl Section for Failover {
     const NAME: &'static str = "failover";
     const ABOUT: &'static str = "How long from the loss of a lead to the next grant, by phase, and above the floor.";
+    const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

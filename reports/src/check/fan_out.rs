@@ -1,5 +1,6 @@
 //! How many candidates does a loss wake up, and what do they ask for, against what the recipe declares?
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::asks_at_most;
@@ -11,11 +12,11 @@ use super::wakes::{Range, expected};
 use super::words::moment;
 use crate::index::{Index, Lost, Notice, Wakes};
 use crate::stats::{Distribution, Samples, lower_median};
-use hustings_record::{Nanos, WatchEvent};
+use hustings_record::{Grade, Nanos, WatchEvent};
 
 /// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
 /// own znode; who is woken twice counts twice.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FanOutSeen {
     /// Leader losses with a verified fault that were counted.
     pub losses: u64,
@@ -43,7 +44,7 @@ pub struct FanOutSeen {
 }
 
 /// Whom the losses of followers woke.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FollowersLost {
     pub losses: u64,
     pub woken: Option<(u64, u64, u64)>,
@@ -54,6 +55,7 @@ impl Section for FanOutSeen {
     const NAME: &'static str = "fan-out";
     const ABOUT: &'static str =
         "Does a loss wake as many candidates, and cause as many requests, as the recipe declares?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -1,15 +1,16 @@
 //! What a checker finds: a verdict, a line that says what was seen, details, and its section of the summary.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Verdict;
-use hustings_record::Expectation;
+use hustings_record::{Expectation, Grade};
 
 /// Lines of detail that a person would read.
 const DETAILS_MAX: usize = 20;
 
 /// One checker's word on one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckResult {
     /// Name in the registry of checkers.
     pub name: String,
@@ -19,6 +20,9 @@ pub struct CheckResult {
     /// What a person would look at next, most telling first, at most 20 lines.
     pub details: Vec<String>,
     pub unsafe_as_expected: bool,
+    /// Whom one has to trust for it; nobody but the harness where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<Grade>,
 }
 
 impl CheckResult {
@@ -84,7 +88,7 @@ impl<S> Finding<S> {
     }
 
     /// What a report says of it under the checker's name, and the section.
-    pub(super) fn into_parts(mut self, name: &str) -> (CheckResult, S) {
+    pub(super) fn into_parts(mut self, name: &str, rests_on: Vec<Grade>) -> (CheckResult, S) {
         self.details.sort_by_key(|d| std::cmp::Reverse(d.0));
         if self.details.len() > DETAILS_MAX {
             let more = self.details.len() - (DETAILS_MAX - 1);
@@ -97,6 +101,7 @@ impl<S> Finding<S> {
             headline: self.headline,
             details: self.details.into_iter().map(|d| d.1).collect(),
             unsafe_as_expected: self.unsafe_as_expected,
+            rests_on,
         };
         (result, self.section)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::doubt::did_not_run;
@@ -11,13 +12,13 @@ use super::section::Section;
 use super::words::{moment, under_way};
 use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
 use hustings_record::words::plural;
-use hustings_record::{Expectation, RevokeReason};
+use hustings_record::{Expectation, Grade, RevokeReason};
 
 /// Lost leads that are told one by one.
 const LOST_TOLD_MAX: usize = 5;
 
 /// What became of the leads that were lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handovers {
     /// Leader losses that a verified fault explains.
     pub planned: u64,
@@ -72,6 +73,7 @@ impl Handovers {
 impl Section for Handovers {
     const NAME: &'static str = "handovers";
     const ABOUT: &'static str = "Which leads changed hands, and does a fault explain it?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

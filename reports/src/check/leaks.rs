@@ -8,13 +8,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Departed, Index};
-use hustings_record::{Departure, Event, Nanos, SessionState};
+use hustings_record::{Departure, Event, Grade, Nanos, SessionState};
 
 /// A watch on everything below a path is in the counters once, or twice, by the servers' version.
 const OBSERVER_WATCHES: u64 = 2;
@@ -22,7 +23,7 @@ const OBSERVER_WATCHES: u64 = 2;
 const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// What the servers hold when the drain has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leaks {
     /// Ephemeral znodes, at the server that has most of them.
     pub ephemerals: Held,
@@ -31,7 +32,7 @@ pub struct Leaks {
 }
 
 /// What the servers hold of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     pub count: u64,
     /// As many as can be accounted for.
@@ -50,6 +51,7 @@ impl Section for Leaks {
     const NAME: &'static str = "leaks";
     const ABOUT: &'static str =
         "Do the servers hold more znodes and watches at the end than the candidates account for?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     /// Not in a cell so short that what an earlier one left behind may still be there. That the servers were asked at all is
     /// demanded elsewhere.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::doubt::fail_unless_stalled;
@@ -20,7 +21,7 @@ pub(crate) const ROOT: &str = "/election/";
 const LOCK: &str = "lock";
 
 /// What came of one look at the servers' lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listing {
     /// Candidates that were calm, and those of them that have what they should have, and no more.
     pub judged: u64,

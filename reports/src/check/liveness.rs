@@ -14,6 +14,7 @@
 //!
 //! A gap that only a stall of the harness puts beyond its bound is inconclusive.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
@@ -25,10 +26,10 @@ use super::words::moment;
 use crate::index::{Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, Nanos, RevokeReason};
+use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
 
 /// Time without a leader.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Leaderless {
     /// Share of the measured group-time without any believer.
     pub share: f64,
@@ -47,6 +48,7 @@ pub struct Leaderless {
 impl Section for Leaderless {
     const NAME: &'static str = "liveness";
     const ABOUT: &'static str = "Was every group led again within its bound?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

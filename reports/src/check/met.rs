@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::{Index, Work, WriteKey};
@@ -10,7 +11,7 @@ use hustings_record::Nanos;
 use hustings_record::words::{duration, plural};
 
 /// Pairs of leads of different candidates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Met {
     pub pairs: u64,
     /// The longest time that two went on beside each other: from the first write of the later one to the last one that one of

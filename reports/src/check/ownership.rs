@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::doubt::fail_unless_stalled;
@@ -12,13 +13,13 @@ use super::words::{moment, under_way};
 use crate::index::{Index, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
-use hustings_record::{Nanos, Phase};
+use hustings_record::{Grade, Nanos, Phase};
 
 /// What a busy machine may add.
 const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// Beliefs against what ZooKeeper says of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ownership {
     /// Longest time that a candidate believed without owning, and that an owner did not believe.
     pub zombie_max_ns: Nanos,
@@ -39,6 +40,7 @@ fn none(count: &u64) -> bool {
 impl Section for Ownership {
     const NAME: &'static str = "ownership";
     const ABOUT: &'static str = "Does who believes to lead own the lead by ZooKeeper's word, and the other way round?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -16,7 +17,7 @@ use hustings_record::{Event, Grade, Misbehaviour};
 const TOLD_MAX: usize = 3;
 
 /// What stood on the hosts, where that is no recipe of this program's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Programs {
     /// What they call themselves, with their versions, each once.
     pub names: Vec<String>,
@@ -38,6 +39,7 @@ pub struct Programs {
 impl Section for Programs {
     const NAME: &'static str = "programs";
     const ABOUT: &'static str = "Did programs of others keep to the rules by which they take part?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.cell.events().any(|(_, event)| matches!(event, Event::Program { .. } | Event::Misbehaved { .. }))
@@ -81,15 +83,14 @@ impl Section for Programs {
 
 fn introduced(index: &Index<'_>) -> Programs {
     let (mut names, mut unused) = (BTreeSet::new(), BTreeSet::new());
-    let (mut processes, mut belief) = (0, None::<Grade>);
+    let mut processes = 0;
     let mut weights: BTreeMap<u16, (u64, Option<u32>, u32)> = BTreeMap::new();
     for (_, event) in index.cell.events() {
         match event {
-            Event::Program { name, version, belief: by, why, .. } => {
+            Event::Program { name, version, why, .. } => {
                 processes += 1;
                 names.insert(format!("{name} {version}").trim().to_owned());
                 unused.extend(why.clone());
-                belief = Some(belief.map_or(*by, |belief| belief.min(*by)));
             }
             Event::HostMemory { host, rss_kb, candidates, threads, .. } => {
                 weights.insert(*host, (*rss_kb, *threads, *candidates));
@@ -103,7 +104,7 @@ fn introduced(index: &Index<'_>) -> Programs {
     Programs {
         names: names.into_iter().collect(),
         processes,
-        belief,
+        belief: (processes > 0).then_some(index.belief),
         unused: unused.into_iter().collect(),
         misbehaved: BTreeMap::new(),
         rss_kb_per_candidate: each(weights.values().map(|weight| weight.0).sum()),

@@ -8,6 +8,7 @@
 //!   them must keep. What a stall of the harness covers is void, and so is what happened while links were slow, servers were
 //!   hit, or the one whose turn it was was hit itself. What it may have brought about is inconclusive.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
@@ -19,20 +20,20 @@ use super::words::moment;
 use crate::index::{Fault, Index, Loss, Outcome};
 use crate::stats::spans::Span;
 use hustings_record::words::duration;
-use hustings_record::{FanOut, Hits, Nanos, SessionState};
+use hustings_record::{FanOut, Grade, Hits, Nanos, SessionState};
 
 /// Of fewer samples nothing is said about half of them.
 const SAMPLES_MIN: u64 = 3;
 
 /// Handovers against what is promised of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promptness {
     pub detect: Kept,
     pub decide: Kept,
 }
 
 /// How a promise was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Kept {
     /// Samples that were held against it.
     pub n: u64,
@@ -49,6 +50,7 @@ pub struct Kept {
 impl Section for Promptness {
     const NAME: &'static str = "promptness";
     const ABOUT: &'static str = "Were watchers told in time, and did they act on it at once?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && index.losses.all.iter().any(|loss| loss.outcome != Outcome::Survived)

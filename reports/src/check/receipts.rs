@@ -1,5 +1,6 @@
 //! Did every fault happen? What was ordered but is not proven counts for nothing, and says so.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -7,10 +8,10 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::{Fault, Index, Proof};
 use crate::stats::{Distribution, Samples};
-use hustings_record::{FaultKind, Nanos};
+use hustings_record::{FaultKind, Grade, Nanos};
 
 /// What became of the faults that were ordered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Faults {
     /// Proven to have taken effect, and to have ended where they last.
     pub verified: u64,
@@ -20,7 +21,7 @@ pub struct Faults {
     pub receipts: Vec<Receipt>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     pub fault: u32,
     pub kind: FaultKind,
@@ -40,6 +41,7 @@ pub struct Receipt {
 impl Section for Faults {
     const NAME: &'static str = "receipts";
     const ABOUT: &'static str = "Did every fault take effect, and was it healed, by proof?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Wire];
 
     fn applies(_: &Index<'_>) -> bool {
         true

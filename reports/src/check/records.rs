@@ -1,15 +1,17 @@
 //! Is the record itself whole? Segments cut off, candidates never heard of, terms without a beginning: what rests on them is
 //! not known.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Index, LOG_SLACK_NS};
+use hustings_record::Grade;
 use hustings_record::words::duration;
 
 /// What the record of the cell holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Wholeness {
     pub segments: u64,
     /// Candidates that were ever heard of, and their lives under a session.
@@ -21,6 +23,7 @@ pub struct Wholeness {
 impl Section for Wholeness {
     const NAME: &'static str = "record";
     const ABOUT: &'static str = "Is the record itself whole?";
+    const RESTS_ON: &'static [Grade] = &[];
 
     fn applies(_: &Index<'_>) -> bool {
         true

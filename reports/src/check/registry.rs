@@ -1,6 +1,7 @@
 //! The registry of checkers. A line here is a checker and its section of the summary; the order is that of the reports, and
 //! means nothing else.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::CheckResult;
@@ -11,13 +12,13 @@ use crate::falls::Fall;
 use crate::index::Index;
 use crate::timelines::Timeline;
 use crate::verdict::Verdict;
-use hustings_record::CellInfo;
+use hustings_record::{CellInfo, Grade};
 
 /// Makes of each line a field of [`CellSummary`] and an entry of [`CHECKERS`].
 macro_rules! checkers {
     ($($field:ident: $module:ident::$section:ident,)+) => {
         /// Everything that the reports show of one cell.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub struct CellSummary {
             pub info: CellInfo,
             pub verdict: Verdict,
@@ -67,10 +68,12 @@ macro_rules! checkers {
         pub const CHECKERS: &[Checker] = &[$(Checker {
             name: <super::$module::$section as Section>::NAME,
             about: <super::$module::$section as Section>::ABOUT,
+            rests_on: <super::$module::$section as Section>::RESTS_ON,
             applies: <super::$module::$section as Section>::applies,
             fill: |index, summary| {
                 let finding = <super::$module::$section as Section>::check(index);
-                let (result, section) = finding.into_parts(<super::$module::$section as Section>::NAME);
+                let rests_on = rests_on(index, <super::$module::$section as Section>::RESTS_ON);
+                let (result, section) = finding.into_parts(<super::$module::$section as Section>::NAME, rests_on);
                 summary.$field = section;
                 result
             },
@@ -107,6 +110,8 @@ pub struct Checker {
     pub name: &'static str,
     /// What it looks for, in a sentence.
     pub about: &'static str,
+    /// Whom one has to trust for it where candidates report what they believe.
+    pub rests_on: &'static [Grade],
     /// Whether the cell has anything of what it speaks of.
     pub applies: fn(&Index<'_>) -> bool,
     /// Judges the cell, and puts the section where it belongs.
@@ -121,6 +126,16 @@ impl Checker {
         summary.unsafe_as_expected |= result.unsafe_as_expected;
         summary.checks.push(result);
     }
+}
+
+/// What a check rests on in this cell: what programs report is not taken everywhere for what they believe.
+fn rests_on(index: &Index<'_>, usual: &[Grade]) -> Vec<Grade> {
+    let reports = index.belief;
+    let grades = usual.iter().map(|&grade| if grade == Grade::Report { reports } else { grade });
+    let mut grades: Vec<Grade> = grades.collect();
+    grades.sort_unstable();
+    grades.dedup();
+    grades
 }
 
 impl CellSummary {

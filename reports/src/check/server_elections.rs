@@ -1,6 +1,7 @@
 //! Does the ensemble elect whom its votes elect, and for how long could nothing be written? The elections are found from the
 //! servers' states alone; their logs tell the votes, and probes whether writes were acknowledged meanwhile.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -12,14 +13,14 @@ use super::words::moment;
 use super::write_gaps::{self, WriteGap};
 use crate::index::{Election, Fault, Index};
 use hustings_record::words::duration;
-use hustings_record::{Elects, FaultKind, Nanos};
+use hustings_record::{Elects, FaultKind, Grade, Nanos};
 
 /// How long a leader and its followers may hear nothing of each other where the cell does not say (5 ticks, and 10 s at least).
 const DETECTION_MIN_NS: Nanos = 10_000_000_000;
 const SYNC_LIMIT: u64 = 5;
 
 /// The ensemble's own elections, and how its servers were watched.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ensemble {
     /// In order of time.
     pub elections: Vec<ServerElection>,
@@ -30,7 +31,7 @@ pub struct Ensemble {
 }
 
 /// An election of the ensemble's leader, from the polls of the servers' states and, where present, their logs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerElection {
     /// Id of the server fault under way when the quorum was lost.
     pub fault: Option<u32>,
@@ -59,7 +60,7 @@ pub struct ServerElection {
 }
 
 /// What an election was for one server. Times in pairs are brackets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ElectionRole {
     pub server: u32,
     /// Ceased to serve.
@@ -80,6 +81,7 @@ impl Section for Ensemble {
     const NAME: &'static str = "server-elections";
     const ABOUT: &'static str =
         "Whom the servers elected among themselves, for how long no quorum served and no write was acknowledged.";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.servers.watched()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unavailable::ServerUnavailable;
@@ -15,7 +16,7 @@ const BARS_MAX: usize = 2_000;
 const LED_MAX: usize = 1_000;
 
 /// A server in one state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerBar {
     pub server: u32,
     pub state: ServerState,
@@ -24,7 +25,7 @@ pub struct ServerBar {
 }
 
 /// How the servers were watched, and what else belongs into a picture of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerWatch {
     pub from: Nanos,
     pub to: Nanos,
@@ -42,7 +43,7 @@ pub struct ServerWatch {
     pub writes: Option<WriteProbes>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerFault {
     pub id: u32,
     pub kind: FaultKind,

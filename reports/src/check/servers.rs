@@ -8,13 +8,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Index, RECONNECT_NS};
 use crate::stats::spans::within;
-use hustings_record::{Counters, Departure, Event, FaultKind, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
+use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
 /// Watches that one incarnation can hold.
 const WATCHES_PER_INCARNATION: u64 = 2;
@@ -22,7 +23,7 @@ const WATCHES_PER_INCARNATION: u64 = 2;
 const EDGE_NS: Nanos = 250_000_000;
 
 /// How many deletion watches fired in the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeletionWatches {
     /// Least and most that the clients account for, given those that nobody can have heard of.
     pub clients_saw: Option<(u64, u64)>,
@@ -33,7 +34,7 @@ pub struct DeletionWatches {
 }
 
 /// Watches of one kind that fired in the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchesFired {
     pub clients_saw: (u64, u64),
     pub servers_say: u64,
@@ -42,6 +43,7 @@ pub struct WatchesFired {
 impl Section for DeletionWatches {
     const NAME: &'static str = "servers";
     const ABOUT: &'static str = "Do the servers count as many fired watches as the clients were told of?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -12,13 +13,13 @@ use crate::index::{Ending, Fault, Index};
 use crate::stats::spans::Span;
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::duration;
-use hustings_record::{Event, Nanos, Phase, RevokeReason, SessionEnd, SessionState};
+use hustings_record::{Event, Grade, Nanos, Phase, RevokeReason, SessionEnd, SessionState};
 
 /// Lost sessions that are told one by one.
 const TOLD_MAX: usize = 8;
 
 /// What became of the candidates' sessions in the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
     pub established: u64,
     /// Connections lost, and found again under the same session.
@@ -35,6 +36,7 @@ pub struct Sessions {
 impl Section for Sessions {
     const NAME: &'static str = "sessions";
     const ABOUT: &'static str = "Connections of candidates that were lost and found, and sessions that ended.";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && disturbed(index)

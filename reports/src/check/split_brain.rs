@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
@@ -13,10 +14,10 @@ use crate::index::{Cut, Excuse, Handover, Index, Strike, Term};
 use crate::stats::spans::{Span, total, touches, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, Nanos};
+use hustings_record::{Expectation, Grade, Nanos};
 
 /// Overlaps of beliefs, by what stands behind them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitBrain {
     /// Definite overlaps while both processes ran, against handovers and the strikes behind them. Those in which a process
     /// stalled are left out of all of it.
@@ -35,7 +36,7 @@ pub struct SplitBrain {
 }
 
 /// Short overlaps that no recipe can promise not to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Excused {
     /// On the waking of a process that was stopped in that term, or before it under that session: over when its client must have
     /// looked around.
@@ -99,6 +100,7 @@ fn lengths_of(active: &Pairs) -> Samples {
 impl Section for SplitBrain {
     const NAME: &'static str = "split-brain";
     const ABOUT: &'static str = "Did two candidates of one group believe to lead at the same time?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
@@ -15,10 +16,10 @@ use super::words::{bound, handovers, moment};
 use crate::index::{Blamed, Ending, Handover, Index, Judged, Strike, Work, WriteKey};
 use crate::stats::spans::{Span, union};
 use crate::stats::{Rate, Tally};
-use hustings_record::{Expectation, Fencing, ProcessFate, RevokeReason};
+use hustings_record::{Expectation, Fencing, Grade, ProcessFate, RevokeReason};
 
 /// Writes at the resource, and which of them it should not have taken.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Writes {
     pub total: u64,
     /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered. Against handovers
@@ -72,6 +73,7 @@ impl Writes {
 impl Section for Writes {
     const NAME: &'static str = "stale-writes";
     const ABOUT: &'static str = "Did the resource take a write of a leader that had been succeeded?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

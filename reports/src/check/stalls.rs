@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -9,11 +10,11 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::{Index, Outcome};
 use crate::stats::spans::{Span, touches, union};
-use hustings_record::Nanos;
 use hustings_record::words::duration;
+use hustings_record::{Grade, Nanos};
 
 /// Times in which processes of the harness did not run of their own accord.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stalls {
     pub count: u64,
     pub longest_ns: Nanos,
@@ -27,6 +28,7 @@ pub struct Stalls {
 impl Section for Stalls {
     const NAME: &'static str = "stalls";
     const ABOUT: &'static str = "Did the harness itself keep up: how long its own processes did not run.";
+    const RESTS_ON: &'static [Grade] = &[Grade::Process];
 
     fn applies(_: &Index<'_>) -> bool {
         true

@@ -7,6 +7,7 @@
 //! [allowance](super::allowance) of a handover. While no quorum was served nobody can come back. One whose host is dead by
 //! plan is not waited for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
@@ -19,10 +20,10 @@ use super::words::moment;
 use crate::index::Index;
 use crate::stats::spans::{Span, without};
 use hustings_record::words::duration;
-use hustings_record::{Departure, Nanos};
+use hustings_record::{Departure, Grade, Nanos};
 
 /// Who stood, and who did not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Standing {
     pub candidates: u64,
     /// Of these, with the host dead by plan when the drain ended.
@@ -58,6 +59,7 @@ impl Section for Standing {
     const NAME: &'static str = "standing";
     const ABOUT: &'static str =
         "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

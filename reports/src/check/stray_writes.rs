@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -12,10 +13,10 @@ use super::words::moment;
 use crate::index::{Index, Work, WriteKey};
 use crate::stats::spans::Span;
 use hustings_record::words::duration;
-use hustings_record::{Departure, Nanos};
+use hustings_record::{Departure, Grade, Nanos};
 
 /// Writes outside the terms of those who sent them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StrayWrites {
     /// Writes that are certainly outside.
     pub outside: u64,
@@ -43,6 +44,7 @@ pub struct StrayWrites {
 impl Section for StrayWrites {
     const NAME: &'static str = "stray-writes";
     const ABOUT: &'static str = "Does every write lie inside a term of its own candidate, session and token?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates()

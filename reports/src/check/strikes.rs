@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::phases::Phases;
@@ -11,7 +12,7 @@ use crate::stats::{Samples, lower_median};
 use hustings_record::{FanOut, Nanos};
 
 /// What one strike did to leads. Only proven faults strike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StrikeSeen {
     /// When it was planned for, from the first strike of the cell on.
     pub after_ns: Nanos,
@@ -30,7 +31,7 @@ pub struct StrikeSeen {
 }
 
 /// Samples of one strike, by Kaplan and Meier's estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reduced {
     /// Completed ones, and those that had not ended when the run did.
     pub n: u64,

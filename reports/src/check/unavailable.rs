@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -22,7 +23,7 @@ const LEAVING_NS: Nanos = 250_000_000;
 const EDGE_NS: Nanos = 250_000_000;
 
 /// For how long a server was unavailable in the measured window: what it says itself against what was seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerUnavailable {
     pub server: u32,
     pub times: Option<Unavailable>,
@@ -30,7 +31,7 @@ pub struct ServerUnavailable {
     pub not_compared: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unavailable {
     /// By its own counter (`mntr`), and how often.
     pub told_ns: Nanos,

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use hustings_record::{Event, Nanos, SessionState, WatchEvent};
+use hustings_record::{Event, Grade, Nanos, SessionState, WatchEvent};
 
 /// Whoever is told something has this long to say so, as long as it lives and stands.
 const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
@@ -17,7 +18,7 @@ const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
 const TOLD_MAX: usize = 5;
 
 /// What was seen on the links, held against what candidates say.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Witness {
     /// Sessions that both tell of; those that only one does.
     pub sessions: u64,
@@ -54,6 +55,7 @@ type Sessions = BTreeMap<i64, Deeds>;
 impl Section for Witness {
     const NAME: &'static str = "witness";
     const ABOUT: &'static str = "Does what candidates say of themselves agree with what passed on their links?";
+    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.parameters.get("witness").is_some_and(|witness| witness == "true")

@@ -1,6 +1,7 @@
 //! For how long was no write acknowledged, as the probes saw it? What the servers say of themselves is not enough: the
 //! followers of a leader that is stopped or cut off go on saying that they follow.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
@@ -16,7 +17,7 @@ const AFTER_NS: Nanos = 1_000_000_000;
 
 /// How long no write was acknowledged, as clients see it: probes write through every server, one write after the other, so
 /// this includes their noticing of a dead connection, and their reconnecting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteGap {
     /// The last acknowledgement before.
     pub from: Nanos,
@@ -29,7 +30,7 @@ pub struct WriteGap {
 }
 
 /// What the probes of a cell wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteProbes {
     pub from: Nanos,
     /// From an acknowledgement to the next write.

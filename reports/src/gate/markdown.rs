@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::items::{Gated, Item};
-use crate::render::clean;
+use crate::render::clean::markdown as escaped;
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
 
@@ -52,15 +52,4 @@ fn sign(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "❔",
         Verdict::Fail => "❌",
     }
-}
-
-/// Neither markup nor a new cell, whatever the text is.
-fn escaped(text: &str) -> String {
-    clean::line(text).chars().fold(String::new(), |mut all, c| {
-        if "\\`*_{}[]<>#!|&~@".contains(c) {
-            all.push('\\');
-        }
-        all.push(c);
-        all
-    })
 }

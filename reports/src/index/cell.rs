@@ -18,7 +18,9 @@ use super::terms::Terms;
 use super::time::last_time;
 use super::writes::Writing;
 use crate::stats::spans::Span;
-use hustings_record::{CellInfo, CellRecord, Event, FaultKind, FencingMethod, LeadLoss, Nanos, Phase, ProcessFate};
+use hustings_record::{
+    CellInfo, CellRecord, Event, FaultKind, FencingMethod, Grade, LeadLoss, Nanos, Phase, ProcessFate,
+};
 
 /// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
 const MS_MAX: u64 = 10 * 366 * 86_400_000;
@@ -42,6 +44,9 @@ pub struct Index<'a> {
     pub tick: Nanos,
     /// ε: what one clock reading may be off by, the largest of all processes.
     pub epsilon: Nanos,
+    /// By whose word beliefs are known: by that of the candidates, or by their writes alone where a program of somebody else's
+    /// reports nothing that can be used.
+    pub belief: Grade,
     /// When each phase began.
     pub phases: BTreeMap<Phase, Nanos>,
     /// First and last time in the cell.
@@ -71,10 +76,11 @@ impl<'a> Index<'a> {
     pub fn new(cell: &'a CellRecord, implausible: u64) -> Self {
         let info = &cell.info;
         let (mut timeouts_ms, mut phases, mut epsilon) = (BTreeMap::new(), BTreeMap::new(), 0);
-        let mut span = (Nanos::MAX, 0);
+        let (mut span, mut reported) = ((Nanos::MAX, 0), Grade::Report);
         for (_, event) in cell.events() {
             match event {
                 Event::Session { timeout_ms, .. } => *timeouts_ms.entry(*timeout_ms).or_insert(0) += 1,
+                Event::Program { belief, .. } => reported = reported.min(*belief),
                 Event::Phase { t, phase } => _ = phases.entry(*phase).or_insert(*t),
                 Event::Segment { clock_uncertainty_ns, .. } => epsilon = epsilon.max(*clock_uncertainty_ns),
                 _ => {}
@@ -113,6 +119,7 @@ impl<'a> Index<'a> {
             timeouts_ms,
             tick,
             epsilon,
+            belief: reported,
             phases,
             span,
             notices: Notices::new(cell, &candidates).without_own(&terms, &candidates),

@@ -1,12 +1,12 @@
 //! The processes of a cell: how far their segments reach, when and how they ended, and their own stalls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults::Faults;
 use super::proof::Proof;
 use super::time::last_time;
 use crate::stats::spans::{Span, total, union, without};
-use hustings_record::{CellRecord, Event, Nanos, ProcessFate};
+use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate, SegmentRecord};
 
 /// The writer of the cell's own segment.
 const COORDINATOR: &str = "coordinator";
@@ -26,6 +26,8 @@ pub struct Life {
     pub died: Option<Span>,
     /// The harness meant it to die.
     pub killed: bool,
+    /// The program that it stood beside ended by itself, and it did with that.
+    pub left_by_program: bool,
     pub torn: bool,
 }
 
@@ -50,12 +52,14 @@ pub struct Lives {
     /// In order of time.
     pub stalls: Vec<Stall>,
     deaths: BTreeMap<(u16, u32), Span>,
+    /// Hosts on which processes of the harness stand beside programs of others: faults meet those alone.
+    beside: BTreeSet<u16>,
 }
 
 impl Lives {
     pub(super) fn new(cell: &CellRecord, faults: &Faults<'_>, end: Nanos) -> Self {
         let ended = ends_of_hosts(cell);
-        let mut lives = Self::default();
+        let mut lives = Self { beside: besides(cell), ..Self::default() };
         for segment in &cell.segments {
             let times = || segment.events.iter().filter_map(last_time);
             let mut life = Life {
@@ -68,6 +72,7 @@ impl Lives {
                 end: segment.events.iter().rev().find_map(|e| if let Event::End { t } = e { Some(*t) } else { None }),
                 died: None,
                 killed: false,
+                left_by_program: is_left(segment),
                 torn: segment.torn.is_some(),
             };
             if let (Some(host), None) = (segment.host, life.end) {
@@ -86,8 +91,7 @@ impl Lives {
             }
             for event in &segment.events {
                 if let Event::Stall { from, to, ran_ns } = event {
-                    let stops = segment.host.map_or(&[][..], |host| faults.stops_of(host));
-                    let own = total(&without((*from, *to), stops));
+                    let own = total(&without((*from, *to), lives.stops_of(faults, segment.host)));
                     let waited = own.saturating_sub(*ran_ns);
                     let (who, host) = (segment.writer.clone(), segment.host);
                     lives.stalls.push(Stall { who, host, from: *from, to: *to, own, waited });
@@ -100,7 +104,7 @@ impl Lives {
         let silent = coordinator.map(|life| (life.last, end)).filter(|silent| silent.0 < silent.1);
         lives.stalls.extend(silent.map(|span| stall_of(COORDINATOR, span)));
         // One that died though nobody meant it to does not run any more.
-        let lost = lives.all.iter().filter(|life| !life.killed);
+        let lost = lives.all.iter().filter(|life| !life.killed && !life.left_by_program);
         let gone = lost.filter_map(|life| {
             let from = life.died?.0;
             Some(Stall { host: life.host, ..stall_of(&life.writer, (from, end.max(from))) })
@@ -110,6 +114,11 @@ impl Lives {
         lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));
         lives
+    }
+
+    /// When a process of the harness of this host was stopped by faults.
+    fn stops_of<'f>(&self, faults: &'f Faults<'_>, host: Option<u16>) -> &'f [Span] {
+        host.filter(|host| !self.beside.contains(host)).map_or(&[], |host| faults.stops_of(host))
     }
 
     /// Whether its own process has told of this stall: that is more exact than what was seen from outside.
@@ -134,7 +143,7 @@ impl Lives {
     #[must_use]
     pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
         let own = |stall: &Stall| {
-            let stops = stall.host.map_or(&[][..], |host| faults.stops_of(host));
+            let stops = self.stops_of(faults, stall.host);
             total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops)).min(stall.waited)
         };
         self.stalls_in(&hosts, span).map(own).max().unwrap_or(0)
@@ -144,6 +153,16 @@ impl Lives {
     pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
         self.stalls.iter().filter(move |s| s.own > limit)
     }
+}
+
+fn besides(cell: &CellRecord) -> BTreeSet<u16> {
+    let stands = |segment: &&SegmentRecord| segment.events.iter().any(|event| matches!(event, Event::Program { .. }));
+    cell.segments.iter().filter(stands).filter_map(|segment| segment.host).collect()
+}
+
+fn is_left(segment: &SegmentRecord) -> bool {
+    let left = |event: &Event| matches!(event, Event::Misbehaved { what: Misbehaviour::Ended, .. });
+    segment.events.iter().any(left)
 }
 
 /// Times in which processes were seen not to run, as stalls of processes that are no host.

@@ -6,7 +6,7 @@ use crate::tune::pauses::WEEK_NS;
 use crate::tune::{Advice, Band, Curve, Grade, Row};
 
 /// Columns of the table of timeouts that hold figures.
-const COSTS: [&str; 10] =
+pub(super) const COSTS: [&str; 10] =
     ["T", "false a week", "at most", "given up", "crash costs", "at most", "crashed", "falsely", "waited", "φ"];
 
 /// The answer as text, for a terminal of this width. `measured` are the bands of what was measured of the expiry curve.
@@ -38,7 +38,7 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     text
 }
 
-fn headline(advice: &Advice) -> String {
+pub(super) fn headline(advice: &Advice) -> String {
     let recommended = &advice.recommended;
     let timeout = setting_ms(recommended.timeout_ms);
     let ticks = recommended.timeout_ms as f64 / advice.tick_ms as f64;
@@ -73,7 +73,7 @@ fn more(missing: Option<f64>) -> String {
     missing.map_or_else(String::new, |more| format!("{} more, with nothing worse in them, would show it.", weeks(more)))
 }
 
-fn reasons(advice: &Advice) -> Vec<String> {
+pub(super) fn reasons(advice: &Advice) -> Vec<String> {
     let mut all = Vec::new();
     let source = advice.shape.about();
     all.push(match advice.pauses {
@@ -134,7 +134,7 @@ fn reasons(advice: &Advice) -> Vec<String> {
     all
 }
 
-fn cost(row: &Row, advice: &Advice) -> Vec<String> {
+pub(super) fn cost(row: &Row, advice: &Advice) -> Vec<String> {
     let seconds = |s: f64| milliseconds(s * 1e3);
     let mark = match (row.timeout_ms == advice.recommended.timeout_ms, row.on_front) {
         (true, _) => "→ ",
@@ -155,7 +155,7 @@ fn cost(row: &Row, advice: &Advice) -> Vec<String> {
     ]
 }
 
-fn band(band: &Band) -> Vec<String> {
+pub(super) fn band(band: &Band) -> Vec<String> {
     vec![
         format!("{:.2}–{:.2}", band.from, band.to),
         count(band.sessions as u64),
@@ -183,7 +183,7 @@ fn plural_of(n: f64, one: &str, many: &str) -> String {
 }
 
 /// Two significant digits and more before the point.
-fn rate(value: f64) -> String {
+pub(in crate::render) fn rate(value: f64) -> String {
     written(value, f64::round)
 }
 

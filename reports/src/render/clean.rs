@@ -19,6 +19,18 @@ pub(crate) fn short(text: &str, chars_max: usize) -> String {
     text
 }
 
+/// One line of Markdown in which nothing is markup, nor a new cell of a table.
+#[must_use]
+pub(crate) fn markdown(text: &str) -> String {
+    line(text).chars().fold(String::new(), |mut all, c| {
+        if "\\`*_{}[]<>#!|&~@".contains(c) {
+            all.push('\\');
+        }
+        all.push(c);
+        all
+    })
+}
+
 /// Prose: line ends stay.
 #[must_use]
 pub(crate) fn prose(text: &str) -> String {

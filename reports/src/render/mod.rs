@@ -6,6 +6,7 @@ mod apart;
 pub(crate) mod clean;
 mod comparison_table;
 pub mod format;
+mod league;
 mod lines;
 mod plots;
 mod pool_table;
@@ -13,6 +14,7 @@ mod runs_page;
 mod script;
 pub(crate) mod state;
 mod terminal;
+mod tune_page;
 mod view;
 
 use minijinja::Environment;
@@ -20,9 +22,11 @@ use minijinja::Environment;
 pub use advice::advice;
 pub use clean::line as clean_line;
 pub use comparison_table::{comparison, noise};
+pub use league::league;
 pub use plots::PlotError;
 pub use runs_page::runs_page;
 pub use terminal::terminal;
+pub use tune_page::tune_page;
 
 use crate::summary::Summary;
 

@@ -1,11 +1,12 @@
 //! What a replay is: who takes part, and what happened, in order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use hustings_record::{Departure, FaultKind, Nanos, RevokeReason, SessionState, WatchEvent};
 
 /// What happened in one group of a cell, from the first candidate that stood until the measured window ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// Place of the cell in the run.
     pub cell: u32,
@@ -23,21 +24,21 @@ pub struct Replay {
     pub walks: Vec<Walk>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
     pub candidate: u32,
     pub host: u16,
 }
 
 /// A part of a replay that tells something by itself: from one step to another, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Walk {
     pub kind: WalkKind,
     pub from: usize,
     pub to: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WalkKind {
     /// All candidates come to stand, and one leads.
@@ -48,7 +49,7 @@ pub enum WalkKind {
     MiddleDies,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Since the first step.
     pub at: Nanos,
@@ -56,7 +57,7 @@ pub struct Step {
 }
 
 /// Candidates are told by their places in the cast.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Happening {
     /// It stands; in a queue by this znode.
@@ -91,7 +92,7 @@ pub enum Happening {
 
 /// Whom a waiting candidate watches: that it waits is in the record, whom it watches follows from what its recipe declares and
 /// from the znodes that are there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watched {
     /// Its recipe watches nothing.

@@ -1,6 +1,7 @@
 //! Samples, some of which had not ended when the run did, to a distribution that a report can show.
 
 use hustings_record::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Fewer samples than this have no 99th percentile: it would be the maximum under another name.
@@ -9,7 +10,7 @@ const P99_SAMPLES_MIN: u64 = 100;
 const CURVE_POINTS_MAX: usize = 200;
 
 /// A measured distribution with its shape, so that a plot needs no more than this.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Completed samples.
     pub n: u64,

@@ -2,13 +2,14 @@
 
 use hdrhistogram::Histogram;
 use hustings_record::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Fewer than this have no quantile of a thousandth.
 const P999_MIN: u64 = 1_000;
 
 /// What a histogram says of them: quantiles are the upper edges of its bins, at most 0.1 % above the durations themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tallied {
     pub n: u64,
     pub p50: Nanos,

@@ -10,6 +10,7 @@ mod ensemble;
 #[path = "../common/events.rs"]
 mod events;
 mod failovers;
+mod foreign;
 mod harness;
 mod horizons;
 mod leads;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, Nanos, ServerState, SessionUse};
+use hustings_record::{
+    CellInfo, Expect, FaultKind, Fencing, FencingMethod, Grade, LinkUse, Nanos, ServerState, SessionUse,
+};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, Course, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Exception,
@@ -256,6 +258,7 @@ fn checks(woken: u64) -> Vec<CheckResult> {
         headline,
         details: Vec::new(),
         unsafe_as_expected: false,
+        rests_on: vec![Grade::Report],
     };
     vec![
         pass("split_brain", "0 definite overlaps in 40 handovers (95 % bound 7.3 %)".into()),

@@ -5,7 +5,7 @@ pub(crate) mod pools;
 mod replays;
 
 use hustings_record::{
-    EnsembleKind, Expectation, FaultKind, Fencing, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
+    EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
 };
 use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary};
 use hustings_reports::verdict::Verdict;
@@ -159,6 +159,7 @@ fn check(name: &str, verdict: Verdict, headline: &str, details: &[&str]) -> Chec
         headline: headline.into(),
         details: details.iter().map(|&line| line.to_owned()).collect(),
         unsafe_as_expected: false,
+        rests_on: vec![Grade::Effect, Grade::Wire],
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who stands for election in a cell: candidates by a recipe of this package, or a program of somebody else's.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -19,10 +20,10 @@ pub enum Contender {
 }
 
 /// Which of a group's znodes can be its leader's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadNode {
-    /// The one that bears the lock's name.
-    Lock,
+    /// The one of this name.
+    Lock(Cow<'static, str>),
     /// Those that recipes of this package queue with.
     Queue,
     /// Those that end in a sequence number, whoever made them.
@@ -30,11 +31,20 @@ pub enum LeadNode {
 }
 
 impl LeadNode {
+    /// The lock of recipes of this package.
+    pub const LOCK: Self = Self::Lock(Cow::Borrowed(names::LOCK));
+
+    /// Whether candidates queue for it.
+    #[must_use]
+    pub fn is_queue(&self) -> bool {
+        !matches!(self, Self::Lock(_))
+    }
+
     /// Whether a lead can rest on a znode of this name.
     #[must_use]
-    pub fn takes(self, name: &str) -> bool {
+    pub fn takes(&self, name: &str) -> bool {
         match self {
-            Self::Lock => name == names::LOCK,
+            Self::Lock(lock) => name == lock,
             Self::Queue => names::sequence(name).is_some(),
             Self::AnyQueue => names::ends_in_number(name),
         }
@@ -123,6 +133,6 @@ mod tests {
         for name in ["lock", "breadcrumb", "n_12", "config-00000000x1"] {
             assert!(!LeadNode::AnyQueue.takes(name), "{name}");
         }
-        assert!(LeadNode::Lock.takes("lock") && !LeadNode::Queue.takes("x-0000000001"));
+        assert!(LeadNode::LOCK.takes("lock") && !LeadNode::Queue.takes("x-0000000001"));
     }
 }

@@ -139,11 +139,9 @@ impl Cell {
     #[must_use]
     pub fn lead_node(&self) -> LeadNode {
         match (&self.recipe, &self.program) {
-            (Contender::Own(recipe), _) if recipe.is_lock() => LeadNode::Lock,
+            (Contender::Own(recipe), _) if recipe.is_lock() => LeadNode::LOCK,
             (Contender::Own(_), _) => LeadNode::Queue,
-            (Contender::Foreign(_), program) => {
-                program.as_ref().map_or(LeadNode::AnyQueue, |program| program.lead.node())
-            }
+            (Contender::Foreign(_), program) => program.as_ref().map_or(LeadNode::AnyQueue, Program::lead_node),
         }
     }
 

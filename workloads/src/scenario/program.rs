@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::adapters::Adapter;
+use crate::recipes::LeadNode;
 
 use super::lead_kind::LeadKind;
 
@@ -27,9 +28,12 @@ pub struct ForeignSpec {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// What its lead rests on: "queue" (the znode that came first of those that end in a sequence number), or "lock" (the one
-    /// that is called that).
+    /// of a fixed name).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadKind>,
+    /// The name of that one znode, where it is not "lock"; said alone, it says that the lead rests on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
     /// Which others the loss of a leader, and that of a follower, is to wake. Nothing is promised unless both are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_wakes: Option<FanOut>,
@@ -51,6 +55,8 @@ pub struct Program {
     /// As [`ForeignSpec::command`].
     pub command: Vec<String>,
     pub lead: LeadKind,
+    /// The name of the znode that a lock is; None: the usual one.
+    pub lock: Option<String>,
     /// What it declares; None: nothing is promised.
     pub declared: Option<Declaration>,
     pub config: BTreeMap<String, Value>,
@@ -61,6 +67,16 @@ impl Program {
     #[must_use]
     pub fn speaks(&self) -> bool {
         !self.command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
+    }
+
+    /// The znodes that a lead of it can rest on.
+    #[must_use]
+    pub fn lead_node(&self) -> LeadNode {
+        match (self.lead, &self.lock) {
+            (LeadKind::Queue, _) => LeadNode::AnyQueue,
+            (LeadKind::Lock, None) => LeadNode::LOCK,
+            (LeadKind::Lock, Some(name)) => LeadNode::Lock(name.clone().into()),
+        }
     }
 
     /// The program of this name: as the scenario has it, else the adapter that ships. None: there is none, or nothing that could
@@ -74,11 +90,13 @@ impl Program {
             None if spec.command.is_empty() => Some(Adapter::find(name)?),
             None => None,
         };
+        let named = spec.lock.as_ref().map(|_| LeadKind::Lock);
         let shipped = |adapter: &Adapter| adapter.command.iter().map(|&word| word.to_owned()).collect();
         Some(Self {
             name: name.to_owned(),
             command: if spec.command.is_empty() { adapter.map(shipped)? } else { spec.command.clone() },
-            lead: spec.lead.or(adapter.map(|adapter| adapter.lead)).unwrap_or(LeadKind::Queue),
+            lead: spec.lead.or(named).or(adapter.map(|adapter| adapter.lead)).unwrap_or(LeadKind::Queue),
+            lock: spec.lock.clone(),
             declared: spec.declared().or(adapter.map(|adapter| adapter.declared)),
             config: spec.config.clone(),
         })
@@ -106,10 +124,14 @@ mod tests {
     #[test]
     fn a_program_is_the_scenario_s_or_the_adapter_that_ships() {
         let specs = specs(
-            "[mine]\ncommand = [\"./mine\"]\n[session-latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n",
+            "[mine]\ncommand = [\"./mine\"]\n[session-latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n[elector]\ncommand = [\"./elect\"]\n\
+             lock = \"ActiveLock\"\n",
         );
         let mine = Program::find(&specs, "mine").unwrap();
+        assert_eq!(mine.lead_node(), LeadNode::AnyQueue);
         assert_eq!((mine.command, mine.lead, mine.declared), (vec!["./mine".to_owned()], LeadKind::Queue, None));
+        let named = Program::find(&specs, "elector").unwrap().lead_node();
+        assert!(named.takes("ActiveLock") && !named.takes("lock") && !named.is_queue());
         let latch = Program::find(&specs, "session-latch").unwrap();
         assert!(latch.command.contains(&"CuratorLatch".to_owned()) && latch.declared.is_some());
         assert_eq!(latch.config["policy"].as_str(), Some("session"));

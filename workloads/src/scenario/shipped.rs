@@ -15,7 +15,7 @@ pub struct Shipped {
 }
 
 /// All of them. A new one is a file and a line here.
-pub const SHIPPED: [Shipped; 11] = [
+pub const SHIPPED: [Shipped; 12] = [
     Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
     Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
     Shipped { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
@@ -26,6 +26,7 @@ pub const SHIPPED: [Shipped; 11] = [
     Shipped { name: "gauntlet", text: include_str!("../../scenarios/gauntlet.toml") },
     Shipped { name: "gate", text: include_str!("../../scenarios/gate.toml") },
     Shipped { name: "pauses", text: include_str!("../../scenarios/pauses.toml") },
+    Shipped { name: "league", text: include_str!("../../scenarios/league.toml") },
     Shipped { name: "million", text: include_str!("../../scenarios/million.toml") },
 ];
 

@@ -42,6 +42,7 @@ impl Examination<'_> {
     pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
         // What could not be looked at is missing from the required ones, and so no pass.
         let _ = self.all().await?;
+        self.all_reports();
         self.note_garbage();
         let failed = self.outcomes.iter().any(|outcome| outcome.result == Finding::Failed);
         let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
@@ -60,6 +61,7 @@ impl Examination<'_> {
         self.session_ends().await?;
         self.pauses().await?;
         step!(self.is_killed().await?);
+        step!(self.is_terminated().await?);
         self.stops().await?;
         self.input_ends().await?;
         Ok(Ok(()))
@@ -156,43 +158,6 @@ impl Examination<'_> {
         }
         let sound = self.guests.iter().all(|guest| guest.seats.borrow().is_sound());
         self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, "what passes can be read along".into());
-    }
-
-    fn reports(&mut self) {
-        if !self.has(Ability::Report) {
-            self.untested("reports_before_it_acts", Need::Optional, Grade::Report, "it does not claim to report");
-            return;
-        }
-        let mut late = Vec::new();
-        let mut wrong = Vec::new();
-        for election in self.elections().collect::<Vec<_>>() {
-            let Some(Write { seat: leader, .. }) = self.last_write(election) else { continue };
-            let first = self.writes_since(election, 0).iter().find(|write| write.seat == leader).map(|write| write.t);
-            let grant = self.grants(leader).into_iter().next_back();
-            let Some((heard, FromProgram::Grant { t0, t1, token, node, .. })) = grant else {
-                late.push(format!("seat {leader} wrote, and had reported no grant"));
-                continue;
-            };
-            let uncertain = clock::uncertainty();
-            if t0 > t1 || t1 > heard + uncertain || first.is_some_and(|first| t1 > first + uncertain) {
-                late.push(format!("seat {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
-            }
-            let seats = self.guest_of(leader).seats.borrow();
-            let by_wire = seats.seat(leader).and_then(|seen| seen.nodes.last().cloned());
-            let (czxid, name) = (by_wire.as_ref().map(|node| node.czxid), by_wire.map(|node| node.name));
-            if token.is_some() && token != czxid || node.is_some() && node != name {
-                wrong.push(format!("seat {leader} says {node:?}, {token:?}; by the wire it is {name:?}, {czxid:?}"));
-            }
-        }
-        let said = |texts: &[String], fine: &str| texts.first().cloned().unwrap_or_else(|| fine.to_owned());
-        let text = said(&late, "every grant was there before the first write");
-        self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
-        if self.has(Ability::Token) {
-            let text = said(&wrong, "its znodes and tokens are those on the wire");
-            self.found("token_is_the_wire_s", Need::Optional, Grade::Wire, wrong.is_empty(), text);
-        } else {
-            self.untested("token_is_the_wire_s", Need::Optional, Grade::Wire, "it does not claim to know its token");
-        }
     }
 
     async fn resigns(&mut self) {
@@ -313,6 +278,53 @@ impl Examination<'_> {
         };
         self.found("hands_over_when_it_is_killed", Need::Required, Grade::Effect, next.is_some(), text);
         self.guests[number].ends(ENDS_WITHIN).await?;
+        self.one_more().await
+    }
+
+    async fn is_terminated(&mut self) -> Step {
+        (self.progress)("SIGTERM");
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let number = self.guest_of(leader).number;
+        let (held, from) = (self.held_by(number), clock::now());
+        self.guests[number].signal(Signal::TERM)?;
+        let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
+        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        self.found("ends_when_terminated", Need::Advised, Grade::Process, !killed, text);
+        // Before its sessions can have expired.
+        let left = self.left_of(&held).await?;
+        let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
+        let text = match next {
+            Some(after) if left.is_empty() => format!("another one wrote after {} ms", after / 1_000_000),
+            Some(after) => {
+                format!("it left its znode to its session's end: another one wrote after {} ms", after / 1_000_000)
+            }
+            None => "nobody else wrote".to_owned(),
+        };
+        let fits = next.is_some() && left.is_empty();
+        self.found("hands_over_when_terminated", Need::Advised, Grade::Effect, fits, text);
+        self.one_more().await
+    }
+
+    /// What a program holds in its elections.
+    fn held_by(&self, number: usize) -> Vec<(u32, Node)> {
+        let seats = self.guests[number].seats.borrow();
+        let nodes = |seat| seats.seat(seat).into_iter().flat_map(|seen| seen.nodes.clone());
+        guest_seats(number).flat_map(|seat| nodes(seat).map(move |node| (election_of(seat), node))).collect()
+    }
+
+    /// Names of those of them that are still there.
+    async fn left_of(&self, held: &[(u32, Node)]) -> anyhow::Result<Vec<String>> {
+        let mut left = Vec::new();
+        for (election, node) in held {
+            if self.stage.has(*election, node).await? {
+                left.push(node.name.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Starts another one in place of one that has ended.
+    async fn one_more(&mut self) -> Step {
         let place = self.guests.len();
         self.start(place).await?;
         let back = self.stage.until(HELLO_WITHIN, || self.hello_of(place).is_some()).await;
@@ -327,21 +339,12 @@ impl Examination<'_> {
         // Of a lock only its holder has a znode.
         let Some(Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let last = self.guest_of(leader).number;
-        let held: Vec<(u32, Node)> = {
-            let seats = self.guests[last].seats.borrow();
-            let nodes = |seat| seats.seat(seat).into_iter().flat_map(|seen| seen.nodes.clone());
-            guest_seats(last).flat_map(|seat| nodes(seat).map(move |node| (election_of(seat), node))).collect()
-        };
+        let held = self.held_by(last);
         self.guests[last].program.tell(ToProgram::Stop);
         let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
         let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
         self.found("stops_by_order", Need::Required, Grade::Process, !killed && status.success(), text);
-        let mut left = Vec::new();
-        for (election, node) in &held {
-            if self.stage.has(*election, node).await? {
-                left.push(&node.name);
-            }
-        }
+        let left = self.left_of(&held).await?;
         if held.is_empty() {
             self.untested("leaves_no_znode", Need::Optional, Grade::Wire, "it had none");
         } else {

@@ -3,6 +3,7 @@
 mod checks;
 mod examination;
 mod outcome;
+mod reports;
 mod stage;
 
 use std::path::Path;

@@ -14,9 +14,11 @@ mod scaling;
 mod servers;
 mod timeline;
 mod together;
+mod tuned;
 mod waterfall;
 
 pub(crate) use canvas::Figure;
 pub use canvas::PlotError;
 pub(crate) use chart::Draw;
 pub(crate) use registry::CHARTS;
+pub(crate) use tuned::{expiry, front};

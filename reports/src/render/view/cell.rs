@@ -46,6 +46,8 @@ pub(super) struct Section {
 struct Check {
     name: String,
     headline: String,
+    /// Whom one has to trust for it.
+    rests_on: String,
     details: Vec<String>,
     state: Chip,
     open: bool,
@@ -130,6 +132,7 @@ fn check(cell: &CellSummary, check: &CheckResult) -> Check {
     Check {
         name: clean::short(&check.name, 40),
         headline: clean::short(&check.headline, 400),
+        rests_on: check.rests_on.iter().map(|grade| grade.name()).collect::<Vec<_>>().join(" and "),
         details: first_lines(&check.details, 20, 400),
         state: state.into(),
         open: state >= State::Inconclusive,

@@ -6,6 +6,7 @@ use crate::faults::Moment;
 use crate::recipes::Contender;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::{Problem, nearest};
+use crate::scenario::lead_kind::LeadKind;
 use crate::scenario::program::ForeignSpec;
 use crate::scenario::schema::Scenario;
 use hustings_record::SessionUse;
@@ -32,6 +33,19 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
             add(found, &key(".command"), "names no program", "begin it with one, as in [\"python3\", \"mine.py\"]");
         }
         (None, [_, ..]) => {}
+    }
+    if let Some(lock) = &spec.lock {
+        if spec.lead == Some(LeadKind::Queue) {
+            add(
+                found,
+                &key(".lock"),
+                "names a lock, and the lead rests on a queue",
+                "say lead = \"lock\", or leave it out",
+            );
+        }
+        if lock.is_empty() || lock.contains('/') {
+            add(found, &key(".lock"), "is no name of a znode", "name a child of the group's znode, as in \"lock\"");
+        }
     }
     if spec.leader_wakes.is_some() != spec.follower_wakes.is_some() {
         let what = "promises something of leaders or of followers alone";

@@ -1,0 +1,91 @@
+//! Watches this machine do nothing: how late a thread wakes that sleeps a millisecond at a time. Whatever keeps it from running
+//! (other work, a hypervisor, a machine that sleeps) keeps any other process from running, too; what stops one process alone, as
+//! a collection of its garbage, does not show.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+use hustings_record::Nanos;
+use serde::Serialize;
+
+use crate::clock;
+
+const TICK: Duration = Duration::from_millis(1);
+/// An interval of the log: of each its longest pause is read.
+const INTERVAL_NS: Nanos = 5_000_000_000;
+/// What is worth a count.
+const LONG_NS: Nanos = 10_000_000;
+/// No pause is longer than this.
+const MAX_NS: u64 = 86_400_000_000_000;
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Watched {
+    pub watched_ns: Nanos,
+    pub longest_ns: Nanos,
+    /// Pauses of more than 10 ms.
+    pub over_10_ms: u64,
+}
+
+/// Watches for so long, or until it is to stop; writes what it sees to an interval log of HdrHistogram, as `hustings tune` reads it.
+///
+/// # Errors
+/// The log cannot be written.
+pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) -> io::Result<Watched> {
+    let at_most = at_most.map_or(Nanos::MAX, |at_most| at_most.as_nanos() as Nanos);
+    let mut histogram = Histogram::<u64>::new_with_bounds(1, MAX_NS, 2).map_err(io::Error::other)?;
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder.add_comment("how late a thread woke that slept 1 ms at a time, in nanoseconds").with_max_value_divisor(1e6);
+    let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
+    let begin = clock::now();
+    let (mut from, mut before, mut seen) = (begin, begin, Watched::default());
+    let mut over = false;
+    while !over {
+        thread::sleep(TICK);
+        let now = clock::now();
+        let late = (now - before).saturating_sub(TICK.as_nanos() as Nanos);
+        histogram.saturating_record(late.max(1));
+        seen.longest_ns = seen.longest_ns.max(late);
+        seen.over_10_ms += u64::from(late > LONG_NS);
+        (before, seen.watched_ns) = (now, now - begin);
+        over = stop.load(Ordering::Relaxed) || seen.watched_ns >= at_most;
+        if over || now - from >= INTERVAL_NS {
+            let (since, long) = (Duration::from_nanos(from - begin), Duration::from_nanos(now - from));
+            log.write_histogram(&histogram, since, long, None)
+                .map_err(|error| io::Error::other(format!("{error:?}")))?;
+            histogram.reset();
+            from = now;
+        }
+    }
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_watched_is_read_by_whoever_reads_pauses() {
+        let (mut log, stop) = (Vec::new(), AtomicBool::new(false));
+        let seen = watch(&mut log, Some(Duration::from_millis(60)), &stop).expect("written");
+        let read = hustings_reports::tune::pauses::read(log.as_slice()).expect("read");
+        assert_eq!((read.pauses.len(), read.lines > 1), (1, true));
+        let told = read.pauses[0].lasted;
+        assert!(
+            told <= seen.longest_ns + seen.longest_ns / 50 + 1_000_000 && seen.watched_ns >= 60_000_000,
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let seen = watch(Vec::new(), None, &AtomicBool::new(true)).expect("written");
+        assert!(seen.watched_ns > 0);
+    }
+}

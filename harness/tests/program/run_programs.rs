@@ -1,0 +1,150 @@
+//! Programs of others in scenarios: as good as built in where they are sound, found out where they are not.
+
+use hustings_record::FaultKind;
+use hustings_reports::verdict::Verdict;
+
+use crate::run_support::scenario::scenario;
+use crate::run_support::{Bench, cell, check, checkers_of};
+
+/// T = 2 s, which a busy machine keeps to.
+fn slower(sections: &str) -> String {
+    scenario("", sections)
+        .replace("\ntick_ms = 100", "\ntick_ms = 200")
+        .replace("_timeout_ms = 1000", "_timeout_ms = 2000")
+}
+
+#[test]
+fn recipes_that_stand_as_programs_pass_where_they_pass_built_in() {
+    let bench = Bench::new();
+    let text = slower(
+        r#"
+[foreign.queue]
+command = ["{hustings}", "candidate", "stand", "predecessor-watch", "--step-down", "{step_down}"]
+leader_wakes = "one"
+follower_wakes = "one"
+
+[foreign.lock]
+command = ["{hustings}", "candidate", "stand", "lock-race", "--step-down", "{step_down}"]
+lead = "lock"
+leader_wakes = "all-others"
+follower_wakes = "none"
+
+[faults.resign]
+kind = "resign"
+target = "leaders"
+groups = 2
+repeat = 3
+every_ms = 800
+
+[faults.crash]
+kind = "crash"
+
+[faults.jump]
+kind = "clock-step"
+step_ms = 3600000
+for_ms = 1500
+
+[matrix]
+recipe = ["predecessor-watch", "foreign:queue", "lock-race", "foreign:lock"]
+fault = ["resign", "crash"]
+
+[[also]]
+recipe = ["predecessor-watch", "foreign:queue"]
+fault = "jump"
+"#,
+    );
+    let file = bench.file("programs.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(0);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    assert_eq!(summary.cells.len(), 10);
+    for cell in &summary.cells {
+        let is_program = cell.info.recipe.starts_with("foreign:");
+        assert_eq!(cell.programs.processes > 0, is_program, "{}", cell.info.name);
+        assert!(cell.writes.total > 0 && !cell.faults.receipts.is_empty(), "{}", cell.info.name);
+        assert_eq!(check(cell, "split-brain").rests_on, [hustings_record::Grade::Report], "{}", cell.info.name);
+    }
+    let jumped = cell(&summary, "queue-jump");
+    assert!(jumped.faults.receipts.iter().all(|r| r.kind == FaultKind::ClockStep && r.verified), "{:?}", jumped.faults);
+    assert!(jumped.programs.names[0].starts_with("predecessor-watch"), "{:?}", jumped.programs.names);
+    let table = bench.path("league.md");
+    bench.run(&["export", "record", "--table", &table.display().to_string()]).expect(0);
+    let table = std::fs::read_to_string(table).expect("a table");
+    assert_eq!(table.lines().filter(|line| line.starts_with("| foreign:queue |")).count(), 2, "{table}");
+    assert!(table.contains("| | resign | crash | jump |"), "{table}");
+    let refused = bench.run(&["simulate", &file, "--only", "foreign*"]).expect(2);
+    assert!(refused.err.contains("which no simulation can run"), "{}", refused.err);
+}
+
+/// Each wrong in one way, and the check that must find it out.
+const BROKEN: &[(&str, &str)] = &[
+    ("deaf-expire", "split-brain"),
+    ("writes-on-resign", "stray-writes"),
+    ("late-resign", "programs"),
+    ("never-resign", "split-brain"),
+    ("herd-resign", "fan-out"),
+    ("rude-terminate", "programs"),
+];
+
+#[test]
+fn broken_programs_are_caught_on_real_servers_by_the_check_that_is_there_for_it() {
+    let bench = Bench::new();
+    let text = slower(
+        r#"
+[foreign.deaf]
+command = ["{hustings}", "candidate", "stand", "broken:ignores-session-loss"]
+
+[foreign.writes-on]
+command = ["{hustings}", "candidate", "stand", "broken:writes-after-revoke"]
+
+[foreign.late]
+command = ["{hustings}", "candidate", "stand", "--flaw", "reports-late", "predecessor-watch"]
+
+[foreign.never]
+command = ["{hustings}", "candidate", "stand", "--flaw", "never-revokes", "predecessor-watch"]
+
+[foreign.herd]
+command = ["{hustings}", "candidate", "stand", "broken:wakes-everybody"]
+leader_wakes = "one"
+follower_wakes = "one"
+
+[foreign.rude]
+command = ["{hustings}", "candidate", "stand", "--flaw", "leaves-on-term", "predecessor-watch"]
+
+[faults.resign]
+kind = "resign"
+target = "leaders"
+groups = 3
+repeat = 3
+every_ms = 800
+
+[faults.expire]
+kind = "expire"
+target = "leaders"
+groups = 3
+
+[faults.terminate]
+kind = "terminate"
+
+[matrix]
+recipe = ["foreign:writes-on", "foreign:late", "foreign:never", "foreign:herd"]
+fault = "resign"
+
+[[also]]
+recipe = "foreign:deaf"
+fault = "expire"
+
+[[also]]
+recipe = "foreign:rude"
+fault = "terminate"
+"#,
+    );
+    let file = bench.file("broken.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "local", "--out", "record", "--json"]).expect(1);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    for (name, checker) in BROKEN {
+        let failed = checkers_of(cell(&summary, name), Verdict::Fail);
+        assert!(failed.contains(checker), "{name}: {failed:?}\n{}", ran.err);
+    }
+}

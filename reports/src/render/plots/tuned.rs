@@ -1,0 +1,195 @@
+//! How long a session timeout should be, in two pictures: which pauses expire a session, and what each timeout costs.
+
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
+use super::scale::{Kind, Scale};
+use crate::render::advice::rate;
+use crate::render::clean;
+use crate::render::format::{duration, setting_ms, share};
+use crate::tune::{Advice, Band, Row, Setting};
+
+const WIDTH: i32 = 860;
+const LEFT: i32 = 84;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 44;
+const BOTTOM: i32 = TOP + 260;
+const LEGEND_ROW: i32 = 20;
+/// Longer pauses than this, in T, expire everything.
+const OF_T_MAX: f64 = 1.6;
+const STEPS: i32 = 320;
+/// Rates below one a week need room on a logarithmic axis.
+const THOUSAND: f64 = 1e3;
+
+/// Which pauses expire a session of the recommended timeout; and what was measured, at the timeout that it was measured with.
+pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotError> {
+    let timeout = advice.recommended.timeout_ms;
+    let setting = Setting::of(advice.client, timeout as f64, advice.tick_ms as f64, advice.reconnect_ms);
+    let title = format!("Share of sessions that a pause expires, T = {}", setting_ms(timeout));
+    let midpoint = advice.curve.midpoint_ms(&setting) / setting.timeout_ms;
+    let points: Vec<String> = measured
+        .iter()
+        .map(|band| format!("{} of {} at {}", band.expired, band.sessions, of_t(middle(band))))
+        .collect();
+    let told =
+        if points.is_empty() { "nothing was measured".to_owned() } else { format!("measured: {}", points.join(", ")) };
+    let about = format!("From none to all of them, half at {}; {told}.", of_t(midpoint));
+    let rows = 1 + 2 * i32::from(!measured.is_empty());
+    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
+        let x = Scale::new(Kind::Linear, 0.0, OF_T_MAX, (LEFT, RIGHT));
+        let y = Scale::new(Kind::Linear, 0.0, 1.0, (BOTTOM, TOP));
+        grid(canvas, &x, &y, of_t, share)?;
+        canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "length of the pause, in T", Align::Middle, false)?;
+        let path = |of: &dyn Fn(f64) -> f64| -> Vec<(i32, i32)> {
+            let steps = (0..=STEPS).map(|i| f64::from(i) / f64::from(STEPS) * OF_T_MAX);
+            steps.map(|at| (x.at(at), y.at(of(at)))).collect()
+        };
+        let own = |at: f64| advice.curve.expired_share(&setting, at * setting.timeout_ms);
+        canvas.path(path(&own), Pen::new(BLUE, 2))?;
+        let mut legend = Legend::new(canvas);
+        legend.line(Pen::new(BLUE, 2), &format!("with T = {} and your client", setting_ms(timeout)))?;
+        if !measured.is_empty() {
+            let fitted = measured.iter().map(|band| (x.at(middle(band)), y.at(band.fitted))).collect();
+            let pen = Pen::new(VERMILLION, 2).dash(Dash::Dashed);
+            canvas.path(fitted, pen)?;
+            legend.line(pen, "the same fit, at the timeout that was measured with")?;
+            for band in measured {
+                let at = x.at(middle(band));
+                canvas.line((at, y.at(band.low)), (at, y.at(band.high)), Pen { alpha: 0.6, ..Pen::new(INK, 1) })?;
+                canvas.dot((at, y.at(band.expired as f64 / band.sessions.max(1) as f64)), 4, ORANGE)?;
+            }
+            legend.dot("measured there, with its 95 % interval")?;
+        }
+        Ok(())
+    })
+}
+
+/// False failovers against the time without a leader, a point a timeout; those on the front are joined.
+pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
+    let title = "What each timeout costs a week".to_owned();
+    let told = |row: &&Row| {
+        let falsely = rate(row.false_failovers.per_week);
+        format!("T = {}: {falsely} false failovers, {}", setting_ms(row.timeout_ms), lost(row))
+    };
+    let on_front: Vec<&Row> = advice.rows.iter().filter(|row| row.on_front).collect();
+    let about = format!(
+        "On the front: {}. Recommended: {}.",
+        on_front.iter().map(told).collect::<Vec<_>>().join("; "),
+        setting_ms(advice.recommended.timeout_ms)
+    );
+    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * 4) as u32), |canvas| {
+        let most = |of: fn(&Row) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
+        let right = most(|row| row.false_failovers.high).max(advice.borne_per_week * THOUSAND);
+        let x = Scale::new(Kind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
+        let y = Scale::new(Kind::LogWithZero, 0.0, most(Row::downtime_s_per_week) * 1.3, (BOTTOM, TOP));
+        grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64))?;
+        canvas.text(
+            ((LEFT + RIGHT) / 2, BOTTOM + 36),
+            "false failovers a week (logarithmic); upwards: time without a leader a week",
+            Align::Middle,
+            false,
+        )?;
+        let at =
+            |row: &Row| (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND));
+        let borne = x.at(advice.borne_per_week * THOUSAND);
+        let limit = Pen::new(VERMILLION, 1).dash(Dash::Dotted);
+        canvas.line((borne, TOP), (borne, BOTTOM), limit)?;
+        let joined: Vec<(i32, i32)> = on_front.iter().map(|row| at(row)).collect();
+        if joined.len() > 1 {
+            canvas.path(joined, Pen::new(BLUE, 1))?;
+        }
+        let mut free_from = i32::MIN;
+        let mut rows: Vec<&Row> = advice.rows.iter().collect();
+        rows.sort_by_key(|row| at(row).0);
+        for row in rows {
+            let (here, bound) = (at(row), x.at(row.false_failovers.high * THOUSAND));
+            canvas.line(here, (bound, here.1), Pen { alpha: 0.35, ..Pen::new(INK, 1) })?;
+            canvas.dot(here, 4, if row.on_front { BLUE } else { GREY })?;
+            let is_recommended = row.timeout_ms == advice.recommended.timeout_ms;
+            if is_recommended {
+                canvas.ring(here, 8, Pen::new(VERMILLION, 2))?;
+            }
+            let label = setting_ms(row.timeout_ms);
+            let half = text_width(&label) / 2;
+            // The recommended one is named whatever stands beside it.
+            if is_recommended || here.0 - half >= free_from {
+                let label = clean::short(&label, chars_in(120));
+                canvas.text((here.0.max(LEFT + half), here.1 - 16), &label, Align::Middle, is_recommended)?;
+                free_from = here.0 + half + 8;
+            }
+        }
+        let mut legend = Legend::new(canvas);
+        legend.line(Pen::new(BLUE, 1), "none has both fewer false failovers and less time without a leader")?;
+        legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the 95 % bound")?;
+        legend.line(limit, &format!("{} a week are borne", rate(advice.borne_per_week)))?;
+        legend.ring("recommended")
+    })
+}
+
+fn lost(row: &Row) -> String {
+    format!("{} without a leader", duration((row.downtime_s_per_week() * 1e9) as u64))
+}
+
+fn middle(band: &Band) -> f64 {
+    f64::midpoint(band.from, band.to)
+}
+
+fn of_t(value: f64) -> String {
+    format!("{value:.2} T")
+}
+
+fn grid(
+    canvas: &Canvas<'_>,
+    x: &Scale,
+    y: &Scale,
+    across: impl Fn(f64) -> String,
+    up: impl Fn(f64) -> String,
+) -> Drawn {
+    for tick in y.ticks() {
+        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
+        canvas.text((LEFT - 8, y.at(tick)), &up(tick), Align::Right, false)?;
+    }
+    let mut free_from = i32::MIN;
+    for tick in x.ticks() {
+        let (label, at) = (across(tick), x.at(tick));
+        let half = text_width(&label) / 2;
+        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
+        if at - half >= free_from {
+            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
+            free_from = at + half + 6;
+        }
+    }
+    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))
+}
+
+/// Lines below a drawing that say what is what.
+struct Legend<'a, 'b> {
+    canvas: &'a Canvas<'b>,
+    at: i32,
+}
+
+impl<'a, 'b> Legend<'a, 'b> {
+    fn new(canvas: &'a Canvas<'b>) -> Self {
+        Self { canvas, at: BOTTOM + 42 }
+    }
+
+    fn row(&mut self, text: &str) -> Result<i32, PlotError> {
+        self.at += LEGEND_ROW;
+        self.canvas.text((LEFT + 42, self.at), text, Align::Left, false)?;
+        Ok(self.at)
+    }
+
+    fn line(&mut self, pen: Pen, text: &str) -> Drawn {
+        let at = self.row(text)?;
+        self.canvas.line((LEFT, at), (LEFT + 30, at), pen)
+    }
+
+    fn dot(&mut self, text: &str) -> Drawn {
+        let at = self.row(text)?;
+        self.canvas.dot((LEFT + 15, at), 4, ORANGE)
+    }
+
+    fn ring(&mut self, text: &str) -> Drawn {
+        let at = self.row(text)?;
+        self.canvas.ring((LEFT + 15, at), 7, Pen::new(VERMILLION, 2))
+    }
+}

@@ -1,0 +1,61 @@
+//! Cells in which programs of others stand, each beside a host of ours.
+
+use hustings_record::*;
+
+use crate::builder::{Cell, check, ms};
+use crate::leads::pause;
+
+/// A program introduces itself on this host.
+fn introduce(cell: &mut Cell, host: u16, belief: Grade) {
+    let (name, version, can) = ("theirs".to_owned(), "1".to_owned(), Vec::new());
+    let why = (belief == Grade::Effect).then(|| "it does not report what it believes".to_owned());
+    cell.host(host).push(Event::Program { t: ms(1_200), name, version, can, belief, why });
+}
+
+#[test]
+fn the_stop_of_a_program_excuses_no_stall_of_the_host_beside_it() {
+    assert_eq!(pause(30_005, &[]).summary().stalls.over_limit, 0, "a host of ours is stopped itself");
+    let mut beside = pause(30_005, &[]);
+    introduce(&mut beside, 0, Grade::Report);
+    assert_eq!(beside.summary().stalls.over_limit, 1, "beside a program it goes on");
+}
+
+#[test]
+fn a_program_that_ends_by_itself_is_no_death_of_the_harness() {
+    let ended = |by_itself: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        introduce(&mut cell, 2, Grade::Report);
+        if by_itself {
+            let (what, text) = (Misbehaviour::Ended, "the program ended by itself: exit status: 1".to_owned());
+            cell.host(2).push(Event::Misbehaved { t: ms(40_000), cand: None, what, text });
+        }
+        cell.kill(2, 40_000);
+        for event in &mut cell.coordinator {
+            if let Event::HostEnded { killed, .. } = event {
+                *killed = false;
+            }
+        }
+        cell.summary()
+    };
+    assert_eq!(ended(false).stalls.over_limit, 1, "nobody knows why the host beside it is gone");
+    let summary = ended(true);
+    assert_eq!(summary.stalls.over_limit, 0);
+    assert!(check(&summary, "programs").details[0].contains("ended by itself"), "{:?}", check(&summary, "programs"));
+}
+
+#[test]
+fn every_verdict_says_whom_one_has_to_trust_for_it() {
+    let rests_on = |belief: Option<Grade>, name: &str| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        belief.into_iter().for_each(|belief| (0..3).for_each(|host| introduce(&mut cell, host, belief)));
+        check(&cell.summary(), name).rests_on.clone()
+    };
+    for belief in [None, Some(Grade::Report)] {
+        assert_eq!(rests_on(belief, "split-brain"), [Grade::Report]);
+        assert_eq!(rests_on(belief, "ownership"), [Grade::Wire, Grade::Report]);
+    }
+    assert_eq!(rests_on(Some(Grade::Effect), "split-brain"), [Grade::Effect], "its writes stand in their place");
+    assert_eq!(rests_on(Some(Grade::Effect), "ownership"), [Grade::Effect, Grade::Wire]);
+    assert_eq!(rests_on(None, "stalls"), [Grade::Process]);
+    assert!(rests_on(None, "record").is_empty(), "a record is read by nobody's word");
+}
