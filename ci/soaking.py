@@ -13,9 +13,10 @@ import time
 ENDS_WITHIN_S = 240
 GONE_WITHIN_S = 20
 FAULTS = {
-    "resign": "groups = 6",
+    # Handovers of milliseconds: one stall of the machine may cover all of one strike, and hardly of three.
+    "resign": "groups = 6\nrepeat = 3\nevery_ms = 900",
     "crash": "",
-    "expire": "groups = 6",
+    "expire": "groups = 6\nrepeat = 3\nevery_ms = 900",
     "partition": "for_t = 1.5",
 }
 RECIPES = ("predecessor-watch", "naive", "lock-race", "poll-race")

@@ -2,7 +2,8 @@
 
 DEFINITIONS = {
     "split_brain": "beliefs overlap from the later 'after the grant' to the earlier 'before the revoke', less the clock's "
-    "uncertainty; latent is what of it one of the two was stopped for, active the rest",
+    "uncertainty, of each term that begins while others last with the one of them that it shares most with; latent is what of it one "
+    "of the two was stopped for, active the rest",
     "split_brain.possible": "only the outer stamps overlap, or are less than the clock's uncertainty apart, while both may have run",
     "split_brain.excused": "active ones that lie within T/5 after a waking (7/10 T where nothing gets through), or while a client cannot have heard that its session was ended by force",
     "writes": "a write is stale if an earlier accepted one bore a higher token, or the same from another session; the fence "

@@ -10,7 +10,7 @@ INTERVALS, MARGIN_NS = 10, 1000 * MS
 # A cell without its measured window has neither.
 NO_TIME = {"share": 0.0, "longest_ns": 0, "longest_group": None, "groups_at_end": 0}
 NO_EFFECT = {"without_write": 0.0, "longest_ns": 0, "longest_group": None, "between": None, "refused": 0, "refused_terms": 0, "mute_terms": 0,
-             "terms": 0}
+             "hung_leads": 0, "hung_longest_ns": 0, "terms": 0}
 
 
 def leaderless(cell):

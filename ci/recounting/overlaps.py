@@ -43,7 +43,20 @@ def find(cell):
                     overlap = Overlap(cell, first, second)
                     if overlap.length or overlap.length_at_most:
                         found.append(overlap)
-    return found
+    return of_newcomers(found)
+
+
+def of_newcomers(found):
+    """Of each term that began while several others lasted, its longest overlap with one of them: there are as many as grants that
+    should not have been. Where one of them slept meanwhile, each is a matter of its own."""
+    by_newcomer = {}
+    for overlap in found:
+        by_newcomer.setdefault(overlap.terms[1].key, []).append(overlap)
+    kept = []
+    for overlaps in by_newcomer.values():
+        awake = all(overlap.latent == 0 for overlap in overlaps)
+        kept += [max(overlaps, key=lambda one: (one.length, one.length_at_most))] if awake else overlaps
+    return kept
 
 
 def is_in_stall(cell, overlap):

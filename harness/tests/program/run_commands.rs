@@ -35,6 +35,7 @@ fn list_tells_the_same_to_people_and_machines() {
             "gauntlet",
             "gate",
             "pauses",
+            "league",
             "million",
         ]
     );
