@@ -8,6 +8,10 @@ from .kinds import ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_se
 MS = 1_000_000
 
 
+# What candidates and their clients do or are told.
+DEEDS = {"session", "state", "incarnation", "created", "joined", "left", "notified", "settled"}
+
+
 class Term:
     """One belief. `sure` is from after the grant to before the revoke, `at_most` from before the grant to after the revoke."""
 
@@ -65,7 +69,9 @@ class Cell:
         self.by_kind = defaultdict(list)
         for segment in segments:
             for event in segment.events:
-                self.by_kind[event["e"]].append((segment, event))
+                # What links saw of candidates, hosts tell as well.
+                if segment.host is not None or event["e"] not in DEEDS:
+                    self.by_kind[event["e"]].append((segment, event))
         self.info = self.events("cell")[0]["info"]
         times = [moment(event) for segment in segments for event in segment.events if event["e"] != "server_log"]
         self.first, self.last = min(time for time in times if time), max(times)

@@ -80,7 +80,8 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         let most = |of: fn(&Row) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
         let right = most(|row| row.false_failovers.high).max(advice.borne_per_week * THOUSAND);
         let x = Scale::new(Kind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
-        let y = Scale::new(Kind::LogWithZero, 0.0, most(Row::downtime_s_per_week) * 1.3, (BOTTOM, TOP));
+        let least = advice.rows.iter().map(Row::downtime_s_per_week).fold(f64::INFINITY, f64::min) * THOUSAND;
+        let y = Scale::new(Kind::Log, least / 1.5, most(Row::downtime_s_per_week) * 1.5, (BOTTOM, TOP));
         grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64))?;
         canvas.text(
             ((LEFT + RIGHT) / 2, BOTTOM + 36),
