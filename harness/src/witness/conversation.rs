@@ -65,6 +65,9 @@ fn creates(op: i32) -> bool {
     [op_code::CREATE, op_code::CREATE2, op_code::CREATE_CONTAINER, op_code::CREATE_TTL].contains(&op)
 }
 
+/// Four-letter words are as long.
+const WORD_BYTES: usize = 4;
+
 /// Reads along on one connection, both ways.
 #[derive(Debug, Default)]
 pub struct Conversation {
@@ -75,17 +78,27 @@ pub struct Conversation {
     asked: VecDeque<Asked>,
     /// It makes no sense any more.
     lost: bool,
+    /// The first bytes that the client sent, as many as a four-letter word has.
+    first: Vec<u8>,
 }
 
 impl Conversation {
-    /// Whether what was said could be made sense of until now. What could not is told no more.
+    /// Whether what was said could be made sense of until now. What could not is told no more. Nothing is lost with a four-letter
+    /// word: whoever asks that has no session there.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        !self.lost && !self.up.is_other() && !self.down.is_other()
+        self.is_word() || !self.lost && !self.up.is_other() && !self.down.is_other()
+    }
+
+    /// Taken for a length, such a word would be that of a message of 1.6 GB or more.
+    fn is_word(&self) -> bool {
+        self.first.len() == WORD_BYTES && self.first.iter().all(u8::is_ascii_lowercase)
     }
 
     /// Takes what the client has sent.
     pub fn up(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
+        let missing = WORD_BYTES.saturating_sub(self.first.len()).min(data.len());
+        self.first.extend_from_slice(&data[..missing]);
         let Self { up, had, asked, lost, .. } = self;
         up.take(data, request_wanted, |place, head| {
             match place {
@@ -328,7 +341,14 @@ mod tests {
         let stray = [welcome(9, 4_000), frame(|to| _ = to.int(77).long(1).int(0))].concat();
         let (said, sound) = read(&up, &stray, (64, 64));
         assert!(!sound && !said.iter().any(|said| matches!(said, Said::Answered { .. })));
-        assert!(!read(b"mntr", b"zk_version\t3.8", (9, 9)).1, "a four-letter word is no conversation");
+        for by in [1, 9] {
+            assert_eq!(
+                read(b"mntr", b"zk_version\t3.8", (by, by)),
+                (vec![], true),
+                "with a four-letter word nothing is lost"
+            );
+            assert!(!read(b"GET / HTTP/1.1\r\n", b"HTTP/1.1 400", (by, by)).1);
+        }
     }
 
     proptest! {
