@@ -3,7 +3,7 @@
 
 use hustings_record::{Declaration, FanOut};
 
-use crate::scenario::LeadKind;
+use crate::recipes::LeadKind;
 
 /// A file of the adapters' folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

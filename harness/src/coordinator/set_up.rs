@@ -15,6 +15,7 @@ use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
+use crate::foreign::words::fill;
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
 use crate::session::ZkSession;
 use crate::witness::Seating;
@@ -129,11 +130,10 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
         ("{step_down}", cell.step_down.to_string()),
         ("{poll_interval_ms}", cell.poll_interval_ms.to_string()),
     ];
-    let word = |word: &String| known.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value));
     let config = program.config.iter().map(|(key, value)| Ok((key.clone(), serde_json::to_value(value)?)));
     Ok(Stands::Program(ProgramSetUp {
         name: program.name.clone(),
-        command: program.command.iter().map(word).collect(),
+        command: fill(&program.command, &known),
         speaks: program.speaks(),
         queue: cell.lead_node().is_queue(),
         config: config.collect::<anyhow::Result<_>>()?,

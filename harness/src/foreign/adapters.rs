@@ -58,19 +58,20 @@ pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Progr
             continue;
         }
         let mut command = Command::new(&script);
-        command
-            .arg("--build")
-            .args(words)
-            .env(BUILD_VARIABLE, build_folder(adapters))
-            .stdin(Stdio::null())
-            .kill_on_drop(true);
-        let needs = || format!("the adapter {} needs {}", adapter.name, adapter.packages.join(", "));
-        let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await;
-        let output = built.with_context(|| format!("{script} was not done in time"))?.with_context(needs)?;
-        if !output.status.success() {
-            let said: String = String::from_utf8_lossy(&output.stderr).chars().take(SAID_CHARS).collect();
-            bail!("{}, and it could not be built: {}", needs(), said.trim());
-        }
+        command.arg("--build").args(words).env(BUILD_VARIABLE, build_folder(adapters));
+        run(command, &script, &format!("the adapter {} needs {}", adapter.name, adapter.packages.join(", "))).await?;
+    }
+    Ok(())
+}
+
+/// Runs what compiles something; `needs` says what that takes.
+async fn run(mut command: Command, name: &str, needs: &str) -> anyhow::Result<()> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await;
+    let output = built.with_context(|| format!("{name} was not done in time"))?.with_context(|| needs.to_owned())?;
+    if !output.status.success() {
+        let said: String = String::from_utf8_lossy(&output.stderr).chars().take(SAID_CHARS).collect();
+        bail!("{needs}, and it could not be built: {}", said.trim());
     }
     Ok(())
 }
@@ -82,15 +83,7 @@ pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Progr
 pub async fn build_plain_sleep(adapters: &Path) -> anyhow::Result<()> {
     let mut command = Command::new("cc");
     command.args(["-shared", "-fPIC", "-O2", "-o"]).arg(plain_sleep(adapters)).arg(adapters.join("plain_sleep.c"));
-    command.stdin(Stdio::null()).kill_on_drop(true);
-    let needs = "clock-step on a program needs a C compiler: install gcc and libc6-dev";
-    let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await.context("cc was not done in time")?;
-    let output = built.context(needs)?;
-    if !output.status.success() {
-        let said: String = String::from_utf8_lossy(&output.stderr).chars().take(SAID_CHARS).collect();
-        bail!("{needs}, and it could not be built: {}", said.trim());
-    }
-    Ok(())
+    run(command, "cc", "clock-step on a program needs a C compiler: install gcc and libc6-dev").await
 }
 
 /// The library that comes of it.

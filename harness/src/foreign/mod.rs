@@ -9,3 +9,4 @@ mod lines;
 pub mod message;
 pub mod own;
 pub mod program;
+pub(crate) mod words;

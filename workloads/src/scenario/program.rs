@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::adapters::Adapter;
-use crate::recipes::LeadNode;
-
-use super::lead_kind::LeadKind;
+use crate::recipes::{LeadKind, LeadNode};
 
 /// What the command of a program that does not speak the protocol is told by. Whoever is told where to write by its command is
 /// told nothing else.

@@ -1,5 +1,6 @@
 //! The questions, in their order.
 
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use hustings_record::Grade;
@@ -288,7 +289,7 @@ impl Examination<'_> {
         let (held, from) = (self.held_by(number), clock::now());
         self.guests[number].signal(Signal::TERM)?;
         let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
-        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        let text = how_it_ended(status, killed);
         self.found("ends_when_terminated", Need::Advised, Grade::Process, !killed, text);
         // Before its sessions can have expired.
         let left = self.left_of(&held).await?;
@@ -342,7 +343,7 @@ impl Examination<'_> {
         let held = self.held_by(last);
         self.guests[last].program.tell(ToProgram::Stop);
         let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
-        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        let text = how_it_ended(status, killed);
         self.found("stops_by_order", Need::Required, Grade::Process, !killed && status.success(), text);
         let left = self.left_of(&held).await?;
         if held.is_empty() {
@@ -363,7 +364,7 @@ impl Examination<'_> {
         let Some(place) = running else { return Ok(()) };
         self.guests[place].program.hang_up();
         let (status, killed) = self.guests[place].ends(ENDS_WITHIN).await?;
-        let text = if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() };
+        let text = how_it_ended(status, killed);
         self.found("ends_with_its_input", Need::Required, Grade::Process, !killed, text);
         Ok(())
     }
@@ -379,4 +380,8 @@ impl Examination<'_> {
         };
         self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
     }
+}
+
+fn how_it_ended(status: ExitStatus, killed: bool) -> String {
+    if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() }
 }

@@ -18,6 +18,7 @@ use tokio::task::spawn_local;
 use super::super::intake::{Answer, Fenced, Incoming, Intake};
 use super::super::message::{FromProgram, Start, ToProgram};
 use super::super::program::{Heard, Program};
+use super::super::words::ToldByCommand;
 use crate::access::Access;
 use crate::clock;
 use crate::ensemble::Ensemble as _;
@@ -130,12 +131,13 @@ impl Stage {
         }
         let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
         let first = *seats.first().context("no seat")?;
-        let arguments = Arguments {
+        let told = ToldByCommand {
             connect: joined(&relays.iter().map(Relay::address).collect::<Vec<_>>()),
             group: path_of(election_of(first)),
             resource: intake.url(first).unwrap_or_default(),
+            timeout_ms: TIMEOUT_MS,
         };
-        let command: Vec<String> = self.command.iter().map(|word| arguments.put_into(word)).collect();
+        let command = told.put_into(&self.command);
         let (program, heard) = Program::start(&self.exe, &command, &BTreeMap::new(), true)?;
         spawn_local(hear(self.log.clone(), number, heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
@@ -200,27 +202,6 @@ impl Guest {
 
     pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(ExitStatus, bool)> {
         self.program.wait(at_most).await.context("the program's end")
-    }
-}
-
-/// What stands for an address in the arguments of a program that does not speak the protocol.
-struct Arguments {
-    connect: String,
-    group: String,
-    resource: String,
-}
-
-impl Arguments {
-    fn put_into(&self, word: &str) -> String {
-        let timeout = TIMEOUT_MS.to_string();
-        [
-            ("{connect}", &self.connect),
-            ("{group}", &self.group),
-            ("{resource}", &self.resource),
-            ("{timeout_ms}", &timeout),
-        ]
-        .into_iter()
-        .fold(word.to_owned(), |word, (name, value)| word.replace(name, value))
     }
 }
 

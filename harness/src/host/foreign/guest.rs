@@ -21,6 +21,7 @@ use crate::foreign::beliefs::{Beliefs, Held, Odd, Token0, Told};
 use crate::foreign::intake::{Answer, Fenced, Incoming, Intake};
 use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
 use crate::foreign::program::{Heard, Program};
+use crate::foreign::words::ToldByCommand;
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
 use crate::wire::end::{Taken, addresses, end_session};
@@ -116,14 +117,13 @@ impl Guest {
     pub(super) fn start_mute(&mut self, shared: &Rc<Shared>) -> anyhow::Result<()> {
         let set_up = &shared.set_up;
         let (cand, _, path) = set_up.candidates.first().context("no seat")?;
-        let told = [
-            ("{connect}", self.cluster.clone()),
-            ("{group}", path.clone()),
-            ("{resource}", self.resource(*cand)),
-            ("{timeout_ms}", set_up.timeout_ms.to_string()),
-        ];
-        let word = |word: &String| told.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value));
-        let command: Vec<String> = self.spec.command.iter().map(word).collect();
+        let told = ToldByCommand {
+            connect: self.cluster.clone(),
+            group: path.clone(),
+            resource: self.resource(*cand),
+            timeout_ms: set_up.timeout_ms,
+        };
+        let command = told.put_into(&self.spec.command);
         self.start(&command)?;
         let introduced = Introduced::mute(self.spec.name.clone());
         shared.journal.push(&introduced.event(clock::now()));

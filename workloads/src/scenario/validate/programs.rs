@@ -3,10 +3,9 @@
 use super::add;
 use crate::adapters::{ADAPTERS, Adapter};
 use crate::faults::Moment;
-use crate::recipes::Contender;
+use crate::recipes::{Contender, LeadKind};
 use crate::scenario::cell::Cell;
 use crate::scenario::error::{Problem, nearest};
-use crate::scenario::lead_kind::LeadKind;
 use crate::scenario::program::ForeignSpec;
 use crate::scenario::schema::Scenario;
 use hustings_record::SessionUse;
