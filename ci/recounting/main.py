@@ -8,18 +8,25 @@ from .cell import Cell
 from .compare import Tally
 from .record import Record, Unreadable
 
-USAGE = "usage: ci/recount RECORD…"
+USAGE = "usage: ci/recount [--quiet] RECORD…   (--quiet: only what does not agree, and the total)"
 
 
 def main(arguments):
-    if not arguments or any(argument.startswith("-") for argument in arguments):
+    quiet = arguments[:1] == ["--quiet"]
+    folders = arguments[quiet:]
+    if not folders or any(folder.startswith("-") for folder in folders):
         print(USAGE, file=sys.stderr)
         return 2
-    code = 0
-    for folder in arguments:
+    code = agree = red = 0
+    for folder in folders:
         try:
-            record = Record(folder)
-            code = max(code, recount(record))
+            lines, agreed, is_red = recount(Record(folder))
+            agree += agreed
+            if is_red:
+                red += 1
+                code = max(code, 1)
+            if is_red or not quiet:
+                print("\n".join(lines))
         except Unreadable as error:
             print(f"error: {folder}: {error}", file=sys.stderr)
             code = 4
@@ -27,16 +34,18 @@ def main(arguments):
             traceback.print_exc()
             print(f"error: {folder}: the recount does not understand it", file=sys.stderr)
             code = 4
+    if quiet:
+        print(f"{len(folders)} records: {agree} figures recounted and agreed; {red} records have some that do not")
     return code
 
 
 def recount(record):
+    """What is to be said of a record, line by line; how many of its figures agree; and whether any does not."""
     how = {"running": "killed", "aborted": "broken off"}.get(record.manifest["state"])
     if how:
-        print(f"{record.folder}: LEFT OUT, since the run was {how}: nobody knows how its last moments went")
-        return 0
+        return [f"{record.folder}: LEFT OUT, since the run was {how}: nobody knows how its last moments went"], 0, False
     agree = other = 0
-    wrong = []
+    lines, wrong = [], []
     left_out = {}
     cells = [Cell(segments) for _, segments in record.cells if any(e["e"] == "cell" for s in segments for e in s.events)]
     parts, trees = [], []
@@ -51,24 +60,22 @@ def recount(record):
     for name, mine, theirs, not_recounted in parts:
         tally = Tally(not_recounted)
         tally.hold("", mine, theirs)
-        tell(name, tally)
+        lines += told(name, tally)
         agree, other = agree + tally.agree, other + len(tally.differ) + len(tally.unknown)
         for reason, count in tally.left_out.items():
             left_out[reason] = left_out.get(reason, 0) + count
-    for line in wrong:
-        print(f"  {line}")
+    lines += [f"  {line}" for line in wrong]
     rest = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
     total = agree + other + sum(left_out.values())
-    print(f"{record.folder}: {agree} of {total} figures recounted and agreed, {other} not; left out: {rest}")
-    return 1 if other or wrong else 0
+    lines.append(f"{record.folder}: {agree} of {total} figures recounted and agreed, {other} not; left out: {rest}")
+    return lines, agree, bool(other or wrong)
 
 
-def tell(name, tally):
-    print(f"{name}: {tally.agree} figures agree, {len(tally.differ)} do not")
+def told(name, tally):
+    lines = [f"{name}: {tally.agree} figures agree, {len(tally.differ)} do not"]
     for path, mine, theirs in tally.differ:
-        print(f"  {path}: recounted {short(mine)}, the summary says {short(theirs)}; {figures.meaning(path)}")
-    for path in tally.unknown:
-        print(f"  {path}: unknown, so nobody recounts it")
+        lines.append(f"  {path}: recounted {short(mine)}, the summary says {short(theirs)}; {figures.meaning(path)}")
+    return lines + [f"  {path}: unknown, so nobody recounts it" for path in tally.unknown]
 
 
 def short(value):
