@@ -217,10 +217,21 @@ def watched(run, chance, asked):
         expected = {130: (1,) if broken else (3,), -9: (1,) if broken else (3,)}.get(code, (code,))
         codes = {command: run.tool(command, "record") for command in ("check", "report")}
         wrong += [f"{command} ends in {c}, and the run in {code}" for command, c in codes.items() if c not in expected]
+        if code in (0, 1, 3):
+            wrong += recounted(folder)
     what = f"{number}: {ensemble}, {' + '.join(recipes)}, {fault}, {told}: {code}"
     if told == "undisturbed" and code == 3:
         what += "".join(f"\n  {line}" for line in doubts(folder))
     return what, wrong, (told == "undisturbed" and not broken, code)
+
+
+def recounted(folder):
+    """What of the record's figures another program finds to be otherwise."""
+    recount = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recount")
+    told = subprocess.run(
+        [sys.executable, recount, "--quiet", "record"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    return [f"the recount ends in {told.returncode}: {told.stdout}{told.stderr}"] if told.returncode else []
 
 
 def doubts(folder):

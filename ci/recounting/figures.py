@@ -10,6 +10,7 @@ from .definitions import DEFINITIONS
 NOT_RECOUNTED = {
     "timelines": "pictures",
     "falls": "pictures",
+    "load": "pictures",
     "exceptions": "pictures",
     "ensemble.states": "pictures",
     "checks[].headline": "words",

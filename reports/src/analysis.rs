@@ -12,7 +12,7 @@ use crate::replay::Playlist;
 use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
-use crate::{exceptions, falls};
+use crate::{exceptions, falls, load};
 use hustings_record::{CellEntry, CellRecord, Event, Nanos, Record, RunState};
 
 /// Computes everything that reports show.
@@ -111,6 +111,7 @@ fn look(cell: &CellRecord, enters: bool, playlist: &mut Playlist) -> (CellSummar
     summary.strikes = strikes::seen(&index);
     summary.timelines = timelines::worst(&index);
     summary.falls = falls::falls(&index);
+    summary.load = load::load(&index);
     summary.exceptions = exceptions::exceptions(&index);
     playlist.offer(&index);
     let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));

@@ -8,6 +8,7 @@ pub mod export;
 pub mod falls;
 pub mod gate;
 pub mod index;
+pub mod load;
 pub mod past;
 pub mod pool;
 mod pooling;

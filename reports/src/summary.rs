@@ -35,6 +35,7 @@ pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::{CellSummary, CheckResult};
 pub use crate::exceptions::{Exception, ExceptionKind};
 pub use crate::falls::Fall;
+pub use crate::load::{Load, LoadPoint};
 pub use crate::pool::{Medians, Pool, Repeated, Without};
 pub use crate::replay::Replay;
 pub use crate::stats::{Distribution, Rate};

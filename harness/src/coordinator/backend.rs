@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned};
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
@@ -13,6 +13,7 @@ use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::hosts::{Weight, process_weight};
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::{floor, set_up, tear_down};
+use crate::ensemble::four_letter::parse_mntr;
 use crate::ensemble::log;
 use crate::ensemble::look::look;
 use crate::faults;
@@ -21,6 +22,8 @@ use crate::{clock, utc};
 
 /// How long reading one server's log may take.
 const LOG_AT_MOST: Duration = Duration::from_secs(20);
+/// An answer takes a server about a millisecond of work.
+const LOAD_EVERY: Duration = Duration::from_secs(1);
 /// A change that was missed costs no more than this.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -134,6 +137,16 @@ impl Backend for LiveCell {
         };
         let clocks = utc::Clocks::now();
         Ok(log::lines_that_matter(&text).into_iter().map(|line| (clocks.common(line.at), line.line)).collect())
+    }
+
+    fn load_every(&self) -> Option<Duration> {
+        Some(LOAD_EVERY)
+    }
+
+    async fn load(&self, server: u32) -> Option<ServerLoad> {
+        // One that cannot be asked, or does not serve, has nothing to tell.
+        let text = self.environment.ensemble.ask(server, "mntr").await.ok()?;
+        Some(ServerLoad::of(&parse_mntr(&text))).filter(|load| load.figures().next().is_some())
     }
 
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String> {

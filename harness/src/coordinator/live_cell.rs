@@ -468,7 +468,7 @@ impl LiveCell {
 }
 
 /// Waits until a process is gone; false: it was not in that time.
-async fn gone(process: ProcessId, at_most: Duration) -> bool {
+pub(super) async fn gone(process: ProcessId, at_most: Duration) -> bool {
     let until = tokio::time::Instant::now() + at_most;
     while process.is_alive() {
         if tokio::time::Instant::now() > until {

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use hustings_record::Event;
 use rustix::process::Signal;
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::coordinator::hosts::{HostProcess, process_weight};
-use crate::coordinator::live_cell::LiveCell;
+use crate::coordinator::live_cell::{LiveCell, gone};
+use crate::procfs::ProcessId;
 use crate::protocol::ToHost;
 
 /// Hosts told to stop close their sessions and end within this; then they are killed.
@@ -47,32 +49,43 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
 /// Tells every host to stop and waits until all processes are gone. Those that do not end in time, and all when the user does
 /// not want to wait, are killed.
 async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyhow::Result<()> {
-    let mut processes: Vec<HostProcess> =
-        cell.hosts.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
     let mut memory = BTreeMap::new();
-    for process in &processes {
+    let mut running = Vec::new();
+    for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
         // One that has ended has none any more.
         memory.insert(process.host, process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb));
+        running.extend(ProcessId::of(process.pid));
         process.tell(ToHost::Stop);
     }
-    let until = tokio::time::Instant::now() + STOP_AT_MOST;
-    let all = async {
-        let mut outcome = Ok(());
-        for process in &mut processes {
-            let left = until.saturating_duration_since(tokio::time::Instant::now());
-            match process.wait(left).await {
-                Ok((status, killed)) => {
-                    cell.ended(process.host, process.generation, killed, &status.to_string(), memory[&process.host])
-                }
-                Err(error) => outcome = outcome.and(Err(error).context(format!("host {} is lost", process.host))),
-            }
+    let until = Instant::now() + STOP_AT_MOST;
+    let left = || until.saturating_duration_since(Instant::now());
+    // Until one is gone it is answered like any other: leaders wait for their last write.
+    let end = async {
+        for process in running {
+            gone(process, left()).await;
         }
-        outcome
     };
-    tokio::select! {
-        outcome = all => outcome,
-        () = at_once => Err(anyhow::anyhow!("the hosts were killed, because the run was to stop at once")),
+    let in_time = tokio::select! {
+        () = end => true,
+        () = at_once => false,
+    };
+    let processes: Vec<HostProcess> =
+        cell.hosts.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
+    if !in_time {
+        // Dropped, they are killed.
+        bail!("the hosts were killed, because the run was to stop at once");
     }
+    let mut outcome = Ok(());
+    for mut process in processes {
+        match process.wait(left()).await {
+            Ok((status, killed)) => {
+                let rss_max_kb = memory.get(&process.host).copied().unwrap_or(0);
+                cell.ended(process.host, process.generation, killed, &status.to_string(), rss_max_kb);
+            }
+            Err(error) => outcome = outcome.and(Err(error).context(format!("host {} is lost", process.host))),
+        }
+    }
+    outcome
 }
 
 /// The faults' tasks heal what they injured when they see that the cell is stopping; this is for what they could not.

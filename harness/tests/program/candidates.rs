@@ -88,7 +88,7 @@ fn an_election_on_zookeeper_s_c_client_is_fit_by_a_short_adapter() {
 
 #[test]
 fn go_zookeeper_s_lock_is_fit_by_a_short_adapter() {
-    is_fit(&[adapter!("go.sh"), "go_zookeeper.go"], 20);
+    is_fit(&[adapter!("native.sh"), "go_zookeeper.go"], 20);
 }
 
 /// Written from the protocol's document alone.

@@ -25,7 +25,7 @@ drain_ms = 200
 [faults.resign]
 kind = "resign"
 groups = 4
-repeat = 16
+repeat = 5
 every_ms = 500
 [matrix]
 recipe = ["poll-race", "predecessor-watch"]
@@ -42,7 +42,8 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
     let file = bench.file("polled.toml", POLLED).display().to_string();
     let slower = ["--set", "election.poll_interval_ms=300"];
     let base = ["--against", &file];
-    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
+    // What else the machine does may make one cell slow, and not those of one side alone.
+    let run = ["run", &file, "--ensemble", "embedded", "--repeat", "3", "--out", "record", "--json"];
     let ran = bench.run(&[&run[..], &slower, &base].concat());
     bench.assert_nothing_left();
     let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
@@ -64,8 +65,8 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
 
     let summary = summary_of(&bench.path("record"));
     let sides: Vec<Side> = summary.cells.iter().filter_map(|cell| Some(cell.info.contest.as_ref()?.side)).collect();
-    assert_eq!(sides.len(), 4);
-    assert_eq!(sides.iter().filter(|side| **side == Side::Base).count(), 2);
+    assert_eq!(sides.len(), 12);
+    assert_eq!(sides.iter().filter(|side| **side == Side::Base).count(), 6);
     assert!(bench.path("record/against.toml").exists() && summary.manifest.files.contains_key("against.toml"));
     // Whoever has the record finds the same.
     let again = bench.run(&["compare", "record", "--json"]).expect(1);

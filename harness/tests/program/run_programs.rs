@@ -3,7 +3,7 @@
 use hustings_record::FaultKind;
 use hustings_reports::verdict::Verdict;
 
-use crate::run_support::scenario::scenario;
+use crate::run_support::scenario::{calm, scenario};
 use crate::run_support::{Bench, cell, check, checkers_of};
 
 /// T = 2 s, which a busy machine keeps to.
@@ -147,4 +147,30 @@ fault = "terminate"
         let failed = checkers_of(cell(&summary, name), Verdict::Fail);
         assert!(failed.contains(checker), "{name}: {failed:?}\n{}", ran.err);
     }
+}
+
+#[test]
+fn a_leader_is_answered_until_it_has_gone() {
+    let bench = Bench::new();
+    let here = env!("CARGO_MANIFEST_DIR");
+    let text = calm().replace(
+        "[faults.calm]",
+        &format!(
+            r#"
+[foreign.last]
+command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/last_write.py"]
+leader_wakes = "one"
+follower_wakes = "one"
+
+[matrix]
+recipe = "foreign:last"
+
+[faults.calm]"#
+        ),
+    );
+    let file = bench.file("last.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(0);
+    bench.assert_nothing_left();
+    let programs = &ran.summary().cells[0].programs;
+    assert!(programs.processes == 3 && programs.misbehaved.is_empty(), "{programs:?}");
 }

@@ -15,7 +15,7 @@ use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::seen::Seen;
-use crate::server::{ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge};
+use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, Weighed, WindowEdge};
 use crate::session::{SessionState, WatchEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -280,6 +280,12 @@ pub enum Event {
         #[serde(deserialize_with = "by_server")]
         metrics: BTreeMap<u32, ServerMetrics>,
     },
+    /// How loaded a server is, as it said at that time; while it does not answer it says nothing.
+    ServerLoad {
+        t: Nanos,
+        server: u32,
+        load: ServerLoad,
+    },
     /// What servers hold by their own lists, asked between these two times. `servers` say the same of sessions and ephemeral
     /// znodes, and the watches are those of all of them; a server that says otherwise has an event of its own.
     Holdings {
@@ -461,6 +467,7 @@ impl Event {
             | Self::Write { .. }
             | Self::Fence { .. }
             | Self::Servers { .. }
+            | Self::ServerLoad { .. }
             | Self::Holdings { .. }
             | Self::ServerWatch { .. }
             | Self::ServerWatched { .. }

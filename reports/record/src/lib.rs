@@ -59,7 +59,8 @@ pub use segment::{
     SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,
 };
 pub use server::{
-    PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WATCHES_FIRED, Weighed, WindowEdge,
+    PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerLoad, ServerMetrics, ServerState, WATCHES_FIRED, Weighed,
+    WindowEdge,
 };
 pub use session::{SessionEnd, SessionState, WatchEvent};
 pub use step_down::{FRACTION_MAX, StepDown, UnknownStepDown};

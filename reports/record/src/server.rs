@@ -106,3 +106,39 @@ impl Weighed {
 
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;
+
+/// How loaded a server is, by its own counters, those for clients of others among them. What it does not count is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerLoad {
+    /// Open connections (`num_alive_connections`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<f64>,
+    /// Requests that it has taken in and not answered (`outstanding_requests`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<f64>,
+    /// Watches that are armed with it (`watch_count`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watches: Option<f64>,
+    /// Packets that it was sent by clients since it started (`packets_received`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<f64>,
+}
+
+impl ServerLoad {
+    /// What of its counters tells its load.
+    #[must_use]
+    pub fn of(metrics: &ServerMetrics) -> Self {
+        let told = |name: &str| metrics.get(name).copied();
+        Self {
+            connections: told("num_alive_connections"),
+            outstanding: told("outstanding_requests"),
+            watches: told("watch_count"),
+            received: told("packets_received"),
+        }
+    }
+
+    /// All that it tells.
+    pub fn figures(&self) -> impl Iterator<Item = f64> {
+        [self.connections, self.outstanding, self.watches, self.received].into_iter().flatten()
+    }
+}

@@ -128,14 +128,19 @@ struct Most {
 }
 
 /// When nothing changes: in a queue each candidate has a znode, else each group has one; and each candidate waits with one
-/// watch, for somebody's znode to go or, as a leader, its own. One watch more may be given back just as the servers are asked.
+/// watch, for somebody's znode to go or, as a leader, its own. One watch more may be given back just as the servers are asked. The
+/// client library of a program may have a watch of its own on each connection, as Curator's on the ensemble's configuration.
 fn at_rest(index: &Index<'_>) -> Most {
     let groups = index.info.groups.len() as u64;
     let candidates = groups * u64::from(index.info.candidates_per_group);
     let queues = index.candidates.stands.values().flatten().any(|stand| stand.node.is_some());
     let left = index.candidates.departures.iter().flat_map(|(&cand, all)| all.iter().map(move |left| (cand, left)));
     let interrupted = left.filter(|&(cand, left)| interrupted(index, cand, left)).count() as u64;
-    Most { ephemerals: if queues { candidates } else { groups }, watches: candidates + interrupted.max(1) }
+    let of_libraries = if index.lives.has_programs() { candidates } else { 0 };
+    Most {
+        ephemerals: if queues { candidates } else { groups },
+        watches: candidates + of_libraries + interrupted.max(1),
+    }
 }
 
 /// Whether it was ordered to leave between question and answer: then it may have left a watch behind, until that fires.

@@ -10,6 +10,7 @@ use super::strikes::StrikeSeen;
 use crate::exceptions::Exception;
 use crate::falls::Fall;
 use crate::index::Index;
+use crate::load::Load;
 use crate::timelines::Timeline;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Grade};
@@ -36,6 +37,9 @@ macro_rules! checkers {
             /// Which groups fell together, strike by strike.
             #[serde(default)]
             pub falls: Vec<Fall>,
+            /// How loaded the servers were, for a picture. None: nobody asked them, or none answered.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub load: Option<Load>,
             /// Handovers that are no plain sample, the first of each kind.
             #[serde(default)]
             pub exceptions: Vec<Exception>,
@@ -59,6 +63,7 @@ macro_rules! checkers {
                     strikes,
                     timelines,
                     falls,
+                    load: None,
                     exceptions,
                 }
             }

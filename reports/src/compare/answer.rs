@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::Measure;
+use super::luck;
+use super::measure::{Measure, Unit};
 use crate::stats::lower_median;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
@@ -77,7 +78,8 @@ pub struct Comparison {
     pub new: Figures,
     /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences.
     pub shift: f64,
-    /// The 1 − alpha interval of that; None where there are too few strikes for any.
+    /// The 1 − alpha interval of that, by the strikes and, where a side has several cells, by how far these lie apart: the wider
+    /// end of each. None where there are too few strikes for any.
     pub interval: Option<(f64, f64)>,
     /// By the rank-sum test, two-sided; and what Holm's step-down procedure (1979) makes of it beside all others of the call.
     pub p: f64,
@@ -96,22 +98,35 @@ pub(super) struct Asked {
     base: Vec<f64>,
     new: Vec<f64>,
     found: Shift,
+    /// The interval as cells leave it, where they tell.
+    luck: Option<(f64, f64)>,
 }
 
 impl Asked {
-    /// None where a side has no such figure, or where both have nothing to tell: nothing censored anywhere.
-    pub(super) fn new(measure: Measure, base: Vec<f64>, new: Vec<f64>, rules: &Rules) -> Option<Self> {
+    /// Of the strikes of each cell. None where a side has no such figure, or where both have nothing to tell: nothing censored
+    /// anywhere.
+    pub(super) fn new(measure: Measure, base: &[Vec<f64>], new: &[Vec<f64>], rules: &Rules) -> Option<Self> {
+        let medians = |cells: &[Vec<f64>]| -> Vec<f64> { cells.iter().map(|cell| middle(cell)).collect() };
+        let timed = measure.unit() == Unit::Nanoseconds;
+        let luck = timed.then(|| luck::interval(&medians(base), &medians(new), rules.alpha)).flatten();
+        let (base, new) = (base.concat(), new.concat());
         let nothing = || base.iter().chain(&new).all(|value| *value == 0.0);
         if measure == Measure::Censored && nothing() {
             return None;
         }
         let found = shift(&base, &new, rules.alpha)?;
-        Some(Self { measure, base, new, found })
+        Some(Self { measure, base, new, found, luck })
     }
 
     /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
     fn can_differ(&self) -> bool {
         self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
+    }
+
+    /// What strikes leave of it, and what cells do.
+    fn interval(&self) -> Option<(f64, f64)> {
+        let ((low, high), luck) = (self.found.interval?, self.luck);
+        Some(luck.map_or((low, high), |cells| (low.min(cells.0), high.max(cells.1))))
     }
 
     /// How far apart counts as the same.
@@ -148,12 +163,12 @@ fn holm(p: f64, family: &[f64]) -> f64 {
 
 fn one(asked: Asked, family: &[f64], rules: &Rules) -> Comparison {
     let margin = asked.margin(rules);
-    let Shift { p, estimate, interval } = asked.found;
+    let (Shift { p, estimate, .. }, interval) = (asked.found, asked.interval());
     let p_holm = if asked.can_differ() { holm(p, family) } else { 1.0 };
     let differs = p_holm < rules.alpha;
     let answer = match interval {
-        _ if differs && estimate > margin => Answer::Worse,
-        _ if differs && estimate < -margin => Answer::Better,
+        Some((low, _)) if differs && estimate > margin && low > 0.0 => Answer::Worse,
+        Some((_, high)) if differs && estimate < -margin && high < 0.0 => Answer::Better,
         Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
         _ => Answer::CannotTell,
     };
@@ -180,7 +195,7 @@ fn more(asked: &Asked, margin: f64, family: usize, rules: &Rules) -> Option<u64>
     let level = rules.alpha / family.max(1) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
     let estimate = asked.found.estimate.abs();
-    let wanted = match asked.found.interval {
+    let wanted = match asked.interval() {
         None => least,
         Some((low, high)) => {
             let room = if estimate > margin { estimate } else { margin - estimate };
@@ -206,8 +221,12 @@ mod tests {
     use super::*;
 
     fn answer(base: &[f64], new: &[f64]) -> Comparison {
+        of_cells(&[base.to_vec()], &[new.to_vec()])
+    }
+
+    fn of_cells(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
         let rules = Rules::default();
-        let asked = Asked::new(Measure::Failover, base.to_vec(), new.to_vec(), &rules).unwrap();
+        let asked = Asked::new(Measure::Failover, base, new, &rules).unwrap();
         decide(vec![asked], &rules).remove(0)
     }
 
@@ -219,6 +238,16 @@ mod tests {
         assert_eq!(answer(&EIGHT, &scaled(1.2)).answer, Answer::Worse);
         assert_eq!(answer(&EIGHT, &scaled(0.8)).answer, Answer::Better);
         assert_eq!(answer(&EIGHT, &scaled(1.01)).answer, Answer::Same);
+    }
+
+    #[test]
+    fn what_one_lucky_cell_brings_about_is_no_difference_and_what_all_cells_show_is() {
+        let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
+        let base = cells([1.0, 1.02, 0.99, 1.01]);
+        let lucky = of_cells(&base, &cells([1.0, 1.01, 1.8, 1.9]));
+        assert!(lucky.p_holm < 0.05 && lucky.answer == Answer::CannotTell, "{lucky:?}");
+        assert_eq!(of_cells(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, Answer::Worse);
+        assert_eq!(of_cells(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, Answer::Same);
     }
 
     #[test]

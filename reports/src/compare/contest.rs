@@ -135,7 +135,7 @@ fn held(
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
         for measure in Measure::ALL {
-            let found = Asked::new(measure, one.values(measure), other.values(measure), &rules);
+            let found = Asked::new(measure, &one.values(measure), &other.values(measure), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
         }

@@ -4,6 +4,7 @@
 mod answer;
 mod contest;
 mod differences;
+mod luck;
 mod measure;
 mod noise;
 mod sides;

@@ -1,7 +1,6 @@
 //! The configurations of a side, each with the strikes of all its repetitions.
 
 use crate::check::CellSummary;
-use crate::check::strikes::StrikeSeen;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Side;
@@ -54,12 +53,12 @@ impl<'a> Configuration<'a> {
         Some(format!("{}: {}", check.name, check.reason()))
     }
 
-    fn strikes(&self) -> impl Iterator<Item = &'a StrikeSeen> {
-        self.cells.iter().flat_map(|cell| &cell.strikes)
-    }
-
-    pub(super) fn values(&self, measure: Measure) -> Vec<f64> {
-        self.strikes().filter_map(|strike| measure.value(strike)).collect()
+    /// Of the strikes of each cell that has any.
+    pub(super) fn values(&self, measure: Measure) -> Vec<Vec<f64>> {
+        let of_cell = |cell: &&CellSummary| -> Vec<f64> {
+            cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect()
+        };
+        self.cells.iter().map(of_cell).filter(|values| !values.is_empty()).collect()
     }
 }
 

@@ -116,6 +116,11 @@ impl Lives {
         lives
     }
 
+    /// Whether the candidates are those of a program of somebody else's.
+    pub fn has_programs(&self) -> bool {
+        !self.beside.is_empty()
+    }
+
     /// When a process of the harness of this host was stopped by faults.
     fn stops_of<'f>(&self, faults: &'f Faults<'_>, host: Option<u16>) -> &'f [Span] {
         host.filter(|host| !self.beside.contains(host)).map_or(&[], |host| faults.stops_of(host))

@@ -63,6 +63,7 @@ fn is_plausible(event: &Event) -> bool {
             }
             Event::Floor { deleted, notified, listed, .. } => span(*deleted, *notified) && span(*notified, *listed),
             Event::FloorFailed { t, deleted: Some(deleted), .. } => span(*deleted, *t),
+            Event::ServerLoad { load, .. } => load.figures().all(|v| v.abs() < NUMBER_MAX as f64),
             Event::Servers { metrics, .. } => {
                 metrics.values().flat_map(|m| m.values()).all(|v| v.abs() < NUMBER_MAX as f64)
             }
@@ -100,6 +101,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Write { t, .. }
         | Event::Fence { t, .. }
         | Event::Servers { t, .. }
+        | Event::ServerLoad { t, .. }
         | Event::ObserverState { t, .. }
         | Event::ObserverMissed { t, .. }
         | Event::ObserverWeight { t, .. }

@@ -4,6 +4,7 @@ use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Pass};
 
 use crate::builder::{Cell, TEAR_DOWN, check, ms};
+use crate::foreign::introduce;
 
 const NAME: &str = "leaks";
 
@@ -37,6 +38,16 @@ fn what_only_the_candidates_can_hold_has_no_room_for_an_observer() {
     let (t, per_creation, per_change) = (ms(900), Some(0.0), Some(0.0));
     cell.observer.push(Event::ObserverWeight { t, per_deletion: 0.0, per_creation, per_change, counted: Vec::new() });
     assert_eq!(cell.verdict(NAME), Fail);
+}
+
+#[test]
+fn the_client_library_of_a_program_may_watch_one_znode_for_itself_on_each_connection() {
+    let with = |watches: u32| {
+        let mut cell = holding("predecessor-watch", 6, watches);
+        (0..3).for_each(|host| introduce(&mut cell, host, Grade::Report));
+        cell.verdict(NAME)
+    };
+    assert_eq!((with(15), with(16)), (Pass, Fail), "six more than candidates of our own");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod harness;
 mod horizons;
 mod leads;
 mod leaks;
+mod load;
 mod meetings;
 mod observed;
 mod oracle;

@@ -148,6 +148,10 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
             let state = states[n[4] as usize % states.len()];
             Event::ServerState { from: t, to: n[5], server, state, zxid: yes.then_some(zxid) }
         }
+        32 if n[5].is_multiple_of(3) => {
+            let told = ["num_alive_connections", "packets_received"].map(|name| (name.to_owned(), n[3] as f64));
+            Event::ServerLoad { t, server, load: ServerLoad::of(&told.into()) }
+        }
         32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
         33 if n[5].is_multiple_of(3) => Event::LogClock { t, ahead_ns: n[3] as i64, bound_ns: n[4] },
         33 => Event::WriteProbe { t, every_ns: n[3] },

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
-use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
+use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 
 use super::floor_pair::{FloorPair, FloorTaken};
 use super::injury::{Injury, Proof, Remedy};
@@ -80,6 +81,16 @@ pub trait Backend: Sized + 'static {
     /// # Errors
     /// A sentence on why it could not be read.
     async fn server_log(&self, server: u32) -> Result<Vec<(Nanos, ServerLine)>, String>;
+    /// How often servers are asked for their load. None: there is none to ask for.
+    fn load_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How loaded a server is; None: it did not say.
+    async fn load(&self, _server: u32) -> Option<ServerLoad> {
+        None
+    }
+
     /// The servers' own counters, by id.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ mod injury;
 mod lay_out;
 mod parent;
 mod phases;
+mod repeating;
+mod server_load;
 mod server_logs;
 mod server_watch;
 mod servers_seen;

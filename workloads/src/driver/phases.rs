@@ -10,6 +10,7 @@ use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 use super::backend::{Backend, Standing};
 use super::floor;
 use super::holdings;
+use super::server_load;
 use super::server_logs::ServerLogs;
 use super::server_watch::ServerWatch;
 use super::write_probe::WriteProbe;
@@ -29,6 +30,7 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     enter(&**backend, Phase::SetUp);
     let set_up = backend.set_up().await;
     let logs = set_up.is_ok().then(|| ServerLogs::begin(&**backend));
+    let load = set_up.is_ok().then(|| server_load::begin(backend));
     let mut watches = None;
     if let (Ok(()), Some(ms)) = (&set_up, backend.state().cell.watch_ms) {
         let states = ServerWatch::begin(backend, Duration::from_millis(ms)).await;
@@ -43,6 +45,7 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     };
     enter(&**backend, Phase::TearDown);
     let torn_down = backend.tear_down().await;
+    drop(load);
     if let Some((states, writes)) = watches {
         writes.end();
         states.end();

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures::future::{AbortHandle, Abortable};
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
+use super::repeating::Repeating;
 
 /// Until every server was looked at once this is slept between two looks at whether that is so.
 const LOOK_AGAIN_NS: Nanos = 1_000_000;
@@ -15,7 +15,7 @@ const LOOK_AGAIN_NS: Nanos = 1_000_000;
 #[must_use]
 pub(super) struct ServerWatch<B: Backend> {
     backend: Rc<B>,
-    looking: Vec<AbortHandle>,
+    looking: Repeating,
 }
 
 impl<B: Backend> ServerWatch<B> {
@@ -24,14 +24,7 @@ impl<B: Backend> ServerWatch<B> {
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
         let every_ns = every.as_nanos() as Nanos;
         backend.record(Event::ServerWatch { t: backend.now(), every_ns });
-        let look = |server| {
-            let (abort, registration) = AbortHandle::new_pair();
-            let looks = Abortable::new(look_forever(backend.clone(), server, every_ns), registration);
-            // Aborted: the watch has ended.
-            backend.spawn(async move { _ = looks.await });
-            abort
-        };
-        let looking = (1..=backend.servers()).map(look).collect();
+        let looking = Repeating::for_each_server(&**backend, |server| look_forever(backend.clone(), server, every_ns));
         let watch = Self { backend: backend.clone(), looking };
         // Every look is bounded.
         while backend.state().servers.count() < backend.servers() as usize {
@@ -42,7 +35,7 @@ impl<B: Backend> ServerWatch<B> {
 
     /// Ends the watch, and writes down how it went.
     pub(super) fn end(self) {
-        self.looking.iter().for_each(AbortHandle::abort);
+        drop(self.looking);
         let backend = &self.backend;
         let mut seen = backend.state().servers.clear();
         for (&server, seen) in &mut seen {
@@ -52,12 +45,6 @@ impl<B: Backend> ServerWatch<B> {
             let (t, looks, longest_gap_ns) = (backend.now(), seen.looks, seen.longest_gap);
             backend.record(Event::ServerWatched { t, server, looks, longest_gap_ns });
         }
-    }
-}
-
-impl<B: Backend> Drop for ServerWatch<B> {
-    fn drop(&mut self) {
-        self.looking.iter().for_each(AbortHandle::abort);
     }
 }
 

@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures::future::{AbortHandle, Abortable};
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
 use super::lay_out::create_path;
+use super::repeating::Repeating;
 use super::unless::unless;
 use crate::coordination::{OpError, Refusal, Session};
 use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
@@ -20,7 +20,7 @@ const AT_A_TIME: usize = 500;
 #[must_use]
 pub(super) struct WriteProbe<B: Backend> {
     shared: Rc<Shared<B>>,
-    probes: Vec<AbortHandle>,
+    probes: Repeating,
 }
 
 struct Shared<B> {
@@ -43,30 +43,17 @@ impl<B: Backend> WriteProbe<B> {
             gaps: Cell::new(WriteGaps::begin(t)),
             fresh: RefCell::default(),
         });
-        let probe = |server| {
-            let (abort, registration) = AbortHandle::new_pair();
-            let writes = Abortable::new(shared.clone().write_forever(server), registration);
-            // Aborted: the probes have ended.
-            backend.spawn(async move { _ = writes.await });
-            abort
-        };
-        let probes = (1..=backend.servers()).map(probe).collect();
+        let probes = Repeating::for_each_server(&**backend, |server| shared.clone().write_forever(server));
         Self { shared, probes }
     }
 
     /// Ends the probes, and writes down what came of them.
     pub(super) fn end(self) {
-        self.probes.iter().for_each(AbortHandle::abort);
+        drop(self.probes);
         let (t, gaps) = (self.shared.backend.now(), self.shared.gaps.get());
         self.shared.note(gaps.gap(t), true);
         self.shared.write_down();
         self.shared.backend.record(Event::WriteProbed { t, acknowledged: gaps.acknowledged() });
-    }
-}
-
-impl<B: Backend> Drop for WriteProbe<B> {
-    fn drop(&mut self) {
-        self.probes.iter().for_each(AbortHandle::abort);
     }
 }
 

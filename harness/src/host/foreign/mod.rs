@@ -13,6 +13,7 @@ use anyhow::bail;
 use hustings_record::{Event, Misbehaviour};
 use rustix::process::Signal;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock;
 use crate::foreign::beliefs::Told;
@@ -26,14 +27,15 @@ use crate::protocol::{FromHost, Receiver, ToHost};
 use guest::Guest;
 use introduction::Introduction;
 
-/// Quiet seats, silent leaders and deadlines are looked after so often.
+/// Quiet seats, silent leaders and deadlines are looked after so often, and never sooner after the last time.
 const LOOK: Duration = Duration::from_millis(10);
 /// A program that was told to stop has this long.
 const STOP_AT_MOST: Duration = Duration::from_secs(5);
 /// For what is still on its way when a program has ended: the ends of its connections, its last words.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// A report that was flushed before the write that it goes before is there long before this.
-const REPORT_AT_MOST_NS: u64 = 200_000_000;
+/// A report that was flushed before the write that it goes before is heard long before so many looks. Not a time: while this
+/// process stands still it hears nothing.
+const LOOKS_FOR_REPORT: u64 = 20;
 /// Of one kind of misbehaviour so many are written down.
 const TOLD_MAX: u32 = 10;
 
@@ -43,8 +45,15 @@ pub(super) async fn serve(shared: std::rc::Rc<Shared>, mut receiver: Receiver) -
         Ok(prepared) => prepared,
         Err(error) => return Ok(given_up(&shared, format!("{error:#}")).await),
     };
-    let mut beside =
-        Beside { shared, guest, odd: BTreeMap::new(), early: VecDeque::new(), enrolled: false, leaving: false };
+    let mut beside = Beside {
+        shared,
+        guest,
+        odd: BTreeMap::new(),
+        early: VecDeque::new(),
+        enrolled: false,
+        leaving: false,
+        looks: 0,
+    };
     beside.serve(&mut receiver, heard, incoming).await
 }
 
@@ -54,10 +63,12 @@ struct Beside {
     /// How often it misbehaved, by how.
     odd: BTreeMap<Misbehaviour, u32>,
     enrolled: bool,
-    /// Writes whose grant is not there yet, in their order.
-    early: VecDeque<Incoming>,
+    /// Writes whose grant is not there yet, in their order, and the look after which it is not coming any more.
+    early: VecDeque<(Incoming, u64)>,
     /// It was told, or made, to go: its end is no surprise.
     leaving: bool,
+    /// How often it was looked after.
+    looks: u64,
 }
 
 impl Beside {
@@ -70,22 +81,31 @@ impl Beside {
         let journal = self.shared.journal.clone();
         let mut introduction = Introduction::begin(&self.guest.spec);
         let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Until when a program that was told to stop may go on; its writes are answered until then, as before.
+        let mut stopped_until = None;
         loop {
             tokio::select! {
                 message = receiver.next() => match message? {
                     None => bail!("the coordinator is gone"),
-                    Some(ToHost::Stop) => return self.end(receiver, heard).await,
+                    Some(ToHost::Stop) if !self.guest.is_running() => return self.farewell(receiver).await,
+                    Some(ToHost::Stop) => {
+                        self.leaving = true;
+                        self.guest.stop();
+                        stopped_until = Some(Instant::now() + STOP_AT_MOST);
+                    }
                     Some(message) => self.obey(message)?,
                 },
                 what = journal.failed() => return Ok(given_up(&self.shared, what).await),
                 Some(said) = heard.recv() => match said {
-                    Heard::Over { .. } => return self.over(receiver).await,
+                    Heard::Over { .. } => return self.over(receiver, stopped_until).await,
                     said if introduction.is_over() => self.heard(said),
                     said => introduction.heard(said, &self.guest.program),
                 },
                 Some(write) = incoming.recv() => self.write(write),
+                () = reached(stopped_until) => return self.over(receiver, stopped_until).await,
                 _ = look.tick() => {
-                    if !introduction.is_over() {
+                    if !introduction.is_over() && stopped_until.is_none() {
                         match introduction.look(self.guest.pid()) {
                             Ok(None) => {}
                             Ok(Some(introduced)) => self.introduced(introduced),
@@ -118,25 +138,25 @@ impl Beside {
 
     /// A write comes on another way than the report of the grant that it follows, and may be there first.
     fn write(&mut self, write: Incoming) {
-        let waits = self.early.iter().any(|early| early.seat == write.seat);
+        let waits = self.early.iter().any(|(early, _)| early.seat == write.seat);
         if waits || self.guest.may_write(&write).is_err() {
-            self.early.push_back(write);
+            self.early.push_back((write, self.looks + LOOKS_FOR_REPORT));
         } else {
             self.take(write);
         }
     }
 
     /// Takes the writes whose grants have come meanwhile, and those whose grants did not.
-    fn take_early(&mut self, now: u64) {
+    fn take_early(&mut self) {
         for _ in 0..self.early.len() {
-            let Some(write) = self.early.pop_front() else { return };
+            let Some((write, until)) = self.early.pop_front() else { return };
             match self.guest.may_write(&write) {
                 Ok(()) => self.take(write),
-                Err((what, text)) if now > write.t + REPORT_AT_MOST_NS => {
+                Err((what, text)) if self.looks > until => {
                     self.odd(Some(write.seat), what, text);
                     self.take(write);
                 }
-                Err(_) => self.early.push_back(write),
+                Err(_) => self.early.push_back((write, until)),
             }
         }
     }
@@ -148,7 +168,8 @@ impl Beside {
 
     fn look(&mut self) {
         let now = clock::now();
-        self.take_early(now);
+        self.looks += 1;
+        self.take_early();
         let journal = &self.shared.journal;
         self.guest.seats.borrow_mut().settle(now, &mut |event| journal.push(&event));
         let silent = self.guest.fall_silent(now);
@@ -224,7 +245,7 @@ impl Beside {
                     Ok(told) => self.tell(told),
                     Err((what, text)) => self.odd(Some(seat), what, text),
                 }
-                self.take_early(t);
+                self.take_early();
             }
             FromProgram::Resigned { seat, fault, t0, t1 } => {
                 if !self.guest.resigned(&self.shared, (*seat, *fault), (*t0, *t1)) {
@@ -253,13 +274,20 @@ impl Beside {
         }
     }
 
-    /// The program has ended, by itself or because it was told to go.
-    async fn over(&mut self, receiver: &mut Receiver) -> anyhow::Result<bool> {
-        let (status, _) = self.guest.ends(STOP_AT_MOST).await?;
+    /// The program has ended, by itself, or as it was told to, or had time to do so until then.
+    async fn over(&mut self, receiver: &mut Receiver, stopped_until: Option<Instant>) -> anyhow::Result<bool> {
+        let left = stopped_until.map_or(STOP_AT_MOST, |until| until.saturating_duration_since(Instant::now()));
+        let (status, killed) = self.guest.ends(left.max(Duration::from_millis(1))).await?;
+        if killed && self.leaving {
+            let text = format!("it was told to stop, and had not ended after {} s", STOP_AT_MOST.as_secs());
+            self.odd(None, Misbehaviour::StopIgnored, text);
+        }
         tokio::time::sleep(LAST_WORDS).await;
         if self.leaving {
             self.look();
-            self.left_behind();
+            if !killed {
+                self.left_behind();
+            }
             return self.farewell(receiver).await;
         }
         let what = self.guest.with_last_words(&format!("the program ended by itself: {status}"));
@@ -269,34 +297,6 @@ impl Beside {
         // Long enough for the message to leave.
         hung_up(receiver).await;
         Ok(true)
-    }
-
-    /// Has the program stop, writes the last event and says farewell, all in bounded time.
-    async fn end(&mut self, receiver: &mut Receiver, mut heard: mpsc::Receiver<Heard>) -> anyhow::Result<bool> {
-        self.leaving = true;
-        if self.guest.is_running() {
-            self.guest.stop();
-            let until = tokio::time::Instant::now() + STOP_AT_MOST;
-            // What it says and does until then belongs to the record too.
-            while let Ok(Some(said)) = tokio::time::timeout_at(until, heard.recv()).await {
-                if matches!(said, Heard::Over { .. }) {
-                    break;
-                }
-                self.heard(said);
-            }
-            let left = until.saturating_duration_since(tokio::time::Instant::now());
-            let (_, killed) = self.guest.ends(left.max(Duration::from_millis(1))).await?;
-            if killed {
-                let text = format!("it was told to stop, and had not ended after {} s", STOP_AT_MOST.as_secs());
-                self.odd(None, Misbehaviour::StopIgnored, text);
-            }
-            tokio::time::sleep(LAST_WORDS).await;
-            self.look();
-            if !killed {
-                self.left_behind();
-            }
-        }
-        self.farewell(receiver).await
     }
 
     /// Sessions that are open though their program has ended as it was told to.
@@ -317,6 +317,14 @@ impl Beside {
         self.shared.tell(FromHost::Bye { closed, unanswered });
         hung_up(receiver).await;
         Ok(true)
+    }
+}
+
+/// Never, if there is nothing to reach.
+async fn reached(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }
 

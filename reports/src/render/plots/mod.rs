@@ -7,6 +7,7 @@ mod ecdf;
 mod excess;
 mod failover;
 mod fan_out;
+mod load;
 mod palette;
 mod registry;
 mod scale;

@@ -1,7 +1,7 @@
 //! The registry of charts.
 
 use super::chart::Chart;
-use super::{excess, failover, fan_out, scaling, servers, timeline, together, waterfall};
+use super::{excess, failover, fan_out, load, scaling, servers, timeline, together, waterfall};
 
 /// All charts, in the order of the page.
 pub(crate) const CHARTS: &[Chart] = &[
@@ -11,6 +11,7 @@ pub(crate) const CHARTS: &[Chart] = &[
     fan_out::CHART,
     excess::CHART,
     servers::CHART,
+    load::CHART,
     together::CHART,
     timeline::CHART,
 ];

@@ -1,0 +1,24 @@
+"""kazoo's Election, whose leaders write once more when they are told to stop, and wait for the answer before they go."""
+
+import http.client
+import json
+import sys
+import urllib.parse
+
+import hustings_candidate as candidate
+
+stop = candidate.Seat._stop
+
+
+def write_and_stop(seat):
+    if seat.leads.is_set():
+        url = urllib.parse.urlsplit(seat.order["resource"])
+        resource = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        resource.request("POST", url.path, json.dumps({"term": seat.term, "t": candidate.now()}))
+        resource.getresponse().read()
+    stop(seat)
+
+
+candidate.Seat._stop = write_and_stop
+sys.argv[1:] = ["election"]
+import kazoo_recipe  # noqa: E402, F401

@@ -1,0 +1,158 @@
+//! How loaded the servers were: a panel a figure, a line a server, faults as bands behind.
+
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::chart::{Chart, Draw};
+use super::palette::{BLUE, GREEN, ORANGE, PURPLE, VERMILLION};
+use super::scale::{Kind, Scale};
+use crate::render::format;
+use crate::summary::{CellSummary, Load, LoadPoint};
+use hustings_record::Nanos;
+use plotters::style::RGBColor;
+
+pub(super) const CHART: Chart = Chart {
+    heading: "The servers' own counters over time",
+    about: "As the servers told by `mntr`, once a second: packets that clients sent, requests that were not answered yet, open \
+            connections (the question itself is one), armed watches. A line for each server; one that stopped, or did not \
+            answer, has a gap. Orange bands: faults.",
+    draw: Draw::Cell(draw),
+};
+
+const WIDTH: i32 = 860;
+const LEFT: i32 = 190;
+const RIGHT: i32 = WIDTH - 24;
+const TOP: i32 = 66;
+const PANEL: i32 = 76;
+const GAP: i32 = 12;
+/// Answers further apart than this are not joined by a line.
+const SILENT: Nanos = 3_500_000_000;
+const SERVERS_MAX: usize = 9;
+/// A server's line, by its place among them.
+const STYLES: [(RGBColor, Dash); 9] = [
+    (BLUE, Dash::Solid),
+    (VERMILLION, Dash::Solid),
+    (GREEN, Dash::Solid),
+    (BLUE, Dash::Dashed),
+    (VERMILLION, Dash::Dashed),
+    (GREEN, Dash::Dashed),
+    (PURPLE, Dash::Solid),
+    (PURPLE, Dash::Dashed),
+    (PURPLE, Dash::Dotted),
+];
+
+struct Panel {
+    name: &'static str,
+    of: fn(&LoadPoint) -> Option<f64>,
+}
+
+const PANELS: [Panel; 4] = [
+    Panel { name: "packets a second", of: |point| point.received_per_s },
+    Panel { name: "requests waiting", of: |point| point.outstanding },
+    Panel { name: "connections", of: |point| point.connections },
+    Panel { name: "watches", of: |point| point.watches },
+];
+
+fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
+    let Some(load) = cell.load.as_ref().filter(|load| load.to > load.from) else { return Ok(Vec::new()) };
+    let told = |panel: &&Panel| load.servers.values().flatten().any(|point| (panel.of)(point).is_some());
+    let panels: Vec<&Panel> = PANELS.iter().filter(told).collect();
+    let bottom = TOP + (PANEL + GAP) * i32::try_from(panels.len()).unwrap_or(0);
+    let drawn =
+        figure("Load of the servers".into(), words(load, &panels), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
+            let x = Scale::new(Kind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
+            faults(canvas, load, &x, bottom)?;
+            for tick in x.ticks() {
+                canvas.line((x.at(tick), TOP), (x.at(tick), bottom), Pen::grid())?;
+                canvas.text((x.at(tick), bottom + 14), &format::tick(tick), Align::Middle, false)?;
+            }
+            for (i, panel) in panels.iter().enumerate() {
+                let top = TOP + (PANEL + GAP) * i as i32;
+                self::panel(canvas, load, panel, &x, (top, top + PANEL))?;
+            }
+            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
+            let since = "time since the servers were first asked";
+            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), since, Align::Middle, false)?;
+            legend(canvas, load, bottom + 64)
+        })?;
+    Ok(vec![drawn])
+}
+
+/// From nothing at the foot to the largest at the top.
+fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> Drawn {
+    let most = largest(load, panel);
+    let y = Scale::new(Kind::Linear, 0.0, most, (foot, top));
+    canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
+    canvas.line((LEFT, top), (RIGHT, top), Pen::grid())?;
+    canvas.text((LEFT - 10, (top + foot) / 2), panel.name, Align::Right, false)?;
+    canvas.text((LEFT - 10, top + 6), &figure_of(most), Align::Right, false)?;
+    canvas.text((LEFT - 10, foot - 6), "0", Align::Right, false)?;
+    for (points, &(colour, dash)) in load.servers.values().zip(&STYLES) {
+        let mut run: Vec<(Nanos, (i32, i32))> = Vec::new();
+        for point in points {
+            let Some(value) = (panel.of)(point) else { continue };
+            if run.last().is_some_and(|last| point.t - last.0 > SILENT.max(load.spacing() * 3)) {
+                stroke(canvas, &run, Pen::new(colour, 2).dash(dash))?;
+                run.clear();
+            }
+            run.push((point.t, (x.at((point.t - load.from) as f64), y.at(value))));
+        }
+        stroke(canvas, &run, Pen::new(colour, 2).dash(dash))?;
+    }
+    Ok(())
+}
+
+fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> Drawn {
+    match run {
+        [] => Ok(()),
+        [(_, at)] => canvas.dot(*at, 2, pen.colour),
+        _ => canvas.path(run.iter().map(|(_, at)| *at).collect(), pen),
+    }
+}
+
+fn faults(canvas: &Canvas<'_>, load: &Load, x: &Scale, bottom: i32) -> Drawn {
+    let mut free_from = [i32::MIN; 2];
+    for fault in &load.faults {
+        let at = |t: Nanos| x.at(t.clamp(load.from, load.to).saturating_sub(load.from) as f64);
+        let (from, to) = (at(fault.from), at(fault.to).max(at(fault.from) + 2));
+        canvas.bar((from, TOP), (to, bottom), ORANGE, 0.2)?;
+        let name = fault.kind.name();
+        let at = from.min(RIGHT - text_width(name));
+        if let Some(lane) = free_from.iter().position(|&free| at >= free) {
+            canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
+            free_from[lane] = at + text_width(name) + 6;
+        }
+    }
+    Ok(())
+}
+
+fn legend(canvas: &Canvas<'_>, load: &Load, at: i32) -> Drawn {
+    let mut left = 8;
+    for (server, &(colour, dash)) in load.servers.keys().zip(&STYLES) {
+        let name = format!("server {server}");
+        canvas.line((left, at), (left + 24, at), Pen::new(colour, 2).dash(dash))?;
+        canvas.text((left + 31, at), &name, Align::Left, false)?;
+        left += 31 + text_width(&name) + 14;
+    }
+    match load.servers.len().checked_sub(SERVERS_MAX) {
+        None | Some(0) => Ok(()),
+        Some(more) => canvas.text((left, at), &format!("and {more} more"), Align::Left, false),
+    }
+}
+
+fn largest(load: &Load, panel: &Panel) -> f64 {
+    load.servers.values().flatten().filter_map(panel.of).fold(0.0, f64::max)
+}
+
+fn figure_of(value: f64) -> String {
+    format::count(value.round() as u64)
+}
+
+fn words(load: &Load, panels: &[&Panel]) -> String {
+    let most = panels.iter().map(|panel| format!("at most {} {}", figure_of(largest(load, panel)), panel.name));
+    format!(
+        "Counters of {} over {}: {}; {}.",
+        format::plural(load.servers.len() as u64, "server", "servers"),
+        format::duration(load.to - load.from),
+        most.collect::<Vec<_>>().join(", "),
+        format::plural(load.faults.len() as u64, "fault", "faults"),
+    )
+}

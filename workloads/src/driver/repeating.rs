@@ -1,0 +1,33 @@
+//! Tasks that go on for as long as somebody holds on to them.
+
+use futures::future::{AbortHandle, Abortable};
+
+use super::backend::Backend;
+
+/// Tasks of one kind. Dropped, they end.
+#[must_use]
+#[derive(Default)]
+pub(super) struct Repeating(Vec<AbortHandle>);
+
+impl Repeating {
+    /// Begins the task of every server.
+    pub(super) fn for_each_server<B: Backend, F: Future<Output = ()> + 'static>(
+        backend: &B,
+        task: impl Fn(u32) -> F,
+    ) -> Self {
+        let begin = |server| {
+            let (abort, registration) = AbortHandle::new_pair();
+            let task = Abortable::new(task(server), registration);
+            // Aborted: nobody holds on to it any more.
+            backend.spawn(async move { _ = task.await });
+            abort
+        };
+        Self((1..=backend.servers()).map(begin).collect())
+    }
+}
+
+impl Drop for Repeating {
+    fn drop(&mut self) {
+        self.0.iter().for_each(AbortHandle::abort);
+    }
+}
