@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Feeds what reads what others wrote with anything: scenarios, segments of records and their manifests, logs of pauses, requests
-# to the embedded proxy's API, streams of ZooKeeper's clients.
+# Feeds what reads what others wrote with anything: scenarios, segments of records and their manifests, limits, logs of pauses,
+# requests to the embedded proxy's API, streams of ZooKeeper's clients.
 # Each target runs for so many seconds; the first input that makes one crash, hang or eat the memory ends it, is named, and
 # makes this fail. Needs a C++ compiler, and no other Rust than the usual one.
 set -euo pipefail
@@ -16,7 +16,7 @@ if [[ "${1:-}" == -* ]]; then
   exit 2
 fi
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(scenario record manifest pauses proxy_api wire)
+[ "${#targets[@]}" -gt 0 ] || targets=(scenario record manifest limits pauses proxy_api wire)
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 work=${CARGO_TARGET_DIR:-target}/fuzz

@@ -10,6 +10,8 @@ use hustings_record::{
 };
 use rustix::fs::Access;
 
+use crate::bounded;
+
 const SCENARIO_FILE: &str = "scenario.toml";
 /// The scenario that the first one is held against.
 pub const AGAINST_FILE: &str = "against.toml";
@@ -161,7 +163,7 @@ impl Archive {
 /// When it cannot be read, or holds no resolved scenario.
 pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
     let path = folder.join(SCENARIO_FILE);
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let text = bounded::text(&path, bounded::SMALL).with_context(|| path.display().to_string())?;
     let resolved =
         text.split_once(RESOLVED).with_context(|| format!("{}: no resolved scenario in it", path.display()))?;
     let lines = resolved.1.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));

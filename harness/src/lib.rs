@@ -3,6 +3,7 @@
 pub mod access;
 pub mod archive;
 mod aside;
+pub mod bounded;
 pub mod calibrate;
 pub mod capacity;
 pub mod child;

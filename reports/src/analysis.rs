@@ -3,6 +3,10 @@
 
 mod self_test;
 
+use std::panic::resume_unwind;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
 pub use self_test::shown;
 
 use crate::check::{CHECKERS, CellSummary, strikes};
@@ -13,43 +17,105 @@ use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
 use crate::{exceptions, falls, load};
-use hustings_record::{CellEntry, CellRecord, Event, Nanos, Record, RunState};
+use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, RecordError, RunState};
 
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
-    let mut playlist = Playlist::default();
-    let looked = record.cells.iter().map(|cell| look(cell, ended_whole(record, cell), &mut playlist));
-    let (cells, kept): (Vec<CellSummary>, Vec<Option<Kept>>) = looked.unzip();
-    let end = end_in_doubt(record.manifest.state);
-    let mut doubts = doubts(record);
-    doubts.extend(self_test::doubts(&cells));
-    let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-    // A broken recipe that one fault shows need not show under every other.
-    let judged = cells.iter().filter(|cell| !cell.info.self_test);
-    let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
-    let end = end.map(str::to_owned).into_iter();
-    let notes = end.chain(record.notes.iter().cloned()).chain(doubts).collect();
-    Summary {
-        verdict,
-        manifest: record.manifest.clone(),
-        recorded_ns: recorded(record),
-        notes,
-        pools: pools(&cells, kept),
-        cells,
-        replays: playlist.into_replays(),
-    }
+    let mut looked = Looked::default();
+    record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell));
+    looked.end(record.manifest.clone(), &record.notes)
 }
 
-/// From the first phase to the last one, by the coordinator's clock.
-fn recorded(record: &Record) -> Option<Nanos> {
-    let phases = || {
-        record.cells.iter().flat_map(CellRecord::events).filter_map(|(_, event)| match event {
-            Event::Phase { t, .. } => Some(*t),
-            _ => None,
-        })
-    };
-    Some(phases().max()?.saturating_sub(phases().min()?))
+/// The same of a record that is read meanwhile: while one cell is looked at the next is read, and no other is in memory.
+///
+/// # Errors
+/// As for [`Reading::next_cell`].
+pub fn summarise_read(mut reading: Reading) -> Result<Summary, RecordError> {
+    let manifest = reading.manifest.clone();
+    let mut looked = Looked::default();
+    let (hand_over, cells) = sync_channel(0);
+    let notes = thread::scope(|scope| {
+        let reads = scope.spawn(move || -> Result<Vec<String>, RecordError> {
+            while let Some(cell) = reading.next_cell()? {
+                if hand_over.send(cell).is_err() {
+                    break;
+                }
+            }
+            Ok(reading.notes)
+        });
+        cells.iter().for_each(|cell| looked.add(&manifest, &cell));
+        reads.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    Ok(looked.end(manifest, &notes?))
+}
+
+/// What was seen of the cells by now.
+#[derive(Default)]
+struct Looked {
+    cells: Vec<CellSummary>,
+    kept: Vec<Option<Kept>>,
+    playlist: Playlist,
+    /// How many segments of each cell were read.
+    segments: Vec<usize>,
+    /// The first phase and the last one, by the coordinator's clock.
+    phases: Option<(Nanos, Nanos)>,
+}
+
+impl Looked {
+    fn add(&mut self, manifest: &Manifest, cell: &CellRecord) {
+        let (summary, kept) = look(cell, ended_whole(manifest, cell), &mut self.playlist);
+        self.cells.push(summary);
+        self.kept.push(kept);
+        self.segments.push(cell.segments.len());
+        for (_, event) in cell.events() {
+            if let Event::Phase { t, .. } = event {
+                let (first, last) = self.phases.unwrap_or((*t, *t));
+                self.phases = Some((first.min(*t), last.max(*t)));
+            }
+        }
+    }
+
+    fn end(self, manifest: Manifest, notes: &[String]) -> Summary {
+        let end = end_in_doubt(manifest.state);
+        let mut doubts = self.doubts(&manifest);
+        doubts.extend(self_test::doubts(&self.cells));
+        let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
+        // A broken recipe that one fault shows need not show under every other.
+        let judged = self.cells.iter().filter(|cell| !cell.info.self_test);
+        let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
+        let end = end.map(str::to_owned).into_iter();
+        let notes = end.chain(notes.iter().cloned()).chain(doubts).collect();
+        Summary {
+            verdict,
+            manifest,
+            recorded_ns: self.phases.map(|(first, last)| last.saturating_sub(first)),
+            notes,
+            pools: pools(&self.cells, self.kept),
+            cells: self.cells,
+            replays: self.playlist.into_replays(),
+        }
+    }
+
+    /// Why the record as a whole cannot be a pass, whatever its cells say.
+    fn doubts(&self, manifest: &Manifest) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let (planned, found) = (manifest.cells_planned as usize, self.cells.len());
+        if found < planned {
+            doubts.push(format!("{} of {planned} planned cells are missing", planned - found));
+        }
+        if found == 0 {
+            doubts.push("there is no cell to judge".into());
+        }
+        for entry in &manifest.cells {
+            let Some(at) = self.cells.iter().position(|cell| cell.info.index == entry.index) else { continue };
+            let (named, read) = (entry.segments.len(), self.segments[at]);
+            if read < named {
+                doubts.push(format!("cell {}: {} of {named} segments are empty", entry.name, named - read));
+            }
+        }
+        doubts
+    }
 }
 
 /// What the end of the run leaves in doubt.
@@ -62,35 +128,10 @@ fn end_in_doubt(state: RunState) -> Option<&'static str> {
     }
 }
 
-/// Why the record as a whole cannot be a pass, whatever its cells say.
-fn doubts(record: &Record) -> Vec<String> {
-    let manifest = &record.manifest;
-    let mut doubts = Vec::new();
-    let (planned, found) = (manifest.cells_planned as usize, record.cells.len());
-    if found < planned {
-        doubts.push(format!("{} of {planned} planned cells are missing", planned - found));
-    }
-    if found == 0 {
-        doubts.push("there is no cell to judge".into());
-    }
-    for entry in &manifest.cells {
-        let Some(cell) = record.cells.iter().find(|c| c.info.index == entry.index) else { continue };
-        let (named, read) = (entry.segments.len(), cell.segments.len());
-        if !has_all_segments(entry, cell) {
-            doubts.push(format!("cell {}: {} of {named} segments are empty", entry.name, named - read));
-        }
-    }
-    doubts
-}
-
 /// Whether the cell ended in order, and nothing of what it wrote is missing.
-fn ended_whole(record: &Record, cell: &CellRecord) -> bool {
-    let entry = record.manifest.cells.iter().find(|entry| entry.index == cell.info.index);
-    cell.complete && entry.is_none_or(|entry| has_all_segments(entry, cell))
-}
-
-fn has_all_segments(entry: &CellEntry, cell: &CellRecord) -> bool {
-    cell.segments.len() >= entry.segments.len()
+fn ended_whole(manifest: &Manifest, cell: &CellRecord) -> bool {
+    let entry = manifest.cells.iter().find(|entry| entry.index == cell.info.index);
+    cell.complete && entry.is_none_or(|entry| cell.segments.len() >= entry.segments.len())
 }
 
 /// Everything that reports show of one cell.

@@ -3,12 +3,16 @@
 
 mod browser;
 mod render_sample;
+#[expect(dead_code, reason = "the benchmarks use more of it")]
+#[path = "../benches/synthetic/mod.rs"]
+mod synthetic;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use browser::{Visit, drive, visit};
-use hustings_record::{Declaration, FanOut};
+use hustings_record::{Damage, Declaration, FanOut, Reading};
+use hustings_reports::analysis::summarise_read;
 use hustings_reports::render::html;
 use hustings_reports::summary::Summary;
 use render_sample::pools::repeated;
@@ -356,4 +360,18 @@ fn a_hostile_record_does_nothing_in_the_replay_either() {
             assert!(came["wide"].as_i64() <= Some(0), "{number} at {width} pixels: {came}");
         }
     }
+}
+
+#[test]
+fn the_page_of_a_long_record_is_hardly_larger_than_that_of_a_short_one() {
+    let [short, long] = [20_000, 200_000].map(|events| {
+        let folder = tempfile::tempdir().expect("a folder");
+        synthetic::write(folder.path(), &synthetic::Size::of_events(events)).expect("a record");
+        let reading = Reading::begin(folder.path(), Damage::Refused).expect("it can be read");
+        summarise_read(reading).expect("it can be read")
+    });
+    let size = |summary: &Summary| html(summary).expect("the page is made").len();
+    assert!(size(&long) < size(&short) * 3 / 2 && size(&long) < 3_000_000, "{} after {}", size(&long), size(&short));
+    let shown = driven("long", &long, 1100, "return page.querySelectorAll('figure svg').length");
+    assert!(shown.as_u64().is_some_and(|figures| figures > 3), "{shown}");
 }

@@ -1,12 +1,12 @@
 //! The part of the command line that says who clients are to servers of somebody else. Secrets come by files or the
 //! environment: a command line is read by everybody, and kept in the record.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE, Secret, Tls, TlsError};
+use crate::bounded;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "External ensemble")]
@@ -104,7 +104,8 @@ impl AccessArgs {
 }
 
 fn pem<T>(option: &str, path: &Path, read: impl FnOnce(&[u8]) -> Result<T, TlsError>) -> anyhow::Result<T> {
-    let text = fs::read(path).with_context(|| format!("{option} {} cannot be read", path.display()))?;
+    let text =
+        bounded::bytes(path, bounded::SMALL).with_context(|| format!("{option} {} cannot be read", path.display()))?;
     read(&text).with_context(|| format!("{option} {} cannot be used", path.display()))
 }
 
@@ -113,7 +114,7 @@ fn secret((option, file): (&str, Option<&Path>), variable: &str) -> anyhow::Resu
     let (text, place) = match file {
         Some(path) => {
             let place = format!("{option} {}", path.display());
-            (fs::read_to_string(path).with_context(|| format!("{place} cannot be read"))?, place)
+            (bounded::text(path, bounded::SMALL).with_context(|| format!("{place} cannot be read"))?, place)
         }
         None => match std::env::var(variable) {
             Ok(text) if !text.is_empty() => (text, variable.to_owned()),

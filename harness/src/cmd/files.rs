@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use hustings_reports::summary::Summary;
 
 use crate::archive::replace;
+use crate::bounded;
 use crate::exit::Failure;
 
 /// A summary is smaller than this by far.
@@ -18,10 +19,6 @@ pub(super) fn save(path: &Path, content: &str) -> Result<(), Failure> {
 
 /// A summary that was written before.
 pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
-    let size = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
-    if size > SUMMARY_BYTES_MAX {
-        bail!("{}: {size} bytes are no summary", path.display());
-    }
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let text = bounded::text(path, SUMMARY_BYTES_MAX).with_context(|| path.display().to_string())?;
     serde_json::from_str(&text).with_context(|| format!("{} is of another version, or damaged", path.display()))
 }

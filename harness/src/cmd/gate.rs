@@ -13,6 +13,7 @@ use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
 
+use crate::bounded;
 use crate::cmd::baseline;
 use crate::cmd::compare::share;
 use crate::cmd::files::save;
@@ -21,6 +22,8 @@ use crate::cmd::report::read_summary;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, say};
 
+/// Of a history a line is written a run.
+const HISTORY_BYTES_MAX: u64 = 1 << 30;
 /// Lines of what did not pass that a terminal is told.
 const TOLD_MAX: usize = 20;
 
@@ -128,7 +131,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
 
 fn read_limits(path: &Path) -> Result<Limits, Failure> {
     let failed = |error: anyhow::Error| Failure::usage(error.context(path.display().to_string()));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.into()))?;
+    let text = bounded::text(path, bounded::SMALL).map_err(|error| failed(error.into()))?;
     toml::from_str(&text).map_err(|error| failed(anyhow!("{}", error.to_string().trim_end())))
 }
 
@@ -147,7 +150,7 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated) -> Result<(), Fa
         save(path, &pretty(benchmark_action(summary))?)?;
     }
     if let Some(path) = &args.history {
-        let first = match std::fs::read_to_string(path) {
+        let first = match bounded::text(path, HISTORY_BYTES_MAX) {
             Ok(text) => text.lines().next().map(str::to_owned),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::infrastructure(anyhow!("{}: {error}", path.display()))),

@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use hustings_record::{Damage, Record, RecordError};
-use hustings_reports::analysis::summarise;
+use hustings_record::{Damage, Reading, Record, RecordError};
+use hustings_reports::analysis::summarise_read;
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
@@ -105,9 +105,8 @@ fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failu
 
 /// The same, and tells nobody. Gives the report's place too.
 pub(super) fn make_silently(folder: &Path, damage: Damage) -> Result<(Summary, PathBuf), Failure> {
-    let record = Record::read_but(folder, damage);
-    let record = record.inspect_err(|error| forget_verdicts(folder, error)).map_err(|error| unread(error, damage))?;
-    let summary = summarise(&record);
+    let summary = summed(folder, damage).inspect_err(|error| forget_verdicts(folder, error));
+    let summary = summary.map_err(|error| unread(error, damage))?;
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
     let path = write(folder, REPORT_FILE, &html)?;
@@ -129,7 +128,11 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
 
 /// What a record comes to; nothing is written.
 pub(super) fn read_summary(folder: &Path, damage: Damage) -> Result<Summary, Failure> {
-    Ok(summarise(&read(folder, damage)?))
+    summed(folder, damage).map_err(|error| unread(error, damage))
+}
+
+fn summed(folder: &Path, damage: Damage) -> Result<Summary, RecordError> {
+    summarise_read(Reading::begin(folder, damage)?)
 }
 
 /// A record by its folder.

@@ -9,6 +9,7 @@ use hustings_record::RunState;
 use hustings_workloads::scenario::{Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
 
 use crate::archive::Archive;
+use crate::bounded;
 use crate::cmd::chaos;
 use crate::cmd::compare;
 use crate::cmd::ensemble::EnsembleArgs;
@@ -110,7 +111,7 @@ pub(super) fn text(name: &str) -> Result<String, Failure> {
     if let Some(shipped) = Shipped::find(name) {
         return Ok(shipped.text.to_owned());
     }
-    std::fs::read_to_string(name).map_err(|error| {
+    bounded::text(Path::new(name), bounded::SMALL).map_err(|error| {
         let known = SHIPPED.map(|shipped| shipped.name).join(", ");
         let meant = Shipped::nearest(name).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let what =

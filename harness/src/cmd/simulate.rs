@@ -10,6 +10,7 @@ use hustings_workloads::scenario::{Cell, Scenario};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 use crate::archive::Archive;
+use crate::bounded;
 use crate::clock;
 use crate::cmd::report::{self, Told};
 use crate::cmd::run::{chosen as chosen_cells, text, times};
@@ -132,7 +133,7 @@ fn can_be_simulated(cells: &[Cell]) -> Result<(), Failure> {
 /// The service times in this file, or else those that are assumed.
 pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
     let Some(path) = path else { return Ok(Timing::default()) };
-    let read = std::fs::read_to_string(path).with_context(|| path.display().to_string());
+    let read = bounded::text(path, bounded::SMALL).with_context(|| path.display().to_string());
     let parsed = read.and_then(|text| toml::from_str(&text).with_context(|| path.display().to_string()));
     parsed.map_err(Failure::usage)
 }

@@ -30,6 +30,7 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["quik"], &["quik", "did you mean `quick`?", "thousand"]),
         (&["no-such-thing"], &["no-such-thing", "split-brain", "nor a file"]),
+        (&["/dev/zero"], &["/dev/zero", "longer than 16777216 bytes"]),
         (
             &["quick", "--set", "matrix.recipe=naiv"],
             &["--set matrix.recipe=naiv", "did you mean `naive`?", "lock-race"],

@@ -52,7 +52,7 @@ pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA
 pub use misbehaviour::Misbehaviour;
 pub use nanos::Nanos;
 pub use phase::Phase;
-pub use reader::{CellRecord, Damage, Record, RecordError, SegmentRecord};
+pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
 pub use repetition::Repetition;
 pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ProbeTimes, ResetLink, Seen, Slowness, WholeLink};
 pub use segment::{

@@ -1,4 +1,4 @@
-//! Reads a record whole: the manifest, then every segment it names. A segment that is missing or damaged is an error,
+//! Reads a record: the manifest, then every segment it names. A segment that is missing or damaged is an error,
 //! a torn tail of a run that did not end in order is told and lived with.
 
 use std::collections::BTreeSet;
@@ -90,32 +90,70 @@ impl Record {
     /// # Errors
     /// As [`read`](Self::read); the manifest itself has to be as it was written.
     pub fn read_but(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
+        let mut reading = Reading::begin(folder, damage)?;
+        let mut cells = Vec::new();
+        while let Some(cell) = reading.next_cell()? {
+            cells.push(cell);
+        }
+        let Reading { manifest, notes, .. } = reading;
+        Ok(Self { manifest, cells, notes })
+    }
+}
+
+/// A record that is read cell by cell, so that no more than one needs to be in memory.
+#[derive(Debug)]
+pub struct Reading {
+    pub manifest: Manifest,
+    /// What the reader had to drop or mend by now.
+    pub notes: Vec<String>,
+    folder: PathBuf,
+    damage: Damage,
+    /// Cells of the manifest that were read.
+    read: usize,
+}
+
+impl Reading {
+    /// Reads the manifest of the record in `folder`, and looks at what lies there.
+    ///
+    /// # Errors
+    /// It is no record, it is one of another version, or the manifest is not as it was written.
+    pub fn begin(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text =
             read_small(folder, MANIFEST_FILE).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
         let (manifest, sealed) = parse_manifest(&text, &path)?;
-        let mut record = Self { manifest, cells: Vec::new(), notes: Vec::new() };
-        if !sealed && record.manifest.schema == SCHEMA {
-            record
+        let mut reading = Self { manifest, notes: Vec::new(), folder: folder.to_owned(), damage, read: 0 };
+        if !sealed && reading.manifest.schema == SCHEMA {
+            reading
                 .notes
                 .push(format!("{MANIFEST_FILE}: without a seal, as an older version wrote it, or taken off since"));
         }
-        named_once(&record.manifest, &path)?;
-        record.look_beside(folder)?;
-        for index in 0..record.manifest.cells.len() {
-            let entry = record.manifest.cells[index].clone();
-            match (record.read_cell(folder, &entry), damage) {
+        named_once(&reading.manifest, &path)?;
+        reading.look_beside()?;
+        Ok(reading)
+    }
+
+    /// The next cell, in the order in which they were run; None: there is no other.
+    ///
+    /// # Errors
+    /// It is not what was written, and damaged cells are not to be left out.
+    pub fn next_cell(&mut self) -> Result<Option<CellRecord>, RecordError> {
+        while let Some(entry) = self.manifest.cells.get(self.read).cloned() {
+            self.read += 1;
+            match (self.read_cell(&entry), self.damage) {
                 (Err(error @ (RecordError::Segment(_) | RecordError::Mismatch { .. })), Damage::LeftOut) => {
-                    record.notes.push(format!("cell {}: left out, for {error}", entry.name));
+                    self.notes.push(format!("cell {}: left out, for {error}", entry.name));
                 }
-                (read, _) => read?,
+                (Ok(None), _) => {}
+                (read, _) => return read,
             }
         }
-        Ok(record)
+        Ok(None)
     }
 
     /// The files that are part of the record and hold no events, and those of which nobody knows.
-    fn look_beside(&mut self, folder: &Path) -> Result<(), RecordError> {
+    fn look_beside(&mut self) -> Result<(), RecordError> {
+        let folder = &self.folder;
         for (file, (bytes, crc)) in &self.manifest.files {
             match check(folder, file, *bytes, *crc) {
                 Ok(()) => {}
@@ -139,7 +177,8 @@ impl Record {
         Ok(())
     }
 
-    fn read_cell(&mut self, folder: &Path, entry: &CellEntry) -> Result<(), RecordError> {
+    fn read_cell(&mut self, entry: &CellEntry) -> Result<Option<CellRecord>, RecordError> {
+        let folder = &self.folder;
         let mut segments = Vec::new();
         for segment in &entry.segments {
             let file = format!("{EVENTS}/{}", segment.file);
@@ -176,11 +215,10 @@ impl Record {
             Event::Cell { info, .. } => Some((**info).clone()),
             _ => None,
         });
-        match info {
-            Some(info) => self.cells.push(CellRecord { info, complete: entry.complete, segments }),
-            None => self.notes.push(format!("cell {}: ended before its parameters were written; left out", entry.name)),
+        if info.is_none() {
+            self.notes.push(format!("cell {}: ended before its parameters were written; left out", entry.name));
         }
-        Ok(())
+        Ok(info.map(|info| CellRecord { info, complete: entry.complete, segments }))
     }
 }
 

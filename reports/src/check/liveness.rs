@@ -12,12 +12,14 @@
 //! - while no quorum was served nobody can be elected: all of it counts from the end of that;
 //! - and to this comes the [allowance](super::allowance) of a handover, from the cell's own floor.
 //!
-//! A gap that only a stall of the harness puts beyond its bound is inconclusive.
+//! A gap that only a stall of the harness puts beyond its bound is inconclusive: as long as it or shorter, or over when all could
+//! have come back after it, as after an outage of the servers. What is later than that, or was before it, fails.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allowance::Allowance;
+use super::doubt::fail_unless_stalled;
 use super::evidence::{demanded, share_of_group_time};
 use super::finding::Finding;
 use super::promptness::in_line;
@@ -109,6 +111,7 @@ impl<'a> Bounds<'_, 'a> {
         }
         finding.section.late += 1;
         self.late(
+            group,
             gap,
             due,
             finding,
@@ -129,19 +132,33 @@ impl<'a> Bounds<'_, 'a> {
         match gap.map(|gap| (*gap, self.due(group, *gap))) {
             Some((gap, due)) if gap.1 > due => {
                 finding.section.late += 1;
-                self.late(gap, due, finding, text);
+                self.late(group, gap, due, finding, text);
             }
             // One that was lost a moment before may be led again a moment later.
             _ => finding.inconclusive(text),
         }
     }
 
-    fn late(&self, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
+    fn late(&self, group: u32, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
+        let index = self.index;
         if self.allowance.stalled(gap) >= gap.1 - due {
-            finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
-        } else {
-            finding.fail(text);
+            return finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
         }
+        // What ended in a stall is made anew after it. One that began when all was due excuses nothing.
+        let mut due_again = due;
+        let mut last = None;
+        for stall in index.felt_stalls_of_group(group, gap) {
+            if stall.from <= due_again {
+                due_again = due_again.max(self.back(stall.to));
+                last = Some(stall);
+            }
+        }
+        fail_unless_stalled(finding, index, last.filter(|_| gap.1 <= due_again), text);
+    }
+
+    /// When all can have come back that lost its sessions by then.
+    fn back(&self, from: Nanos) -> Nanos {
+        from + self.allowance.expiry() + self.allowance.return_of(from)
     }
 
     /// When the group is to be led again at the latest.
@@ -172,10 +189,9 @@ impl<'a> Bounds<'_, 'a> {
             let before = line.iter().take_while(|&&cand| hit(cand)).flat_map(|&cand| index.faults.of_cand(cand));
             due = before.filter(acts).map(again).fold(due, Nanos::max);
         }
-        let back = |from: Nanos| from + allowance.expiry() + allowance.return_of(from);
         let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
-        due = served.into_iter().map(|out| back(out.1)).fold(due, Nanos::max);
-        index.faults.on_servers().filter(acts).map(|fault| back(fault.t.max(gap.0))).fold(due, Nanos::max)
+        due = served.into_iter().map(|out| self.back(out.1)).fold(due, Nanos::max);
+        index.faults.on_servers().filter(acts).map(|fault| self.back(fault.t.max(gap.0))).fold(due, Nanos::max)
     }
 
     /// Whom ZooKeeper named as the owner of the lead within the gap.

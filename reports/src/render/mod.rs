@@ -13,11 +13,10 @@ mod pool_table;
 mod runs_page;
 mod script;
 pub(crate) mod state;
+mod templates;
 mod terminal;
 mod tune_page;
 mod view;
-
-use minijinja::Environment;
 
 pub use advice::advice;
 pub use clean::line as clean_line;
@@ -29,6 +28,7 @@ pub use terminal::terminal;
 pub use tune_page::tune_page;
 
 use crate::summary::Summary;
+use templates::filled;
 
 /// Why there is no page. Both kinds are faults of this program, never of a record.
 #[derive(Debug, thiserror::Error)]
@@ -43,30 +43,11 @@ pub enum RenderError {
     Plot(#[from] PlotError),
 }
 
-/// Every part of the page, by the name under which the others include it. The ending turns escaping on.
-const TEMPLATES: &[(&str, &str)] = &[
-    ("report.html", include_str!("../../templates/report.html")),
-    ("macros.html", include_str!("../../templates/macros.html")),
-    ("answers.html", include_str!("../../templates/answers.html")),
-    ("overview.html", include_str!("../../templates/overview.html")),
-    ("costs.html", include_str!("../../templates/costs.html")),
-    ("pools.html", include_str!("../../templates/pools.html")),
-    ("cell.html", include_str!("../../templates/cell.html")),
-    ("replay.html", include_str!("../../templates/replay.html")),
-    ("how.html", include_str!("../../templates/how.html")),
-    ("style.css", include_str!("../../templates/style.css")),
-    ("replay.css", include_str!("../../templates/replay.css")),
-];
-
 /// The report as one self-contained HTML file: no network, nothing beside it, and one script, the replay's, which every figure
 /// can be read without.
 pub fn html(summary: &Summary) -> Result<String, RenderError> {
     let page = view::Page::new(summary)?;
-    let mut environment = Environment::new();
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source)?;
-    }
-    Ok(environment.get_template("report.html")?.render(&page)?)
+    Ok(filled("report.html", &page)?)
 }
 
 /// `summary.json`: indented, keys in the order of the types, so that two of them can be compared line by line.
@@ -75,25 +56,4 @@ pub fn json(summary: &Summary) -> String {
     let mut text = serde_json::to_string_pretty(summary).expect("a summary has only keys that are strings");
     text.push('\n');
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TEMPLATES;
-
-    #[test]
-    fn no_template_turns_escaping_off_or_asks_the_network() {
-        for (name, source) in TEMPLATES {
-            for word in
-                ["|safe", "| safe", "autoescape", "<script", "http:", "https:", "url(", "@import", " src=", "style=\""]
-            {
-                assert!(!source.contains(word), "{name} contains {word}");
-            }
-        }
-        let styles: Vec<_> = TEMPLATES.iter().filter(|(name, _)| name.ends_with(".css")).collect();
-        assert!(!styles.is_empty(), "the page has a style sheet");
-        for (name, style) in styles {
-            assert!(!style.contains("{{") && !style.contains("{%"), "{name} is not escaped, so nothing may go in");
-        }
-    }
 }

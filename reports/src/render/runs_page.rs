@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use minijinja::Environment;
 use serde::Serialize;
 
 use super::state::{Chip, State};
+use super::templates::filled;
 use super::{RenderError, clean, format};
 use crate::past::Past;
 use hustings_record::Nanos;
@@ -72,15 +72,7 @@ pub fn runs_page(runs: &[Past]) -> Result<String, RenderError> {
         }
     });
     let page = Page { scenarios: scenarios.collect() };
-    let mut environment = Environment::new();
-    for (name, source) in [
-        ("runs.html", include_str!("../../templates/runs.html")),
-        ("macros.html", include_str!("../../templates/macros.html")),
-        ("style.css", include_str!("../../templates/style.css")),
-    ] {
-        environment.add_template(name, source)?;
-    }
-    Ok(environment.get_template("runs.html")?.render(&page)?)
+    Ok(filled("runs.html", &page)?)
 }
 
 fn shown(run: &Past) -> Run {

@@ -1,9 +1,10 @@
 //! The answer to how long a session timeout should be, as a page.
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 
 use super::advice::{COSTS, band, cost, headline, reasons};
 use super::plots::{expiry, front};
+use super::templates::filled;
 use super::{RenderError, clean};
 use crate::tune::{Advice, Band};
 
@@ -16,13 +17,6 @@ const MEASURED: [&str; 6] = ["pause / T", "sessions", "expired", "95 %", "fitted
 /// # Errors
 /// Faults of this program.
 pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result<String, RenderError> {
-    let mut environment = Environment::new();
-    for (name, source) in [
-        ("tune.html", include_str!("../../templates/tune.html")),
-        ("style.css", include_str!("../../templates/style.css")),
-    ] {
-        environment.add_template(name, source)?;
-    }
     let figures = [expiry(advice, measured)?.svg("expiry"), front(advice)?.svg("front")];
     let rows = advice.rows.iter().map(|row| {
         context! { cells => cost(row, advice), recommended => row.timeout_ms == advice.recommended.timeout_ms }
@@ -38,5 +32,5 @@ pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result
         heads => MEASURED,
         measured => measured.iter().map(band).collect::<Vec<_>>(),
     };
-    Ok(environment.get_template("tune.html")?.render(page)?)
+    Ok(filled("tune.html", page)?)
 }

@@ -106,6 +106,19 @@ fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_ga
     assert_eq!(followed_late(true).verdict("liveness"), Pass, "the next in the queue");
 }
 
+/// T is 4 s; the leader died at 20 s, and is followed at 40 s.
+#[test]
+fn after_a_stall_a_leader_is_due_anew_and_no_later() {
+    let with = |from: u64, to: u64| {
+        let mut cell = followed_late(false);
+        cell.coordinator.push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.verdict("liveness")
+    };
+    assert_eq!(with(23_000, 29_000), Inconclusive, "two sessions and what comes to it are not over by then");
+    assert_eq!(with(21_000, 22_000), Fail, "they are");
+    assert_eq!(with(36_000, 37_000), Fail, "it was late before");
+}
+
 #[test]
 fn a_gap_that_a_stall_covers_is_inconclusive() {
     let mut cell = followed_late(false);

@@ -1,8 +1,9 @@
 //! How loaded the servers were: a panel a figure, a line a server, faults as bands behind.
 
+use super::bands::Bands;
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
-use super::palette::{BLUE, GREEN, ORANGE, PURPLE, VERMILLION};
+use super::palette::{BLUE, GREEN, PURPLE, VERMILLION};
 use super::scale::{Kind, Scale};
 use crate::render::format;
 use crate::summary::{CellSummary, Load, LoadPoint};
@@ -59,7 +60,8 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     let drawn =
         figure("Load of the servers".into(), words(load, &panels), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
             let x = Scale::new(Kind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
-            faults(canvas, load, &x, bottom)?;
+            let bands = Bands { x: &x, window: (load.from, load.to), right: RIGHT, top: TOP, bottom };
+            bands.draw(canvas, load.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
             for tick in x.ticks() {
                 canvas.line((x.at(tick), TOP), (x.at(tick), bottom), Pen::grid())?;
                 canvas.text((x.at(tick), bottom + 14), &format::tick(tick), Align::Middle, false)?;
@@ -106,22 +108,6 @@ fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> Drawn {
         [(_, at)] => canvas.dot(*at, 2, pen.colour),
         _ => canvas.path(run.iter().map(|(_, at)| *at).collect(), pen),
     }
-}
-
-fn faults(canvas: &Canvas<'_>, load: &Load, x: &Scale, bottom: i32) -> Drawn {
-    let mut free_from = [i32::MIN; 2];
-    for fault in &load.faults {
-        let at = |t: Nanos| x.at(t.clamp(load.from, load.to).saturating_sub(load.from) as f64);
-        let (from, to) = (at(fault.from), at(fault.to).max(at(fault.from) + 2));
-        canvas.bar((from, TOP), (to, bottom), ORANGE, 0.2)?;
-        let name = fault.kind.name();
-        let at = from.min(RIGHT - text_width(name));
-        if let Some(lane) = free_from.iter().position(|&free| at >= free) {
-            canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
-            free_from[lane] = at + text_width(name) + 6;
-        }
-    }
-    Ok(())
 }
 
 fn legend(canvas: &Canvas<'_>, load: &Load, at: i32) -> Drawn {

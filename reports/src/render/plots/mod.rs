@@ -1,5 +1,6 @@
 //! The charts, by plotters, as SVG. A new chart is one file here and one line in `CHARTS`.
 
+mod bands;
 mod canvas;
 mod chart;
 mod comparison;

@@ -1,9 +1,10 @@
 //! The states of the ensemble's servers, a lane a server, over the share of the groups that somebody led meanwhile; and the
 //! same lanes for the pictures of single groups.
 
+use super::bands::Bands;
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
-use super::palette::{BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILLION};
+use super::palette::{BLUE, GREEN, GREY, PALE, PURPLE, SKY, VERMILLION};
 use super::scale::{Kind, Scale};
 use crate::render::format;
 use crate::summary::{CellSummary, ServerBar, ServerWatch, WriteProbes};
@@ -182,7 +183,8 @@ impl View<'_> {
         figure(title, self.words(), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
             let length = self.window.1.saturating_sub(self.window.0);
             let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
-            self.faults(canvas, &x, bottom)?;
+            let bands = Bands { x: &x, window: self.window, right: RIGHT, top: TOP, bottom };
+            bands.draw(canvas, self.watch.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
             for tick in x.ticks() {
                 let at = x.at(tick);
                 canvas.line((at, TOP), (at, bottom), Pen::grid())?;
@@ -223,27 +225,6 @@ impl View<'_> {
             format::duration(self.window.1.saturating_sub(self.window.0)),
             format::plural(self.cell.ensemble.elections.len() as u64, "election", "elections"),
         )
-    }
-
-    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, bottom: i32) -> Drawn {
-        let mut free_from = [i32::MIN; 2];
-        for fault in self.watch.faults.iter().take(200) {
-            let (from, to) = (fault.from.max(self.window.0), fault.to.min(self.window.1));
-            if from > to {
-                continue;
-            }
-            let at = |t: Nanos| x.at((t - self.window.0) as f64);
-            let (from, to) = (at(from), at(to).max(at(from) + 2));
-            canvas.bar((from, TOP), (to, bottom), ORANGE, 0.2)?;
-            canvas.line((from, TOP - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
-            let name = fault.kind.name();
-            let at = from.min(RIGHT - text_width(name));
-            if let Some(lane) = free_from.iter().position(|&free| at >= free) {
-                canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
-                free_from[lane] = at + text_width(name) + 6;
-            }
-        }
-        Ok(())
     }
 
     /// A step for every change, from nobody leads (at the foot) to every group is led.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::bands::Names;
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
@@ -151,7 +152,7 @@ impl View<'_> {
     }
 
     fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[Row], bottom: i32) -> Drawn {
-        let mut free_from = [i32::MIN; 2];
+        let mut names = Names::new(RIGHT, TOP);
         for fault in self.timeline.faults.iter().take(FAULTS_MAX) {
             let Some((from, to)) = self.span(x, (fault.from, fault.to)) else { continue };
             let to = to.max(from + 2);
@@ -160,13 +161,7 @@ impl View<'_> {
                 let top = TOP + ROW * i as i32;
                 canvas.bar((from, top), (to, top + ROW), ORANGE, 0.28)?;
             }
-            canvas.line((from, TOP - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
-            let name = fault.kind.name();
-            let at = from.min(RIGHT - text_width(name));
-            if let Some(lane) = free_from.iter().position(|&free| at >= free) {
-                canvas.text((at, TOP - 12 - 15 * lane as i32), name, Align::Left, false)?;
-                free_from[lane] = at + text_width(name) + 6;
-            }
+            names.begin(canvas, fault.kind, from, bottom)?;
         }
         Ok(())
     }

@@ -1,0 +1,49 @@
+//! Files that users name: whatever lies there, a device that never ends for one, no more of it is read than such a file has.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Scenarios, limits, keys and the like are shorter by far.
+pub const SMALL: u64 = 16 << 20;
+
+/// What is in the file.
+///
+/// # Errors
+/// It cannot be read, or is longer than `most` bytes.
+pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > most {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is longer than {most} bytes, and no such file is"),
+        ));
+    }
+    Ok(content)
+}
+
+/// The text that is in the file.
+///
+/// # Errors
+/// As for [`bytes`], and where it is no UTF-8.
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(bytes(path, most)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8: {}", error.utf8_error())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_and_what_is_no_text_are_refused() {
+        let endless = text(Path::new("/dev/zero"), 1_000).unwrap_err();
+        assert!(endless.to_string().contains("longer than 1000 bytes"), "{endless}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [b'a', 0xff]).unwrap();
+        assert_eq!(bytes(file.path(), 2).unwrap(), [b'a', 0xff]);
+        assert!(text(file.path(), 2).unwrap_err().to_string().contains("no text"));
+        assert!(bytes(file.path(), 1).is_err());
+    }
+}
