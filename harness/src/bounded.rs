@@ -28,8 +28,9 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As for [`bytes`], and where it is no UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(bytes(path, most)?)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8: {}", error.utf8_error())))
+    String::from_utf8(bytes(path, most)?).map_err(|error| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8: {}", error.utf8_error()))
+    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,6 @@
 
 mod self_test;
 
-use std::panic::resume_unwind;
-use std::sync::mpsc::sync_channel;
-use std::thread;
-
 pub use self_test::shown;
 
 use crate::check::{CHECKERS, CellSummary, strikes};
@@ -27,27 +23,16 @@ pub fn summarise(record: &Record) -> Summary {
     looked.end(record.manifest.clone(), &record.notes)
 }
 
-/// The same of a record that is read meanwhile: while one cell is looked at the next is read, and no other is in memory.
+/// The same of a record that is read meanwhile: no cell is in memory for longer than it is looked at.
 ///
 /// # Errors
 /// As for [`Reading::next_cell`].
 pub fn summarise_read(mut reading: Reading) -> Result<Summary, RecordError> {
-    let manifest = reading.manifest.clone();
     let mut looked = Looked::default();
-    let (hand_over, cells) = sync_channel(0);
-    let notes = thread::scope(|scope| {
-        let reads = scope.spawn(move || -> Result<Vec<String>, RecordError> {
-            while let Some(cell) = reading.next_cell()? {
-                if hand_over.send(cell).is_err() {
-                    break;
-                }
-            }
-            Ok(reading.notes)
-        });
-        cells.iter().for_each(|cell| looked.add(&manifest, &cell));
-        reads.join().unwrap_or_else(|panic| resume_unwind(panic))
-    });
-    Ok(looked.end(manifest, &notes?))
+    while let Some(cell) = reading.next_cell()? {
+        looked.add(&reading.manifest, &cell);
+    }
+    Ok(looked.end(reading.manifest, &reading.notes))
 }
 
 /// What was seen of the cells by now.

@@ -15,7 +15,7 @@ use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
 use crate::phase::Phase;
 use crate::seen::Seen;
-use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, Weighed, WindowEdge};
+use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, Weighed, WindowEdge, by_server};
 use crate::session::{SessionState, WatchEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -487,13 +487,6 @@ impl Event {
             | Self::ObserverCount { .. } => false,
         }
     }
-}
-
-/// Keys of a JSON object are text, and inside a tagged enum serde does not make numbers of them.
-fn by_server<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, ServerMetrics>, D::Error> {
-    let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
-    let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
-    by_text.into_iter().map(|(text, metrics)| Ok((number(text)?, metrics))).collect()
 }
 
 fn nothing(ns: &Nanos) -> bool {

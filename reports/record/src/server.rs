@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::session::WatchEvent;
 
@@ -106,6 +106,13 @@ impl Weighed {
 
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;
+
+/// Keys of a JSON object are text, and inside a tagged enum serde does not make numbers of them.
+pub(crate) fn by_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, ServerMetrics>, D::Error> {
+    let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
+    let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
+    by_text.into_iter().map(|(text, metrics)| Ok((number(text)?, metrics))).collect()
+}
 
 /// How loaded a server is, by its own counters, those for clients of others among them. What it does not count is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

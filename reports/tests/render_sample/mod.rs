@@ -1,6 +1,7 @@
 //! Summaries to render: a realistic run, an empty one, a large one, and one in which every string is hostile.
 
 mod build;
+mod parameters;
 pub(crate) mod pools;
 mod replays;
 
