@@ -47,10 +47,12 @@ class Fault:
         self.id, self.kind, self.event = event["id"], event["kind"], event
         self.cands = set(event["cands"])
         self.injected = self.healed = None
+        # What is recorded beside the receipts says otherwise.
+        self.unfounded = False
 
     @property
     def proven(self):
-        return bool(self.injected and self.injected["verified"])
+        return bool(self.injected and self.injected["verified"] and not self.unfounded)
 
     @property
     def verified(self):
@@ -95,6 +97,8 @@ class Cell:
         self.hangs = [f for f in self.faults if f.kind == "hang" and f.injected]
         self.deaths = self._deaths()
         self.terms = self._terms()
+        for fault in self.faults:
+            fault.unfounded = fault.kind == "resign" and not self._a_leader_resigned(fault)
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
         self.resource_order = [e for e in self._coordinator() if e["e"] in ("write", "fence")]
         self.clock_fuzz = max(segment.clock_ns for segment in segments)
@@ -171,6 +175,20 @@ class Cell:
             if fault.kind == "parent-delete":
                 fault.cands = {other for cand in fault.cands for other in self.members[self.group_of[cand]]}
         return sorted(faults.values(), key=lambda fault: fault.id)
+
+    def _a_leader_resigned(self, fault):
+        """Whether a candidate that was to, believed between the order and the proof, under the session that then left. One that is
+        aimed at no group's leader is a follower's."""
+        if not fault.injected or not fault.event["groups"]:
+            return True
+        for cand in fault.cands:
+            mine = [e for e in self.events("left") if e["cand"] == cand and e["t"] >= fault.event["t"]]
+            left = sorted(mine, key=lambda e: e["t"])[:1]
+            for term in self.terms:
+                if term.cand == cand and (not left or term.session == left[0]["session"]):
+                    if term.asked <= fault.injected["to"] and term.left >= fault.event["t"]:
+                        return True
+        return False
 
     def _terms(self):
         terms = {}

@@ -68,7 +68,10 @@ def is_in_stall(cell, overlap):
 def figures(cell):
     found = find(cell)
     active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
-    handovers = [handover for handover in cell.handovers if not handover.stalled]
+    doubtful = [overlap for overlap in found if overlap.active > 0 and is_in_stall(cell, overlap)]
+    seen, unsure = (strikes.of_overlaps(cell.handovers, overlaps) for overlaps in (active, doubtful))
+    void = [handover for handover in cell.handovers if handover.stalled or any(handover is other for other in unsure)]
+    handovers = [h for h in cell.handovers if any(h is other for other in seen) or not any(h is other for other in void)]
     causes = [excuses.excuse(cell, overlap.awake, overlap.terms) for overlap in active]
     lengths = lengths_of(active)
     latent = [overlap for overlap in found if overlap.latent > 0]

@@ -28,6 +28,18 @@ def find(cell):
     return [Handover(cell, loss) for loss in changes + cell.explained + unplanned]
 
 
+def of_overlaps(handovers, overlaps):
+    """The handovers that these came of: that to the later of the two terms, else that to the earlier one."""
+    found = []
+    for overlap in overlaps:
+        for term in sorted(overlap.terms, key=lambda term: term.asked, reverse=True):
+            mine = [handover for handover in handovers if handover.next is term]
+            if mine:
+                found.append(mine[0])
+                break
+    return found
+
+
 def rate(handovers, seen):
     """`seen` holds a strike for each time that what was looked for was seen."""
     behind = {handover.strike for handover in handovers} | set(seen)
