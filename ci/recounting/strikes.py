@@ -80,9 +80,8 @@ def rate_of_writes(handovers, stale, doubtful):
 
 
 def of_write(handovers, write):
-    """The handover in which the writer lost the lead; else the group's last one before the write."""
+    """The last handover in which the writer lost the lead; else the group's last one that was over by the write."""
     key = (write["group"], write["cand"], write["session"], write["czxid"])
     mine = [handover for handover in handovers if handover.lost.key == key]
-    before = [h for h in handovers if h.lost.group == write["group"] and h.span[0] <= write["t"]]
-    found = mine or sorted(before, key=lambda handover: handover.span)
-    return found[-1] if found else None
+    before = [h for h in handovers if h.lost.group == write["group"] and h.span[1] <= write["t"]]
+    return max(mine or before, key=lambda handover: handover.span[1], default=None)
