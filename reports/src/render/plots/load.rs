@@ -87,11 +87,12 @@ fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot)
     canvas.text((LEFT - 10, (top + foot) / 2), panel.name, Align::Right, false)?;
     canvas.text((LEFT - 10, top + 6), &figure_of(most), Align::Right, false)?;
     canvas.text((LEFT - 10, foot - 6), "0", Align::Right, false)?;
+    let silent = SILENT.max(load.spacing() * 3);
     for (points, &(colour, dash)) in load.servers.values().zip(&STYLES) {
         let mut run: Vec<(Nanos, (i32, i32))> = Vec::new();
         for point in points {
             let Some(value) = (panel.of)(point) else { continue };
-            if run.last().is_some_and(|last| point.t - last.0 > SILENT.max(load.spacing() * 3)) {
+            if run.last().is_some_and(|last| point.t - last.0 > silent) {
                 stroke(canvas, &run, Pen::new(colour, 2).dash(dash))?;
                 run.clear();
             }
