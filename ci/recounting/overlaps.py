@@ -69,14 +69,14 @@ def figures(cell):
     found = find(cell)
     active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
     doubtful = [overlap for overlap in found if overlap.active > 0 and is_in_stall(cell, overlap)]
-    seen, unsure = (strikes.of_overlaps(cell.handovers, overlaps) for overlaps in (active, doubtful))
+    seen, unsure = ([strikes.of_overlap(cell.handovers, one) for one in overlaps] for overlaps in (active, doubtful))
     void = [handover for handover in cell.handovers if handover.stalled or any(handover is other for other in unsure)]
     handovers = [h for h in cell.handovers if any(h is other for other in seen) or not any(h is other for other in void)]
     causes = [excuses.excuse(cell, overlap.awake, overlap.terms) for overlap in active]
     lengths = lengths_of(active)
     latent = [overlap for overlap in found if overlap.latent > 0]
     return {
-        "active": strikes.rate(handovers, [strikes.of_overlap(cell.handovers, overlap) for overlap in active]),
+        "active": strikes.rate(handovers, [strikes.strike_of(cell.handovers, overlap) for overlap in active]),
         "active_total_ns": sum(overlap.active for overlap in active),
         "active_max_ns": max((overlap.active for overlap in active), default=0),
         "excused.waking": causes.count("waking"),

@@ -28,16 +28,19 @@ def find(cell):
     return [Handover(cell, loss) for loss in changes + cell.explained + unplanned]
 
 
-def of_overlaps(handovers, overlaps):
-    """The handovers that these came of: that to the later of the two terms, else that to the earlier one."""
-    found = []
-    for overlap in overlaps:
-        for term in sorted(overlap.terms, key=lambda term: term.asked, reverse=True):
-            mine = [handover for handover in handovers if handover.next is term]
-            if mine:
-                found.append(mine[0])
-                break
-    return found
+def of_overlap(handovers, overlap):
+    """The handover that it came of: that to the later of the two terms, else that to the earlier one."""
+    for term in sorted(overlap.terms, key=lambda term: term.asked, reverse=True):
+        mine = [handover for handover in handovers if handover.next is term]
+        if mine:
+            return mine[0]
+    return None
+
+
+def strike_of(handovers, overlap):
+    """Of the handover that it came of; what came of none is a case of its own."""
+    handover = of_overlap(handovers, overlap)
+    return handover.strike if handover else ("unplanned", max(overlap.terms, key=lambda term: term.asked))
 
 
 def rate(handovers, seen):
@@ -50,12 +53,6 @@ def rate(handovers, seen):
         "bad_strikes": len(set(seen)),
         "upper_95": bound_95(len(set(seen)), len(behind)),
     }
-
-
-def of_overlap(handovers, overlap):
-    """The strike of the handover to the later of the two terms."""
-    later = max(overlap.terms, key=lambda term: term.asked)
-    return next((handover.strike for handover in handovers if handover.next is later), ("unplanned", later))
 
 
 def rate_of_writes(handovers, stale, doubtful):

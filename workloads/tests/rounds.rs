@@ -72,13 +72,19 @@ fn a_name_that_a_repetition_would_take_from_another_cell_is_refused() {
     let refused = check_rounds(&cells, 2).unwrap_err().to_string();
     assert!(refused.contains("predecessor-watch-go-r2") && refused.contains("otherwise"), "{refused}");
     check_rounds(&quick().1, 1_000).unwrap();
+    let refused = Scenario::parse(&format!("repeat = 2\n{text}"), "test.toml", &[]).unwrap_err().to_string();
+    assert!(refused.contains("repeat") && refused.contains("otherwise"), "{refused}");
+    for none in ["repeat = 0", "repeat = 1001"] {
+        let refused = Scenario::parse(&format!("{none}\n{text}"), "test.toml", &[]).unwrap_err().to_string();
+        assert!(refused.contains("1 to 1000"), "{refused}");
+    }
 }
 
 #[test]
 fn the_plan_of_a_repeated_run_tells_how_often_and_how_long() {
     let (scenario, cells) = quick();
-    let once = explain(&scenario, &cells, 1, 1);
-    let told = explain(&scenario, &cells, 1, 5);
+    let once = explain(&scenario, &cells, 1);
+    let told = explain(&scenario.repeated(5, "a test").unwrap(), &cells, 1);
     assert!(!once.contains("times") && told.contains("12 cells, each 5 times in 5 rounds"), "{told}");
     let seconds = |text: &str| -> f64 {
         let about = text.lines().nth(1).and_then(|line| line.rsplit_once("about ")).expect("a duration").1;

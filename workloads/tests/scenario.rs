@@ -79,7 +79,7 @@ fn cells_with_other_servers_lie_together_and_are_told_apart() {
     assert_eq!(names.len(), 16);
     assert!(names.contains("predecessor-watch-cut-s3-tick200-w500"), "{names:?}");
     assert_eq!(read(&scenario.to_toml().unwrap(), &[]).unwrap(), scenario);
-    let told = explain(&scenario, &cells, 1, 1);
+    let told = explain(&scenario, &cells, 1);
     assert_eq!(told.matches("ensemble: ").count(), 4, "{told}");
 }
 
@@ -299,7 +299,7 @@ fn a_scenario_without_faults_is_a_control() {
 #[test]
 fn the_dry_run_of_split_brain_reads_well() {
     let scenario = Shipped::find("split-brain").unwrap().parse(&["matrix.resource=unfenced".to_owned()]).unwrap();
-    insta::assert_snapshot!(explain(&scenario, &scenario.cells(), 1, 1));
+    insta::assert_snapshot!(explain(&scenario, &scenario.cells(), 1));
 }
 
 fn cell_of(groups: u32, hosts: u16, candidates: u32) -> Cell {
@@ -367,6 +367,6 @@ proptest! {
         ];
         let scenario = Scenario::parse(SMALL, "test.toml", &sets).unwrap();
         let cells = scenario.cells();
-        prop_assert_eq!(explain(&scenario, &cells, seed, 1), explain(&scenario, &cells, seed, 1));
+        prop_assert_eq!(explain(&scenario, &cells, seed), explain(&scenario, &cells, seed));
     }
 }

@@ -329,7 +329,7 @@ fn outcome(table: &Table) -> (String, String) {
         .collect();
     (
         format!("{cells:?} {plans:?}"),
-        format!("{:?} {}", scenario.ensemble, explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(0), 1)),
+        format!("{:?} {}", scenario.ensemble, explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(0))),
     )
 }
 

@@ -74,7 +74,7 @@ fn cells_without_candidates_look_at_servers_alone() {
     assert_eq!(seen, [("cut", 0, 0), ("none", 0, 0), (with[0], 15, 5), (with[1], 15, 5)]);
     assert!(placement(&cells[0], 1).is_empty() && cells[0].host_names.is_empty());
     assert!(cell_duration_ms(&cells[0], &plan(&cells[0], 1)) < cell_duration_ms(&cells[2], &plan(&cells[2], 1)));
-    assert!(explain(&scenario, &scenario.cells(), 1, 1).contains("no candidates: 3 servers alone"));
+    assert!(explain(&scenario, &scenario.cells(), 1).contains("no candidates: 3 servers alone"));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_dry_run_of_what_happens_to_servers_reads_well() {
     let mut text = String::new();
     for name in ["sequential-start", "quorum-loss", "reconnect"] {
         let scenario = Shipped::find(name).unwrap().parse(&[]).unwrap();
-        text += &explain(&scenario, &scenario.cells(), 1, 1);
+        text += &explain(&scenario, &scenario.cells(), 1);
         text += "\n";
     }
     insta::assert_snapshot!(text);

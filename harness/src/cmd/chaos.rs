@@ -105,7 +105,7 @@ pub(super) fn dry(asked: &Asked<'_>, options: &RunOptions) -> Result<Exit, Failu
     say(format_args!("the first rounds of seed {seed}:\n"))?;
     for round in 1..=TOLD_ROUNDS {
         let scenario = drawn(asked, seed, round, possible(options))?;
-        say(explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(seed), 1))?;
+        say(explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(seed)))?;
     }
     Ok(Exit::Pass)
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
-use hustings_workloads::scenario::{Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, Shipped, check_rounds, explain};
+use hustings_workloads::scenario::{
+    Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, explain,
+};
 
 use crate::archive::Archive;
 use crate::bounded;
@@ -57,9 +59,10 @@ pub(super) struct RunArgs {
     /// Run only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
     #[arg(long, value_name = "CELL")]
     pub(super) only: Vec<String>,
-    /// Run each cell N times, in N rounds over all of them; the report pools what they show [default: 1, at most 1000]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = times)]
-    pub(super) repeat: u32,
+    /// Run each cell N times, in N rounds over all of them; the report pools what they show [default: the scenario's, at most
+    /// 1000]
+    #[arg(long, value_name = "N", value_parser = times)]
+    repeat: Option<u32>,
     /// Let this program stand in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can. Words
     /// are split as a shell does, and run by none
     #[arg(long, value_name = "CMD", conflicts_with_all = ["chaos", "against", "against_set", "against_exe"])]
@@ -193,10 +196,17 @@ pub(super) fn times(text: &str) -> Result<u32, String> {
     times.ok_or_else(|| format!("a whole number from 1 to {ROUNDS_MAX}, as in `--repeat 5`"))
 }
 
-/// The cells whose names are like one of these patterns; all, if there is none. They can be run so many times.
-pub(super) fn chosen(scenario: &Scenario, only: &[String], repeat: u32) -> anyhow::Result<Vec<Cell>> {
+/// The scenario as `--repeat` has it.
+pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenario, ScenarioError> {
+    match repeat {
+        Some(repeat) => scenario.repeated(repeat, &format!("--repeat {repeat}")),
+        None => Ok(scenario),
+    }
+}
+
+/// The cells whose names are like one of these patterns; all, if there is none.
+pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
-    check_rounds(&cells, repeat).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let only = Only::new(only);
     only.check(&cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>())?;
     Ok(cells.into_iter().filter(|cell| only.wants(&cell.name)).collect())
@@ -206,13 +216,13 @@ pub(super) fn chosen(scenario: &Scenario, only: &[String], repeat: u32) -> anyho
 fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -> Result<Chosen, Failure> {
     let verbatim = text(name)?;
     let choose = || {
-        let mut scenario = Scenario::parse(&verbatim, name, set)?;
+        let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
         if let Some(candidate) = &args.candidate {
             scenario = scenario.with_program(CANDIDATE, command(candidate)?, "--candidate")?;
         }
         refuse_programs_where_they_have_no_way_in(request, &scenario)?;
         refuse_what_is_not_ours(request, &scenario)?;
-        let cells = chosen(&scenario, &args.only, args.repeat)?;
+        let cells = chosen(&scenario, &args.only)?;
         let only = cells.into_iter().map(|cell| cell.name).collect();
         let resolved = scenario.to_toml()?;
         anyhow::Ok(Chosen { scenario, only, verbatim: verbatim.clone(), resolved })
@@ -230,9 +240,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let against = against(&args, &request, &exe)?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
-    check_rounds(&all, args.repeat).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
+    check_rounds(&all, scenario.repeat).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     if args.dry_run && !args.chaos {
-        say(explain(&scenario, &all, seed, args.repeat))?;
+        say(explain(&scenario, &all, seed))?;
         return Ok(Exit::Pass);
     }
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
@@ -243,7 +253,6 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let mut options = RunOptions {
         chosen: own,
         against,
-        repeat: args.repeat,
         seed,
         out: PathBuf::new(),
         request,

@@ -13,7 +13,7 @@ use crate::archive::Archive;
 use crate::bounded;
 use crate::clock;
 use crate::cmd::report::{self, Told};
-use crate::cmd::run::{chosen as chosen_cells, text, times};
+use crate::cmd::run::{chosen as chosen_cells, repeated, text, times};
 use crate::cmd::search::{self, Asked, list};
 use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
@@ -48,10 +48,10 @@ pub(super) struct SimulateArgs {
     /// Simulate only the cells of this name; `*` stands for anything, as in `*-crash`; may be given many times
     #[arg(long, value_name = "CELL", conflicts_with_all = ["seeds", "schedule", "known"])]
     only: Vec<String>,
-    /// Simulate each cell N times, in N rounds over all of them; the report pools what they show [default: 1, at most 1000]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = times,
-          conflicts_with_all = ["seeds", "schedule", "known"])]
-    repeat: u32,
+    /// Simulate each cell N times, in N rounds over all of them; the report pools what they show [default: the scenario's, at
+    /// most 1000]
+    #[arg(long, value_name = "N", value_parser = times, conflicts_with_all = ["seeds", "schedule", "known"])]
+    repeat: Option<u32>,
     /// Seed of every random choice [default: the scenario's]
     #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
@@ -107,6 +107,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
+    let scenario = repeated(scenario, args.repeat).map_err(Failure::usage)?;
     match &args.seeds {
         Some(seeds) => {
             can_be_simulated(&scenario.cells())?;
@@ -149,6 +150,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         seed = schedule;
         timing = simulation.timing;
         replayed = Some((simulation.cell, simulation.schedule));
+        scenario.repeat = 1;
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
     let out = match &args.out {
@@ -158,14 +160,13 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
-        None => (chosen_cells(&scenario, &args.only, args.repeat).map_err(Failure::usage)?, None),
+        None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
     };
     can_be_simulated(&cells).inspect_err(|_| _ = std::fs::remove_dir(&out))?;
-    let progress = Progress::new(cells.len() as u64 * u64::from(args.repeat), "cells", is_screen(), args.quiet);
+    let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
-    let (repeat, out_of) = (args.repeat, out.clone());
-    let options =
-        SimulateOptions { scenario, cells, repeat, verbatim, resolved, seed, timing, schedule, out: out_of, command };
+    let out_of = out.clone();
+    let options = SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out_of, command };
     let began = clock::now();
     let (happened, written) = simulate(&options, &progress)
         // A folder of ours that nothing was put into is of no use.
@@ -199,7 +200,7 @@ fn replay(args: &SimulateArgs, seed: u64) -> String {
     let mut words = vec!["hustings simulate".to_owned(), args.scenario.clone()];
     words.extend(args.set.iter().map(|set| format!("--set '{set}'")));
     words.extend(args.only.iter().map(|only| format!("--only '{only}'")));
-    words.extend((args.repeat > 1).then(|| format!("--repeat {}", args.repeat)));
+    words.extend(args.repeat.map(|repeat| format!("--repeat {repeat}")));
     match (args.schedule, &args.steps) {
         (None, _) => words.push(format!("--seed {seed}")),
         (Some(schedule), None) => words.push(format!("--schedule {schedule}")),

@@ -37,7 +37,7 @@ const WIDTH: usize = 120;
 /// Find out how long the session timeout should be.
 ///
 /// A timeout that is too short takes the lead from processes that only pause; one that is too long leaves groups without a leader
-/// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some seven
+/// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some nine
 /// minutes), read from the record of an earlier measurement, or modelled. Says how many false failovers a week each timeout costs,
 /// how far your logs can show that, and which one to take. Ends in 0 where they show it, in 3 where they are too short for
 /// that, in 1 where no timeout that the servers grant is long enough.

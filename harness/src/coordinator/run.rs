@@ -42,8 +42,6 @@ pub struct RunOptions {
     pub chosen: Chosen,
     /// What its cells are held against, in turn.
     pub against: Option<Against>,
-    /// How many times each of them is run.
-    pub repeat: u32,
     pub seed: u64,
     /// The record's folder.
     pub out: PathBuf,
@@ -129,7 +127,8 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
     let adapters = prepared_adapters(&work, &cells).await?;
-    let planned = cells.len() as u32 * options.repeat;
+    let repeat = options.chosen.scenario.repeat;
+    let planned = cells.len() as u32 * repeat;
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
     let run = RunContext {
         options,
@@ -138,7 +137,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         work: &work,
         adapters,
         progress: &progress,
-        rounds: Rounds::new(&cells, options.repeat),
+        rounds: Rounds::new(&cells, repeat),
         planned,
     };
     let result = tokio::select! {
@@ -181,7 +180,7 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
         named = run_links::named(request, cells, (work, run_id)) => named?,
         () = interrupt.first() => return Err(RunError::Interrupted),
     };
-    let all = 1..=run.options.repeat;
+    let all = 1..=run.options.chosen.scenario.repeat;
     let one = cells.iter().all(|cell| cell.same_ensemble(&cells[0]));
     let turns: Vec<_> = if one { vec![all] } else { all.map(|number| number..=number).collect() };
     let mut record = None;

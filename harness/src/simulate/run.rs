@@ -22,8 +22,6 @@ use crate::progress::Progress;
 pub struct SimulateOptions {
     pub scenario: Scenario,
     pub cells: Vec<Cell>,
-    /// How many times each of them is simulated.
-    pub repeat: u32,
     /// The scenario as it was given, and with everything resolved, for the record.
     pub verbatim: String,
     pub resolved: String,
@@ -42,7 +40,7 @@ pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u6
     let archive = Archive::create(&options.out, manifest(options), &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
     let (mut happened, mut written) = (0, 0);
-    for cell in rounds(&options.cells, options.repeat) {
+    for cell in rounds(&options.cells, options.scenario.repeat) {
         let (name, began) = (cell.name.clone(), clock::now());
         progress.now(&format!("{name}: simulating"));
         archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
@@ -102,7 +100,7 @@ fn manifest(options: &SimulateOptions) -> Manifest {
         ensemble_version: format!("model of hustings {version}"),
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
-        cells_planned: options.cells.len() as u32 * options.repeat,
+        cells_planned: options.cells.len() as u32 * scenario.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings: vec![Warning::new(

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::luck;
+use super::luck::{Luck, Prior};
 use super::measure::{Measure, Unit};
-use crate::stats::lower_median;
+use super::rounds::{InRounds, middle};
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
 
@@ -76,10 +76,11 @@ pub struct Comparison {
     pub measure: Measure,
     pub base: Figures,
     pub new: Figures,
-    /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences.
+    /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences, less what sets
+    /// one round apart from another.
     pub shift: f64,
-    /// The 1 − alpha interval of that, by the strikes and, where a side has several cells, by how far these lie apart: the wider
-    /// end of each. None where there are too few strikes for any.
+    /// The 1 − alpha interval of that, by the strikes and, where there are several rounds, by how far apart the sides lie from one to
+    /// the next: the wider end of each. None where there are too few strikes for any.
     pub interval: Option<(f64, f64)>,
     /// By the rank-sum test, two-sided; and what Holm's step-down procedure (1979) makes of it beside all others of the call.
     pub p: f64,
@@ -97,24 +98,24 @@ pub(super) struct Asked {
     pub(super) measure: Measure,
     base: Vec<f64>,
     new: Vec<f64>,
+    /// In values that are less what sets one round apart from another.
     found: Shift,
-    /// The interval as cells leave it, where they tell.
-    luck: Option<(f64, f64)>,
+    luck: Option<Luck>,
 }
 
 impl Asked {
-    /// Of the strikes of each cell. None where a side has no such figure, or where both have nothing to tell: nothing censored
+    /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing censored
     /// anywhere.
-    pub(super) fn new(measure: Measure, base: &[Vec<f64>], new: &[Vec<f64>], rules: &Rules) -> Option<Self> {
-        let medians = |cells: &[Vec<f64>]| -> Vec<f64> { cells.iter().map(|cell| middle(cell)).collect() };
+    pub(super) fn new(measure: Measure, values: &InRounds, rules: &Rules) -> Option<Self> {
         let timed = measure.unit() == Unit::Nanoseconds;
-        let luck = timed.then(|| luck::interval(&medians(base), &medians(new), rules.alpha)).flatten();
-        let (base, new) = (base.concat(), new.concat());
+        let luck = timed.then(|| Luck::of(values)).flatten();
+        let (base, new) = values.all();
         let nothing = || base.iter().chain(&new).all(|value| *value == 0.0);
         if measure == Measure::Censored && nothing() {
             return None;
         }
-        let found = shift(&base, &new, rules.alpha)?;
+        let aligned = if timed { values.aligned() } else { values.all() };
+        let found = shift(&aligned.0, &aligned.1, rules.alpha)?;
         Some(Self { measure, base, new, found, luck })
     }
 
@@ -123,10 +124,12 @@ impl Asked {
         self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
     }
 
-    /// What strikes leave of it, and what cells do.
-    fn interval(&self) -> Option<(f64, f64)> {
-        let ((low, high), luck) = (self.found.interval?, self.luck);
-        Some(luck.map_or((low, high), |cells| (low.min(cells.0), high.max(cells.1))))
+    /// What strikes leave of it, and what rounds do.
+    fn interval(&self, others: &Prior, rules: &Rules) -> Option<(f64, f64)> {
+        let (low, high) = self.found.interval?;
+        let Some(luck) = self.luck else { return Some((low, high)) };
+        let (median, rounds) = (middle(&self.base), luck.interval(others, rules.alpha));
+        Some((low.min(median * rounds.0), high.max(median * rounds.1)))
     }
 
     /// How far apart counts as the same.
@@ -147,7 +150,14 @@ impl Comparison {
 /// Decides on all comparisons of a call at once.
 pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Comparison> {
     let family: Vec<f64> = asked.iter().filter(|asked| asked.can_differ()).map(|asked| asked.found.p).collect();
-    asked.into_iter().map(|asked| one(asked, &family, rules)).collect()
+    let prior = |measure: Measure| {
+        let alike = asked.iter().filter(|asked| asked.measure == measure);
+        Prior::of(&alike.filter_map(|asked| asked.luck).collect::<Vec<_>>())
+    };
+    let priors = Measure::ALL.map(|measure| (measure, prior(measure)));
+    let of =
+        |measure: Measure| priors.iter().find(|(other, _)| *other == measure).map_or(Prior::NONE, |(_, prior)| *prior);
+    asked.into_iter().map(|asked| one(&asked, &of(asked.measure), &family, rules)).collect()
 }
 
 /// The smallest level at which Holm's procedure rejects this one among all.
@@ -161,9 +171,9 @@ fn holm(p: f64, family: &[f64]) -> f64 {
     weighed.fold(p, f64::max).min(1.0)
 }
 
-fn one(asked: Asked, family: &[f64], rules: &Rules) -> Comparison {
+fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Comparison {
     let margin = asked.margin(rules);
-    let (Shift { p, estimate, .. }, interval) = (asked.found, asked.interval());
+    let (Shift { p, estimate, .. }, interval) = (asked.found, asked.interval(others, rules));
     let p_holm = if asked.can_differ() { holm(p, family) } else { 1.0 };
     let differs = p_holm < rules.alpha;
     let answer = match interval {
@@ -172,7 +182,7 @@ fn one(asked: Asked, family: &[f64], rules: &Rules) -> Comparison {
         Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
         _ => Answer::CannotTell,
     };
-    let needs = (answer == Answer::CannotTell).then(|| more(&asked, margin, family.len(), rules)).flatten();
+    let needs = (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.len(), rules)).flatten();
     let side = |values: &[f64]| Figures { strikes: values.len() as u64, median: middle(values) };
     Comparison {
         measure: asked.measure,
@@ -190,12 +200,12 @@ fn one(asked: Asked, family: &[f64], rules: &Rules) -> Comparison {
 
 /// How many more strikes a side would tell: enough for the smallest probability to count beside all others, and for an interval
 /// that is narrow enough, as it narrows with the root of the number of strikes.
-fn more(asked: &Asked, margin: f64, family: usize, rules: &Rules) -> Option<u64> {
+fn more(asked: &Asked, interval: Option<(f64, f64)>, margin: f64, family: usize, rules: &Rules) -> Option<u64> {
     let there = asked.base.len().min(asked.new.len()) as f64;
     let level = rules.alpha / family.max(1) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
     let estimate = asked.found.estimate.abs();
-    let wanted = match asked.interval() {
+    let wanted = match interval {
         None => least,
         Some((low, high)) => {
             let room = if estimate > margin { estimate } else { margin - estimate };
@@ -207,13 +217,6 @@ fn more(asked: &Asked, margin: f64, family: usize, rules: &Rules) -> Option<u64>
     (more <= MORE_MAX).then_some(more as u64)
 }
 
-/// Infinite where half of them are.
-fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    lower_median(&sorted).unwrap_or(f64::INFINITY)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -221,12 +224,13 @@ mod tests {
     use super::*;
 
     fn answer(base: &[f64], new: &[f64]) -> Comparison {
-        of_cells(&[base.to_vec()], &[new.to_vec()])
+        in_rounds(&[base.to_vec()], &[new.to_vec()])
     }
 
-    fn of_cells(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
+    fn in_rounds(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
         let rules = Rules::default();
-        let asked = Asked::new(Measure::Failover, base, new, &rules).unwrap();
+        let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
+        let asked = Asked::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), &rules).unwrap();
         decide(vec![asked], &rules).remove(0)
     }
 
@@ -244,10 +248,19 @@ mod tests {
     fn what_one_lucky_cell_brings_about_is_no_difference_and_what_all_cells_show_is() {
         let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
         let base = cells([1.0, 1.02, 0.99, 1.01]);
-        let lucky = of_cells(&base, &cells([1.0, 1.01, 1.8, 1.9]));
+        let lucky = in_rounds(&base, &cells([1.0, 1.01, 1.8, 1.9]));
         assert!(lucky.p_holm < 0.05 && lucky.answer == Answer::CannotTell, "{lucky:?}");
-        assert_eq!(of_cells(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, Answer::Worse);
-        assert_eq!(of_cells(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, Answer::Same);
+        assert_eq!(in_rounds(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, Answer::Worse);
+        assert_eq!(in_rounds(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, Answer::Same);
+    }
+
+    #[test]
+    fn what_both_sides_of_a_round_share_hides_nothing_and_is_no_difference() {
+        let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
+        let warming = [2.0, 1.3, 1.1, 1.0];
+        let base = cells(warming);
+        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.2))).answer, Answer::Worse);
+        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.01))).answer, Answer::Same);
     }
 
     #[test]

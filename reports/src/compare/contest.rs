@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::answer::{Answer, Asked, Comparison, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
+use super::rounds::InRounds;
 use super::sides::{Configuration, Refused, configurations, list};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -135,7 +136,7 @@ fn held(
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
         for measure in Measure::ALL {
-            let found = Asked::new(measure, &one.values(measure), &other.values(measure), &rules);
+            let found = Asked::new(measure, &InRounds::new(one.values(measure), other.values(measure)), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
         }

@@ -1,39 +1,87 @@
 //! What the strikes of a cell share: who is placed where, which server a session is at, how busy the machine was. It shows in how
-//! far apart the cells of one side lie, and no number of strikes in them makes it smaller.
+//! far apart the two sides lie in one round and in the next, and no number of strikes in them makes it smaller. What both sides of
+//! a round share, as servers that are warmer than in the round before, is no difference between them.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use statrs::function::gamma::digamma;
 
-/// The 1 − alpha interval of how far the new side's cells lie above the base's, by Student's two-sample t on the logarithms of
-/// their medians, in the unit of these. None where a side has fewer than two cells, which tell nothing of luck, or where a median
-/// has no logarithm.
-pub(super) fn interval(base: &[f64], new: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    let of = |medians: &[f64]| -> Option<Side> {
-        let logs: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
-        (logs.len() >= 2 && logs.iter().all(|log| log.is_finite())).then(|| Side::of(&logs))
-    };
-    let (base, new) = (of(base)?, of(new)?);
-    let freedom = base.cells + new.cells - 2.0;
-    let variance = (base.squares + new.squares) / freedom;
-    let error = (variance * (base.cells.recip() + new.cells.recip())).sqrt();
-    let wide = error * StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - alpha / 2.0);
-    let apart = new.mean - base.mean;
-    let above = |log: f64| base.mean.exp() * log.exp_m1();
-    Some((above(apart - wide), above(apart + wide)))
-}
+use super::rounds::InRounds;
+use crate::stats::{inverse_trigamma, trigamma};
 
-/// The cells of one side, by their logarithms.
-struct Side {
-    cells: f64,
+/// How far the new side lies above the base in each round, by the logarithms of their medians.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Luck {
+    rounds: f64,
     mean: f64,
-    /// Of how far each lies from the mean, all together.
-    squares: f64,
+    /// Of one round.
+    variance: f64,
 }
 
-impl Side {
-    fn of(logs: &[f64]) -> Self {
-        let cells = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / cells;
-        Self { cells, mean, squares: logs.iter().map(|log| (log - mean).powi(2)).sum() }
+impl Luck {
+    /// Of the rounds that both sides have. None of fewer than two, which tell nothing of luck, or where a median has no logarithm.
+    pub(super) fn of(values: &InRounds) -> Option<Self> {
+        let above: Vec<f64> = values.medians().map(|(base, new)| new.ln() - base.ln()).collect();
+        if above.len() < 2 || above.iter().any(|log| !log.is_finite()) {
+            return None;
+        }
+        let rounds = above.len() as f64;
+        let mean = above.iter().sum::<f64>() / rounds;
+        let variance = above.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
+        Some(Self { rounds, mean, variance })
+    }
+
+    fn freedom(&self) -> f64 {
+        self.rounds - 1.0
+    }
+
+    /// The 1 − alpha interval of how far the new side lies above the base, as a share of the base: Student's t over the rounds,
+    /// with a variance that is moderated by what others of the call show.
+    pub(super) fn interval(&self, others: &Prior, alpha: f64) -> (f64, f64) {
+        let freedom = self.freedom() + others.freedom;
+        let variance = (self.freedom() * self.variance + others.freedom * others.variance) / freedom;
+        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+        let wide = t * (variance / self.rounds).sqrt();
+        ((self.mean - wide).exp_m1(), (self.mean + wide).exp_m1())
+    }
+}
+
+/// How far rounds lie apart anywhere in a call. A few rounds tell little of their own scatter; by Smyth (2004) each variance is
+/// drawn towards that of all, the less the more they differ from each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Prior {
+    variance: f64,
+    /// What it weighs beside degrees of freedom of one's own: none where there is nothing to learn from.
+    freedom: f64,
+}
+
+impl Prior {
+    /// Of what stands alone.
+    pub(super) const NONE: Self = Self { variance: 0.0, freedom: 0.0 };
+
+    /// Fitted by the moments of the logarithms of the variances, which follow Fisher's z.
+    pub(super) fn of(all: &[Luck]) -> Self {
+        // No scatter at all has no logarithm.
+        let logs: Vec<(f64, f64)> = all
+            .iter()
+            .filter(|luck| luck.variance > 0.0)
+            .map(|luck| {
+                (luck.variance.ln() - digamma(luck.freedom() / 2.0) + (luck.freedom() / 2.0).ln(), luck.freedom())
+            })
+            .collect();
+        let count = logs.len() as f64;
+        if count < 2.0 {
+            return Self::NONE;
+        }
+        let mean = logs.iter().map(|(log, _)| log).sum::<f64>() / count;
+        let scatter = logs.iter().map(|(log, _)| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let by_chance = logs.iter().map(|(_, freedom)| trigamma(freedom / 2.0)).sum::<f64>() / count;
+        // All that there is to learn from, and no more.
+        let most = logs.iter().map(|(_, freedom)| freedom).sum();
+        if scatter <= by_chance {
+            return Self { variance: mean.exp(), freedom: most };
+        }
+        let half = inverse_trigamma(scatter - by_chance);
+        Self { variance: (mean + digamma(half) - half.ln()).exp(), freedom: (2.0 * half).min(most) }
     }
 }
 
@@ -41,27 +89,48 @@ impl Side {
 mod tests {
     use super::*;
 
-    #[test]
-    fn one_cell_a_side_tells_nothing_of_its_luck() {
-        assert_eq!(interval(&[1.0], &[1.0, 1.1], 0.05), None);
-        assert_eq!(interval(&[1.0, 0.0], &[1.0, 1.1], 0.05), None, "nothing has no logarithm");
+    fn luck(base: &[f64], new: &[f64]) -> Option<Luck> {
+        let cells = |medians: &[f64]| (1..).zip(medians.iter().map(|median| vec![*median])).collect::<Vec<_>>();
+        Luck::of(&InRounds::new(cells(base), cells(new)))
     }
 
     #[test]
-    fn cells_that_scatter_leave_a_wide_interval_and_cells_that_agree_a_narrow_one() {
-        let (low, high) = interval(&[100.0, 150.0, 110.0, 140.0], &[120.0, 160.0, 100.0, 150.0], 0.05).unwrap();
-        assert!(low < -20.0 && high > 30.0, "{low} {high}");
-        let (low, high) = interval(&[100.0, 101.0, 99.0, 100.0], &[120.0, 121.0, 119.0, 120.0], 0.05).unwrap();
-        assert!(low > 18.0 && high < 22.0, "{low} {high}");
+    fn one_round_tells_nothing_of_its_luck() {
+        assert_eq!(luck(&[1.0], &[1.0, 1.1]), None);
+        assert_eq!(luck(&[1.0, 0.0], &[1.0, 1.1]), None, "nothing has no logarithm");
     }
 
-    /// By the textbook: means 2 and 3, variance 1 on both sides, four each; t of 6 degrees is 2.447.
+    #[test]
+    fn rounds_that_scatter_leave_a_wide_interval_and_rounds_that_agree_a_narrow_one() {
+        let interval = |base: &[f64], new: &[f64]| luck(base, new).unwrap().interval(&Prior::NONE, 0.05);
+        let (low, high) = interval(&[100.0, 150.0, 110.0, 140.0], &[120.0, 130.0, 140.0, 130.0]);
+        assert!(low < -0.15 && high > 0.3, "{low} {high}");
+        let (low, high) = interval(&[100.0, 150.0, 110.0, 140.0], &[120.0, 181.0, 131.0, 168.5]);
+        assert!(low > 0.18 && high < 0.22, "what both sides of a round share is no luck: {low} {high}");
+    }
+
+    /// By the textbook: mean 1, variance 4/3 of four rounds; t of 3 degrees is 3.182.
     #[test]
     fn the_interval_is_student_s() {
-        let side = |mean: f64| [-1.0, -1.0, 1.0, 1.0].map(|d: f64| (mean + d * 0.75_f64.sqrt()).exp());
-        let (low, high) = interval(&side(2.0), &side(3.0), 0.05).unwrap();
-        let logs = [low, high].map(|above| (above / 2.0_f64.exp()).ln_1p());
-        let wide = 2.446_912 * 0.5_f64.sqrt();
-        assert!((logs[0] - (1.0 - wide)).abs() < 1e-5 && (logs[1] - (1.0 + wide)).abs() < 1e-5, "{logs:?}");
+        let new = [0.0, 0.0, 2.0, 2.0].map(f64::exp);
+        let (low, high) = luck(&[1.0; 4], &new).unwrap().interval(&Prior::NONE, 0.05);
+        let wide = 3.182_446 * (4.0_f64 / 3.0 / 4.0).sqrt();
+        assert!(
+            (low.ln_1p() - (1.0 - wide)).abs() < 1e-5 && (high.ln_1p() - (1.0 + wide)).abs() < 1e-5,
+            "{low} {high}"
+        );
+    }
+
+    /// Variances of four degrees of freedom each, all about one: the fifth draws its own towards it.
+    #[test]
+    fn a_variance_by_few_rounds_is_drawn_towards_those_of_all() {
+        let of = |variance: f64| Luck { rounds: 5.0, mean: 0.0, variance };
+        let alike = Prior::of(&[0.5, 0.9, 1.0, 1.3, 1.6].map(of));
+        assert!(alike.freedom == 20.0 && (0.9..1.6).contains(&alike.variance), "{alike:?}");
+        let unlike = Prior::of(&[0.001, 0.03, 1.0, 20.0, 500.0].map(of));
+        assert!(unlike.freedom < 1.0, "nobody is like the others: {unlike:?}");
+        assert_eq!(Prior::of(&[of(1.0), of(0.0)]).freedom, 0.0, "one alone is no prior");
+        let (alone, beside) = (of(0.1).interval(&Prior::NONE, 0.05), of(0.1).interval(&alike, 0.05));
+        assert!(beside.1 > alone.1, "lucky rounds are believed less: {alone:?} {beside:?}");
     }
 }

@@ -7,6 +7,7 @@ mod differences;
 mod luck;
 mod measure;
 mod noise;
+mod rounds;
 mod sides;
 
 pub use answer::{Answer, Comparison, Figures, Rules};

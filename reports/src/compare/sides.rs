@@ -53,12 +53,13 @@ impl<'a> Configuration<'a> {
         Some(format!("{}: {}", check.name, check.reason()))
     }
 
-    /// Of the strikes of each cell that has any.
-    pub(super) fn values(&self, measure: Measure) -> Vec<Vec<f64>> {
-        let of_cell = |cell: &&CellSummary| -> Vec<f64> {
-            cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect()
+    /// Of the strikes of each cell, with the round that it is of.
+    pub(super) fn values(&self, measure: Measure) -> Vec<(u32, Vec<f64>)> {
+        let of_cell = |cell: &&CellSummary| {
+            let round = cell.info.repetition.as_ref().map_or(1, |repetition| repetition.number);
+            (round, cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect())
         };
-        self.cells.iter().map(of_cell).filter(|values| !values.is_empty()).collect()
+        self.cells.iter().map(of_cell).collect()
     }
 }
 

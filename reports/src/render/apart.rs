@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{clean, format};
 use crate::summary::CellSummary;
-use hustings_record::SessionUse;
+use hustings_record::{SessionUse, Side};
 
 /// A parameter in which cells may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub(crate) enum Axis {
     Fencing,
     Sessions,
     Servers,
+    Side,
     Repetition,
     FencingMethod,
     Links,
@@ -32,7 +33,7 @@ pub(crate) enum Axis {
 }
 
 /// What a reader compares: said wherever it differs.
-const MAIN: [Axis; 10] = [
+const MAIN: [Axis; 11] = [
     Axis::Recipe,
     Axis::StepDown,
     Axis::Fault,
@@ -42,6 +43,7 @@ const MAIN: [Axis; 10] = [
     Axis::Fencing,
     Axis::Sessions,
     Axis::Servers,
+    Axis::Side,
     Axis::Repetition,
 ];
 
@@ -83,6 +85,10 @@ impl Axis {
                 SessionUse::PerHost => "a session a host".into(),
             }),
             Self::Servers => format::plural(info.servers.into(), "server", "servers"),
+            Self::Side => info.contest.as_ref().map_or_else(String::new, |contest| match contest.side {
+                Side::Base => "base".into(),
+                Side::New => "new".into(),
+            }),
             Self::Repetition => info
                 .repetition
                 .as_ref()

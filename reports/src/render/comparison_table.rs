@@ -1,11 +1,11 @@
 //! A comparison for a terminal: a line a figure that tells something, why a pair is what it is, and the answer last.
 
+use super::compared::{self, change, counted, interval, median, p, state, words};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
-use super::state::{Chip, State};
-use crate::compare::{Answer, Comparing, Comparison, Measure, Noise, Pair, Unit};
-use hustings_record::Nanos;
-use hustings_record::words::{duration, plural, three_digits};
+use super::state::Chip;
+use crate::compare::{Comparing, Comparison, Noise, Pair};
+use hustings_record::words::plural;
 
 const WIDTH_MIN: usize = 40;
 
@@ -62,22 +62,13 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     text
 }
 
-/// The failover of every pair; of other figures those that differ.
 fn telling(pair: &Pair) -> impl Iterator<Item = Line<'_>> {
-    let tells = |found: &&Comparison| {
-        found.measure == Measure::Failover || matches!(found.answer, Answer::Worse | Answer::Better)
-    };
     let line = |found| Line { pair: &pair.name, found, state: Chip::from(state(found.answer)) };
-    pair.comparisons.iter().filter(tells).map(line)
-}
-
-fn state(answer: Answer) -> State {
-    State::told(answer.verdict(), false)
+    compared::telling(pair).map(line)
 }
 
 fn row(line: &Line<'_>) -> Vec<String> {
     let found = line.found;
-    let p = if found.p_holm < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", found.p_holm) };
     vec![
         super::clean::line(line.pair),
         found.measure.name().to_owned(),
@@ -85,68 +76,15 @@ fn row(line: &Line<'_>) -> Vec<String> {
         median(found, true),
         change(found),
         interval(found),
-        p,
+        p(found),
         format!("{} {}", line.state.sign, words(found)),
     ]
 }
 
-fn words(found: &Comparison) -> String {
-    match (found.answer, found.needs) {
-        (Answer::CannotTell, Some(needs)) => {
-            format!("cannot tell, needs {} a side", plural(needs, "more strike", "more strikes"))
-        }
-        (Answer::CannotTell, None) => "cannot tell, nor would more strikes".to_owned(),
-        (answer, _) => answer.words().to_owned(),
-    }
-}
-
-/// With the strikes behind it.
-fn median(found: &Comparison, new: bool) -> String {
-    let side = if new { found.new } else { found.base };
-    format!("{} ·{}", value(found.measure, side.median), side.strikes)
-}
-
-fn value(measure: Measure, value: f64) -> String {
-    match measure.unit() {
-        _ if !value.is_finite() => "censored".to_owned(),
-        Unit::Nanoseconds => duration(value.max(0.0) as Nanos),
-        Unit::Share => format::share(value),
-        Unit::Count => three_digits(value),
-    }
-}
-
-/// By how much, and the share of the base's median that it is.
-fn change(found: &Comparison) -> String {
-    let share = found.relative().map_or_else(String::new, |share| format!(" ({} %)", format::signed(share * 100.0)));
-    format!("{}{share}", signed(found.measure, found.shift))
-}
-
-fn signed(measure: Measure, by: f64) -> String {
-    let sign = if by < 0.0 { "−" } else { "+" };
-    if by.is_infinite() { format!("{sign}∞") } else { format!("{sign}{}", value(measure, by.abs())) }
-}
-
-fn interval(found: &Comparison) -> String {
-    let Some((low, high)) = found.interval else { return "too few strikes".to_owned() };
-    format!("{} … {}", signed(found.measure, low), signed(found.measure, high))
-}
-
-/// How many of each, and what it comes to.
 fn verdict(comparing: &Comparing, colour: bool) -> String {
-    let all = || comparing.pairs.iter().flat_map(|pair| &pair.comparisons);
-    let count = |answer| all().filter(|found| found.answer == answer).count();
     let chip = Chip::from(state(comparing.answer));
-    let counts = format!(
-        "{} of {}: {} worse, {} better, {} the same within ±{}, {} cannot be told",
-        plural(all().count() as u64, "comparison", "comparisons"),
-        plural(comparing.pairs.len() as u64, "cell", "cells"),
-        count(Answer::Worse),
-        count(Answer::Better),
-        count(Answer::Same),
-        format::share(comparing.rules.delta),
-        count(Answer::CannotTell),
-    );
-    format!("{}\n", paint(&format!("{} {}: {counts}", chip.sign, comparing.answer.words()), &chip, colour))
+    let told = format!("{} {}: {}", chip.sign, comparing.answer.words(), counted(comparing));
+    format!("{}\n", paint(&told, &chip, colour))
 }
 
 /// What the machine's noise comes to, for a terminal.

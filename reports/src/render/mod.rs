@@ -4,6 +4,7 @@
 mod advice;
 mod apart;
 pub(crate) mod clean;
+mod compared;
 mod comparison_table;
 pub mod format;
 mod league;

@@ -14,6 +14,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("overview.html", include_str!("../../templates/overview.html")),
     ("costs.html", include_str!("../../templates/costs.html")),
     ("pools.html", include_str!("../../templates/pools.html")),
+    ("contest.html", include_str!("../../templates/contest.html")),
     ("cell.html", include_str!("../../templates/cell.html")),
     ("replay.html", include_str!("../../templates/replay.html")),
     ("how.html", include_str!("../../templates/how.html")),

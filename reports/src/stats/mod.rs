@@ -8,12 +8,14 @@ pub mod rank_sum;
 pub mod spans;
 mod sweep;
 mod tallied;
+mod trigamma;
 
 pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
 pub use random::normal;
 pub use sweep::{Overlap, Piece, sweep};
 pub use tallied::{Tallied, Tallying};
+pub use trigamma::{inverse_trigamma, trigamma};
 
 /// The least of sorted values that at least half of them are no more than; None of none.
 pub fn lower_median<T: Copy>(sorted: &[T]) -> Option<T> {

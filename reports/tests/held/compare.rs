@@ -1,8 +1,8 @@
 //! Worse, better, the same, or not to be told.
 
-use hustings_record::{Contest, Side};
+use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Refused, Rules, compare, noise, sides_of};
-use hustings_reports::render::{self, comparison};
+use hustings_reports::render::{self, comparison, html};
 use hustings_reports::summary::{StrikeSeen, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -124,6 +124,40 @@ fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
     assert!(found.in_turn && found.pairs.len() == 1);
     let failover = &found.pairs[0].comparisons[0];
     assert_eq!((failover.base.strikes, failover.new.strikes, failover.answer), (8, 8, Answer::Worse));
+}
+
+/// Both sides of a run in four rounds, on servers that warm up, the new one slower by this factor.
+fn in_rounds(slower: f64) -> Summary {
+    let mut cells = Vec::new();
+    for (number, warming) in (1..).zip([2.0, 1.4, 1.1, 1.0]) {
+        for (side, by, name) in [(Side::Base, 1.0, "naive"), (Side::New, slower, "naive-new")] {
+            let mut cell = cell(&format!("{name}-r{number}"), &around(20.0 * warming * by)[..4]);
+            cell.info.contest = Some(Contest { pair: "naive<b>".into(), side });
+            cell.info.repetition = Some(Repetition { of: name.into(), number, count: 4 });
+            cells.push(cell);
+        }
+    }
+    run(cells)
+}
+
+#[test]
+fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
+    let answer = |slower| sides_of(&in_rounds(slower), Rules::default(), |_| true).expect("two sides").answer;
+    assert_eq!((answer(1.2), answer(1.0), answer(0.8)), (Answer::Worse, Answer::Same, Answer::Better));
+}
+
+#[test]
+fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
+    let page = html(&in_rounds(1.2)).expect("a page");
+    assert!(page.contains("New against base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
+    let section =
+        page.split("id=\"contest\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("a section");
+    assert!(section.contains("worse") && section.contains("·16") && section.contains("(+20"), "{section}");
+    assert!(
+        page.contains(">base, repetition 1 of 4<") && page.contains(">new, repetition 1 of 4<"),
+        "cells say whose they are"
+    );
+    assert!(!html(&run(vec![cell("naive", &around(20.0))])).expect("a page").contains("id=\"contest\""));
 }
 
 #[test]

@@ -29,10 +29,11 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
-/// What a run of these cells of a scenario with this seed, in so many rounds, would do: their faults and when they strike, how long
-/// it takes and what it needs. Says the same for the same arguments. Of repetitions it says how many there are.
+/// What a run of these cells of a scenario with this seed would do: their faults and when they strike, how long it takes and what
+/// it needs. Says the same for the same arguments. Of repetitions it says how many there are.
 #[must_use]
-pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64, count: u32) -> String {
+pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
+    let count = scenario.repeat;
     let cells_ms: u64 = rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum();
     let shapes = cells.chunk_by(Cell::same_ensemble).count() as u64;
     // Where they have several, each round goes through all of them.

@@ -88,6 +88,16 @@ impl Scenario {
         if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
+    /// The same scenario with each cell run so many times.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`], of what the number makes of it.
+    pub fn repeated(mut self, repeat: u32, origin: &str) -> Result<Self, ScenarioError> {
+        self.repeat = repeat;
+        let problems = validate::problems(&self);
+        if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
+    }
+
     /// Its cells, in the order in which they are run.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {

@@ -107,6 +107,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
         summary: format!("{} {} under faults drawn at random", cell.recipe, cell.step_down),
         analysis: String::new(),
         seed: Some(rng.random_range(0..=u64::from(u32::MAX))),
+        repeat: 1,
         allow_broken: cell.recipe.is_broken(),
         ensemble,
         election,

@@ -63,7 +63,7 @@ pub fn check_rounds(cells: &[Cell], count: u32) -> Result<(), Problem> {
     taken.map_or(Ok(()), |(name, of, number)| {
         let what = format!("repetition {number} of cell {of} would have the name of cell {name}");
         Err(Problem {
-            key: "--repeat".into(),
+            key: "repeat".into(),
             what,
             remedy: "call the fault or the recipe of one of them otherwise".into(),
         })

@@ -26,6 +26,9 @@ pub struct Scenario {
     /// Seed of every random choice; at most 2⁶³−1. The command line's `--seed` goes before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// How many times each cell is run, in as many rounds over all of them. The command line's `--repeat` goes before it.
+    #[serde(default = "once")]
+    pub repeat: u32,
     /// Allows recipes that are broken on purpose.
     #[serde(default)]
     pub allow_broken: bool,
@@ -56,6 +59,10 @@ pub struct Scenario {
     /// What cells must show. Later entries go before earlier ones, key by key.
     #[serde(default)]
     pub expect: Vec<ExpectSpec>,
+}
+
+fn once() -> u32 {
+    1
 }
 
 impl Scenario {

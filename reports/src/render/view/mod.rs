@@ -6,6 +6,7 @@ mod answers;
 mod availability;
 mod beliefs;
 mod cell;
+mod contest;
 mod ensemble;
 mod exceptions;
 mod facts;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::availability::{Gap, gaps};
 use super::beliefs::{Beliefs, beliefs};
+use super::contest::{Contest, contest};
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
@@ -27,6 +28,7 @@ pub(crate) struct Page {
     script_source: Value,
     banner: Banner,
     answers: Vec<Answer>,
+    contest: Option<Contest>,
     run: Run,
     pools: Vec<PoolRow>,
     pool_tail: &'static str,
@@ -77,6 +79,7 @@ impl Page {
             script_source,
             banner,
             answers,
+            contest: contest(summary),
             run,
             pools,
             pool_tail,

@@ -6,6 +6,7 @@ use super::{HOUR_MS, add, within};
 use crate::scenario::axis::{Axis, Coordinates};
 use crate::scenario::error::Problem;
 use crate::scenario::expand::values;
+use crate::scenario::rounds::ROUNDS_MAX;
 use crate::scenario::schema::Scenario;
 use hustings_record::words::quoted;
 
@@ -26,6 +27,7 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
     }
+    within(found, "repeat", scenario.repeat.into(), 1, ROUNDS_MAX.into());
     within(found, "ensemble.warm_up_ms", ensemble.warm_up_ms, 0, HOUR_MS);
     for (key, limit) in [("ensemble.init_limit", ensemble.init_limit), ("ensemble.sync_limit", ensemble.sync_limit)] {
         if let Some(limit) = limit {

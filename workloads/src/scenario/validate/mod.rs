@@ -16,6 +16,7 @@ pub(super) use faults::STEP_MIN_MS;
 
 use super::error::Problem;
 use super::expand;
+use super::rounds::check_rounds;
 use super::schema::Scenario;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -39,9 +40,11 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     }
     // Cells are made only of values that are within their bounds.
     if found.is_empty() {
-        for cell in scenario.cells() {
-            cells::check(scenario, &cell, &mut found);
+        let cells = scenario.cells();
+        for cell in &cells {
+            cells::check(scenario, cell, &mut found);
         }
+        found.extend(check_rounds(&cells, scenario.repeat).err());
     }
     let mut seen = BTreeSet::new();
     found.retain(|problem| seen.insert(problem.to_string()));

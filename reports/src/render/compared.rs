@@ -1,0 +1,84 @@
+//! What a comparison says, in words and figures: as the terminal and the page have it.
+
+use super::format;
+use super::state::State;
+use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Unit};
+use hustings_record::Nanos;
+use hustings_record::words::{duration, plural, three_digits};
+
+/// The failover of a pair; of its other figures those that differ.
+pub(super) fn telling(pair: &Pair) -> impl Iterator<Item = &Comparison> {
+    let tells = |found: &&Comparison| {
+        found.measure == Measure::Failover || matches!(found.answer, Answer::Worse | Answer::Better)
+    };
+    pair.comparisons.iter().filter(tells)
+}
+
+/// What an answer looks like.
+pub(super) fn state(answer: Answer) -> State {
+    State::told(answer.verdict(), false)
+}
+
+/// How many comparisons came to which answer.
+pub(super) fn counted(comparing: &Comparing) -> String {
+    let all = || comparing.pairs.iter().flat_map(|pair| &pair.comparisons);
+    let count = |answer| all().filter(|found| found.answer == answer).count();
+    format!(
+        "{} of {}: {} worse, {} better, {} the same within ±{}, {} cannot be told",
+        plural(all().count() as u64, "comparison", "comparisons"),
+        plural(comparing.pairs.len() as u64, "cell", "cells"),
+        count(Answer::Worse),
+        count(Answer::Better),
+        count(Answer::Same),
+        format::share(comparing.rules.delta),
+        count(Answer::CannotTell),
+    )
+}
+
+/// After Holm's correction.
+pub(super) fn p(found: &Comparison) -> String {
+    if found.p_holm < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", found.p_holm) }
+}
+
+/// The answer, and what else it would take.
+pub(super) fn words(found: &Comparison) -> String {
+    match (found.answer, found.needs) {
+        (Answer::CannotTell, Some(needs)) => {
+            format!("cannot tell, needs {} a side", plural(needs, "more strike", "more strikes"))
+        }
+        (Answer::CannotTell, None) => "cannot tell, nor would more strikes".to_owned(),
+        (answer, _) => answer.words().to_owned(),
+    }
+}
+
+/// With the strikes behind it.
+pub(super) fn median(found: &Comparison, new: bool) -> String {
+    let side = if new { found.new } else { found.base };
+    format!("{} ·{}", value(found.measure, side.median), side.strikes)
+}
+
+fn value(measure: Measure, value: f64) -> String {
+    match measure.unit() {
+        _ if !value.is_finite() => "censored".to_owned(),
+        Unit::Nanoseconds => duration(value.max(0.0) as Nanos),
+        Unit::Share => format::share(value),
+        Unit::Count => three_digits(value),
+    }
+}
+
+/// By how much, and the share of the base's median that it is.
+pub(super) fn change(found: &Comparison) -> String {
+    let share = found.relative().map_or_else(String::new, |share| format!(" ({} %)", format::signed(share * 100.0)));
+    format!("{}{share}", signed(found.measure, found.shift))
+}
+
+fn signed(measure: Measure, by: f64) -> String {
+    let sign = if by < 0.0 { "−" } else { "+" };
+    if by.is_infinite() { format!("{sign}∞") } else { format!("{sign}{}", value(measure, by.abs())) }
+}
+
+/// Between what it lies.
+pub(super) fn interval(found: &Comparison) -> String {
+    let Some((low, high)) = found.interval else { return "too few strikes".to_owned() };
+    format!("{} … {}", signed(found.measure, low), signed(found.measure, high))
+}

@@ -1,0 +1,76 @@
+//! The two sides of a run, held against each other.
+
+use serde::Serialize;
+
+use crate::compare::{Answer, Comparing, Comparison, Pair, Rules, sides_of};
+use crate::render::compared::{change, counted, interval, median, p, state, telling, words};
+use crate::render::state::Chip;
+use crate::render::{clean, format};
+use crate::summary::Summary;
+
+#[derive(Serialize)]
+pub(crate) struct Contest {
+    state: Chip,
+    /// The answer of all together, and how many came to which.
+    answer: &'static str,
+    counted: String,
+    delta: String,
+    /// In what the sides differ, by the parameters; nothing where another build is all that differs, or nothing is.
+    differences: Vec<String>,
+    rows: Vec<Row>,
+    /// Pairs whose answer is not that of their figures, and why.
+    reasons: Vec<(Chip, String)>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    pair: String,
+    measure: &'static str,
+    base: String,
+    new: String,
+    change: String,
+    interval: String,
+    p: String,
+    state: Chip,
+    words: String,
+    /// Something is shown to be different.
+    loud: bool,
+}
+
+/// None of a run that has no two sides.
+pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
+    let comparing = sides_of(summary, Rules::default(), |_| true).ok()?;
+    let Comparing { answer, rules, pairs, .. } = &comparing;
+    let mut differences: Vec<String> =
+        pairs.iter().flat_map(|pair| &pair.differences).map(|one| clean::line(&one.to_string())).collect();
+    differences.sort();
+    differences.dedup();
+    let reason = |pair: &Pair| {
+        let why = pair.why.as_ref()?;
+        Some((Chip::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
+    };
+    Some(Contest {
+        state: state(*answer).into(),
+        answer: answer.words(),
+        counted: counted(&comparing),
+        delta: format::share(rules.delta),
+        differences,
+        rows: pairs.iter().flat_map(|pair| telling(pair).map(|found| row(pair, found))).collect(),
+        reasons: pairs.iter().filter_map(reason).collect(),
+    })
+}
+
+fn row(pair: &Pair, found: &Comparison) -> Row {
+    Row {
+        pair: clean::short(&pair.name, 60),
+        measure: found.measure.name(),
+        base: median(found, false),
+        new: median(found, true),
+        change: change(found),
+        interval: interval(found),
+        p: p(found),
+        state: Chip { words: found.answer.words(), ..state(found.answer).into() },
+        words: words(found),
+        loud: matches!(found.answer, Answer::Worse | Answer::Better),
+    }
+}
