@@ -13,6 +13,7 @@ name = "full"
 summary = "one"
 analysis = "two"
 seed = 1
+repeat = 2
 allow_broken = true
 
 [ensemble]
@@ -258,7 +259,8 @@ fn beside(key: &str) -> &'static [&'static str] {
 }
 
 /// Keys that are for people, or for the run around the cells.
-const NOT_OF_CELLS: [&str; 6] = ["name", "summary", "analysis", "seed", "allow_broken", "ensemble.warm_up_ms"];
+const NOT_OF_CELLS: [&str; 7] =
+    ["name", "summary", "analysis", "seed", "repeat", "allow_broken", "ensemble.warm_up_ms"];
 
 fn keys(table: &Table, before: &str, found: &mut Vec<String>) {
     for (key, value) in table {

@@ -75,7 +75,7 @@ fn slower_servers_are_found_and_a_run_that_differs_in_more_is_refused() {
 fn a_gate_is_green_on_its_baseline_red_on_what_is_worse_and_3_where_nothing_can_be_told() {
     let bench = Bench::new();
     simulate(&bench, "base", "1", &[]).expect(0);
-    simulate(&bench, "again", "9", &[]).expect(0);
+    simulate(&bench, "again", "8", &[]).expect(0);
     bench.run(&["baseline", "list"]).expect(0);
     bench.run(&["baseline", "save", "main", "base"]).expect(0);
     let listed = bench.run(&["baseline", "list"]).expect(0);
@@ -88,7 +88,8 @@ fn a_gate_is_green_on_its_baseline_red_on_what_is_worse_and_3_where_nothing_can_
     simulate(&bench, "slow", "2", &["--timing", &timing.display().to_string()]).expect(0);
     let worse = bench.run(&["gate", "slow", "--baseline", "main"]).expect(1);
     assert!(worse.err.contains("comparison failover: worse"), "{}", worse.err);
-    simulate(&bench, "few", "1", &["--set", "faults.resign.repeat=2", "--set", "faults.expire.repeat=2"]).expect(0);
+    let few = ["--repeat", "1", "--set", "faults.resign.repeat=2", "--set", "faults.expire.repeat=2"];
+    simulate(&bench, "few", "1", &few).expect(0);
     let few = bench.run(&["gate", "few"]).expect(3);
     assert!(few.err.contains("2 strikes cost a lead, 4 are asked for"), "{}", few.err);
     bench.run(&["gate", "few", "--junit", "few.xml"]).expect(3);
@@ -129,7 +130,7 @@ fn limits_are_held_and_what_they_say_wrong_is_named() {
     };
     gate("strikes = 8\n[cells.\"*-resign\"]\nfailover_p50_ms = 1000\nwoken_most = 4\n", 0);
     assert!(gate("[cells.\"*-resign\"]\nfailover_p50_ms = 0.001\n", 1).contains("limit failover_p50_ms"));
-    assert!(gate("strikes = 50\n", 3).contains("50 are asked for"));
+    assert!(gate("strikes = 100\n", 3).contains("100 are asked for"));
     assert!(gate("[cells.\"*\"]\nfailover_p5_ms = 1\n", 2).contains("failover_p5_ms"));
     assert!(gate("[cells.\"*\"]\nexcess_p50_ms = 1\n", 2).contains("has no excess_p50_ms"));
     assert!(gate("[cells.\"*-crash\"]\nfailover_p50_ms = 1\n", 2).contains("no cell of the record"));
@@ -172,7 +173,7 @@ fn what_a_cell_was_asked_is_in_its_record() {
     simulate(&bench, "base", "1", &[]).expect(0);
     let record = Record::read(&bench.path("base")).expect("a record");
     let expire = record.cells.iter().find(|cell| cell.info.name.ends_with("expire")).expect("an expiry");
-    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("48"));
+    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("20"));
     assert!(expire.info.parameters.contains_key("phases.drain_ms"));
 }
 
