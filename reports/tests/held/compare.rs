@@ -149,6 +149,7 @@ fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
 #[test]
 fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
     let page = html(&in_rounds(1.2)).expect("a page");
+    assert!(page.contains("<a href=\"#contest\">The new side is worse than the base.</a>"), "beside the verdict");
     assert!(page.contains("New against base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
     let section =
         page.split("id=\"contest\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("a section");

@@ -64,13 +64,12 @@ impl Scenario {
     /// # Errors
     /// Syntax, unknown keys with the nearest known one, and everything that [`Problem`] can say, all at once.
     pub fn parse(text: &str, origin: &str, sets: &[String]) -> Result<Self, ScenarioError> {
-        let scenario = load::load(text, origin, sets)?;
-        let problems = validate::problems(&scenario);
-        if problems.is_empty() {
-            Ok(scenario)
-        } else {
-            Err(ScenarioError::Invalid { origin: origin.to_owned(), problems })
-        }
+        load::load(text, origin, sets)?.checked(origin)
+    }
+
+    fn checked(self, origin: &str) -> Result<Self, ScenarioError> {
+        let problems = validate::problems(&self);
+        if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
     /// The same scenario with a program of somebody else's in place of its recipes.
@@ -84,8 +83,7 @@ impl Scenario {
             matrix.recipe = matrix.recipe.take().map(|_| Axis(vec![stands.clone()]));
         }
         self.election.recipe = stands;
-        let problems = validate::problems(&self);
-        if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
+        self.checked(origin)
     }
 
     /// The same scenario with each cell run so many times.
@@ -94,8 +92,7 @@ impl Scenario {
     /// As [`Scenario::parse`], of what the number makes of it.
     pub fn repeated(mut self, repeat: u32, origin: &str) -> Result<Self, ScenarioError> {
         self.repeat = repeat;
-        let problems = validate::problems(&self);
-        if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
+        self.checked(origin)
     }
 
     /// Its cells, in the order in which they are run.

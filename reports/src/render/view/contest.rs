@@ -11,6 +11,8 @@ use crate::summary::Summary;
 #[derive(Serialize)]
 pub(crate) struct Contest {
     state: Chip,
+    /// The answer as a sentence, to stand beside the verdict of the run, which says nothing of it.
+    sentence: &'static str,
     /// The answer of all together, and how many came to which.
     answer: &'static str,
     counted: String,
@@ -51,6 +53,12 @@ pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
     };
     Some(Contest {
         state: state(*answer).into(),
+        sentence: match answer {
+            Answer::Same => "The new side is the same as the base.",
+            Answer::Better => "The new side is better than the base.",
+            Answer::CannotTell => "Whether the new side is worse than the base cannot be told.",
+            Answer::Worse => "The new side is worse than the base.",
+        },
         answer: answer.words(),
         counted: counted(&comparing),
         delta: format::share(rules.delta),
