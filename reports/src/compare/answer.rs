@@ -1,5 +1,7 @@
 //! The four answers, and what decides among them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::luck::{Luck, Prior};
@@ -150,14 +152,12 @@ impl Comparison {
 /// Decides on all comparisons of a call at once.
 pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Comparison> {
     let family: Vec<f64> = asked.iter().filter(|asked| asked.can_differ()).map(|asked| asked.found.p).collect();
-    let prior = |measure: Measure| {
-        let alike = asked.iter().filter(|asked| asked.measure == measure);
-        Prior::of(&alike.filter_map(|asked| asked.luck).collect::<Vec<_>>())
-    };
-    let priors = Measure::ALL.map(|measure| (measure, prior(measure)));
-    let of =
-        |measure: Measure| priors.iter().find(|(other, _)| *other == measure).map_or(Prior::NONE, |(_, prior)| *prior);
-    asked.into_iter().map(|asked| one(&asked, &of(asked.measure), &family, rules)).collect()
+    let mut lucks: BTreeMap<Measure, Vec<Luck>> = BTreeMap::new();
+    for asked in &asked {
+        lucks.entry(asked.measure).or_default().extend(asked.luck);
+    }
+    let others: BTreeMap<Measure, Prior> = lucks.iter().map(|(measure, lucks)| (*measure, Prior::of(lucks))).collect();
+    asked.into_iter().map(|asked| one(&asked, &others[&asked.measure], &family, rules)).collect()
 }
 
 /// The smallest level at which Holm's procedure rejects this one among all.

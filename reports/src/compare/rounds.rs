@@ -32,9 +32,18 @@ impl InRounds {
 
     /// All values of either side.
     pub(super) fn all(&self) -> (Vec<f64>, Vec<f64>) {
-        let base = self.0.values().flat_map(|(base, _)| base).copied().collect();
-        let new = self.0.values().flat_map(|(_, new)| new).copied().collect();
-        (base, new)
+        self.scaled(|_| 1.0)
+    }
+
+    /// All values of either side, those of each round by a factor of its own.
+    fn scaled(&self, by: impl Fn(u32) -> f64) -> (Vec<f64>, Vec<f64>) {
+        let (mut all_base, mut all_new) = (Vec::new(), Vec::new());
+        for (&round, (base, new)) in &self.0 {
+            let by = by(round);
+            all_base.extend(base.iter().map(|value| value * by));
+            all_new.extend(new.iter().map(|value| value * by));
+        }
+        (all_base, all_new)
     }
 
     /// The same, less what sets one round apart from another: each is scaled to have the same median, of both sides together
@@ -48,17 +57,13 @@ impl InRounds {
             return raw;
         }
         let typical = (middles.values().map(|middle| middle.ln()).sum::<f64>() / middles.len() as f64).exp();
-        let scaled = |round: &u32, values: &[f64]| -> Vec<f64> {
-            let by = middles.get(round).map_or(1.0, |middle| typical / middle);
-            values.iter().map(|value| value * by).collect()
-        };
-        let base: Vec<f64> = self.0.iter().flat_map(|(round, (base, _))| scaled(round, base)).collect();
-        let new: Vec<f64> = self.0.iter().flat_map(|(round, (_, new))| scaled(round, new)).collect();
+        let by = |round: u32| middles.get(&round).map_or(1.0, |middle| typical / middle);
+        let (base, _) = self.scaled(by);
         let own = middle(&raw.0) / middle(&base);
         if !own.is_normal() {
             return raw;
         }
-        (base.iter().map(|value| value * own).collect(), new.iter().map(|value| value * own).collect())
+        self.scaled(|round| by(round) * own)
     }
 }
 
