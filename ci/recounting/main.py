@@ -1,7 +1,9 @@
 """The command: recounts each record that is named."""
 
+import os
 import sys
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 
 from . import figures, pools, verdicts, writes
 from .cell import Cell
@@ -17,26 +19,31 @@ def main(arguments):
     if not folders or any(folder.startswith("-") for folder in folders):
         print(USAGE, file=sys.stderr)
         return 2
-    code = agree = red = 0
-    for folder in folders:
-        try:
-            lines, agreed, is_red = recount(Record(folder))
+    agree = red = 0
+    codes = [0]
+    with ProcessPoolExecutor(min(len(folders), os.cpu_count() or 1)) as processes:
+        for code, lines, agreed, error in processes.map(outcome, folders):
+            codes.append(code)
             agree += agreed
-            if is_red:
-                red += 1
-                code = max(code, 1)
-            if is_red or not quiet:
-                print("\n".join(lines))
-        except Unreadable as error:
-            print(f"error: {folder}: {error}", file=sys.stderr)
-            code = 4
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            traceback.print_exc()
-            print(f"error: {folder}: the recount does not understand it", file=sys.stderr)
-            code = 4
+            red += code == 1
+            if lines and (code == 1 or not quiet):
+                print("\n".join(lines), flush=True)
+            if error:
+                print(error, file=sys.stderr, flush=True)
     if quiet:
         print(f"{len(folders)} records: {agree} figures recounted and agreed; {red} records have some that do not")
-    return code
+    return max(codes)
+
+
+def outcome(folder):
+    """What becomes of one record: its exit code, what is to be said of it, how many figures agree, and what went wrong."""
+    try:
+        lines, agreed, is_red = recount(Record(folder))
+        return int(is_red), lines, agreed, None
+    except Unreadable as error:
+        return 4, [], 0, f"error: {folder}: {error}"
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return 4, [], 0, f"{traceback.format_exc()}error: {folder}: the recount does not understand it"
 
 
 def recount(record):
