@@ -39,8 +39,11 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
 
     @Override
     void stop() throws Exception {
-        resign();
-        client.close();
+        try {
+            resign();
+        } finally {
+            client.close();
+        }
     }
 
     public static void main(String[] args) throws Exception {

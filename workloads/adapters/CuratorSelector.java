@@ -37,8 +37,11 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
 
     @Override
     void stop() {
-        resign();
-        client.close();
+        try {
+            resign();
+        } finally {
+            client.close();
+        }
     }
 
     public static void main(String[] args) throws Exception {

@@ -23,6 +23,8 @@ pub struct SessionSeen {
     pub connections: u32,
     /// It was closed, or a server said that it had expired.
     pub over: bool,
+    /// Its end was asked for.
+    pub closing: bool,
     /// Since when no connection carries it; none while one does.
     pub alone_since: Option<Nanos>,
 }
@@ -231,6 +233,7 @@ impl Seats {
                     timeout_ms: ms(timeout_ms),
                     connections: 1,
                     over: false,
+                    closing: false,
                     alone_since: None,
                 };
                 self.sessions.insert(session, seen);
@@ -246,7 +249,10 @@ impl Seats {
         if seen.connections == 0 {
             seen.alone_since = Some(t);
         }
-        if seen.connections == 0 && !seen.over {
+        if seen.connections == 0 && seen.closing {
+            // Some clients hang up as soon as they have asked, and wait for no answer.
+            self.over(t, session, SessionEnd::Closed, tell);
+        } else if seen.connections == 0 && !seen.over {
             tell(Event::State { t, session, state: SessionState::Disconnected });
         }
         // What was asked on it is not answered any more.
@@ -255,6 +261,11 @@ impl Seats {
 
     fn asked(&mut self, t: Nanos, connection: u64, asked: &Asked, tell: &mut Tell<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
+        if asked.op == op_code::CLOSE_SESSION
+            && let Some(seen) = self.sessions.get_mut(&session)
+        {
+            seen.closing = true;
+        }
         if asked.op == op_code::DELETE {
             self.deletions.insert((connection, asked.xid), t);
         }

@@ -304,7 +304,7 @@ impl Beside {
         let (open, nodes) = self.guest.seats.borrow().left_behind();
         if open > 0 {
             let text = format!("it ended by order and left {open} sessions open, with {nodes} znodes in the elections");
-            self.odd(None, Misbehaviour::LeftBehind, text);
+            self.odd(None, Misbehaviour::LeftBehind, self.guest.with_last_words(&text));
         }
     }
 

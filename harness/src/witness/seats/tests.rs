@@ -128,3 +128,20 @@ fn what_made_no_sense_is_known() {
     assert!(!seats.is_sound() && seats.session(70).unwrap().connections == 0);
     assert_eq!(seats.seat(5).unwrap(), &SeatSeen::default());
 }
+
+#[test]
+fn a_client_that_hangs_up_once_it_has_asked_for_the_end_has_left_nothing_behind() {
+    let mut seats = seats(true);
+    for (connection, session) in [(1, 70), (2, 80)] {
+        take(&mut seats, 0, connection, [established(session)]);
+        let group = if session == 70 { "/c/g1/n-0" } else { "/c/g10/n-0" };
+        take(&mut seats, 1, connection, carried_out(&request(1, op_code::CREATE, group), Some(100 + session)));
+    }
+    seats.stop(2);
+    let close = Happened::Said(Said::Asked(request(2, op_code::CLOSE_SESSION, "")));
+    let ended = take(&mut seats, 3, 1, [close, Happened::Ended { sound: true }]);
+    let state = Event::State { t: 1_003, session: 70, state: SessionState::Ended(SessionEnd::Closed) };
+    assert_eq!(ended, [state, Event::Left { t: 1_003, cand: 4, session: 70, how: Departure::Stopped }]);
+    take(&mut seats, 3, 2, [Happened::Ended { sound: true }]);
+    assert_eq!(seats.left_behind(), (1, 1), "the other one never asked");
+}
