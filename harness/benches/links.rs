@@ -186,7 +186,10 @@ fn resource(c: &mut Criterion) {
 }
 
 fn short() -> Criterion {
-    Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2))
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .nresamples(20_000)
 }
 
 criterion_group!(name = all; config = short(); targets = relay, protocol, resource);

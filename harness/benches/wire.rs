@@ -90,7 +90,10 @@ fn client(c: &mut Criterion) {
 }
 
 fn short() -> Criterion {
-    Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1))
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_millis(600))
+        .nresamples(20_000)
 }
 
 criterion_group!(name = all; config = short(); targets = server, client);

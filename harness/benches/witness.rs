@@ -163,5 +163,9 @@ fn witness(c: &mut Criterion) {
     beside.tell();
 }
 
-criterion_group!(benches, witness);
+fn short() -> Criterion {
+    Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2))
+}
+
+criterion_group!(name = benches; config = short(); targets = witness);
 criterion_main!(benches);

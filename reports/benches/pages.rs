@@ -32,8 +32,9 @@ fn pages(c: &mut Criterion) {
 fn short() -> Criterion {
     Criterion::default()
         .sample_size(20)
-        .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(3))
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2))
+        .nresamples(20_000)
 }
 
 criterion_group!(name = all; config = short(); targets = pages);

@@ -90,7 +90,10 @@ fn record(c: &mut Criterion) {
 }
 
 fn short() -> Criterion {
-    Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3))
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2))
+        .nresamples(20_000)
 }
 
 criterion_group!(name = all; config = short(); targets = segment, record);

@@ -128,7 +128,10 @@ fn cells(c: &mut Criterion) {
 }
 
 fn short() -> Criterion {
-    Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2))
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .nresamples(20_000)
 }
 
 criterion_group!(name = all; config = short(); targets = model, steps, cells);

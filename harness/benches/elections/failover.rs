@@ -14,7 +14,7 @@ use crate::stage::{Lazy, Stage};
 const SIZES: &[u32] = if cfg!(debug_assertions) { &[5] } else { &[5, 50] };
 
 /// A crash takes more than T, so ten samples of at least one take this long.
-const CRASHES: Duration = Duration::from_secs(16);
+const CRASHES: Duration = Duration::from_secs(8);
 
 pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
     for recipe in RecipeKind::sound() {

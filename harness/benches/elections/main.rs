@@ -20,8 +20,8 @@ use criterion::Criterion;
 use stage::Lazy;
 
 fn main() {
-    let criterion = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(500));
-    let mut criterion = criterion.measurement_time(Duration::from_secs(6)).configure_from_args();
+    let criterion = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(300)).nresamples(20_000);
+    let mut criterion = criterion.measurement_time(Duration::from_secs(3)).configure_from_args();
     let stage = Lazy::default();
     notified::bench(&mut criterion, &stage);
     enrolment::bench(&mut criterion, &stage);
