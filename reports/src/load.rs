@@ -49,9 +49,9 @@ pub struct LoadPoint {
 /// What servers told; None: nothing.
 pub(crate) fn load(index: &Index<'_>) -> Option<Load> {
     let mut told: BTreeMap<u32, Vec<(Nanos, ServerLoad)>> = BTreeMap::new();
-    for (_, event) in index.cell.events() {
+    for (_, event) in &index.few {
         if let Event::ServerLoad { t, server, load } = event {
-            told.entry(*server).or_default().push((*t, *load));
+            told.entry(*server).or_default().push((*t, **load));
         }
     }
     let servers: BTreeMap<u32, Vec<LoadPoint>> = told

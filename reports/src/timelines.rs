@@ -146,7 +146,7 @@ fn picture(index: &Index<'_>, group: u32, span: Span, because: &str) -> Timeline
         }
     });
     let terms = bars.collect();
-    let stale = index.writing.all.iter().filter(|w| w.group == group && (w.found.stale || w.found.past));
+    let stale = index.writing.all().filter(|w| w.group == group && (w.found.stale || w.found.past));
     let mut stale_writes: Vec<_> = stale.map(|w| (w.t, w.host, w.found.rejected)).collect();
     stale_writes.retain(|w| shown((w.0, w.0)));
     stale_writes.truncate(BARS_MAX);

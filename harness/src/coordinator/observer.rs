@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream::FuturesUnordered;
-use hustings_record::Event;
+use hustings_record::{Event, Owner};
 use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
@@ -361,7 +361,7 @@ impl Observer {
                 Some((czxid, name, session)) => (Some(czxid), Some(name), Some(session)),
                 None => (None, None, None),
             };
-            self.journal.push(&Event::Owner { from, to, group, session, node, czxid });
+            self.journal.push(&Event::Owner(Box::new(Owner { from, to, group, session, node, czxid })));
         }
     }
 

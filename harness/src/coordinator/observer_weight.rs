@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{Event, ServerMetrics, WATCHES_FIRED, WatchEvent, Weighed};
+use hustings_record::{Event, ObserverWeight, ServerMetrics, WATCHES_FIRED, WatchEvent, Weighed};
 use hustings_workloads::scenario::ROOT;
 use zookeeper_client as zk;
 
@@ -24,7 +24,13 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
         Ok(counted) => {
             let [per_deletion, per_creation, per_change] = Weighed::per_change(&counted);
             let (per_creation, per_change) = (Some(per_creation), Some(per_change));
-            Event::ObserverWeight { t: clock::now(), per_deletion, per_creation, per_change, counted }
+            Event::ObserverWeight(Box::new(ObserverWeight {
+                t: clock::now(),
+                per_deletion,
+                per_creation,
+                per_change,
+                counted,
+            }))
         }
         Err(error) => Event::Note {
             t: clock::now(),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hustings_record::{CellInfo, CellRecord, Event, Nanos, SCHEMA, SegmentRecord, SegmentWriter};
+use hustings_record::{CellInfo, CellRecord, Event, Nanos, ObserverWeight, SCHEMA, SegmentRecord, SegmentWriter};
 use hustings_workloads::simulation::{BEGIN_NS, EventSink, Writer};
 
 use crate::coordinator::live_cell::writer_name;
@@ -66,7 +66,13 @@ impl Recorder {
         // Nobody but the candidates watches anything.
         let nothing = Some(0.0);
         let (t, per_creation, per_change) = (BEGIN_NS, nothing, nothing);
-        let none = Event::ObserverWeight { t, per_deletion: 0.0, per_creation, per_change, counted: Vec::new() };
+        let none = Event::ObserverWeight(Box::new(ObserverWeight {
+            t,
+            per_deletion: 0.0,
+            per_creation,
+            per_change,
+            counted: Vec::new(),
+        }));
         recorder.push(Writer::Coordinator, none);
         recorder
     }

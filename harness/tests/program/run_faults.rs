@@ -116,7 +116,7 @@ recipe = ["lock-race", "poll-race"]
         }
     }
     let paused =
-        told.iter().find_map(|e| if let Event::Fault { hosts, .. } = e { hosts.first().copied() } else { None });
+        told.iter().find_map(|e| if let Event::Fault(fault) = e { fault.hosts.first().copied() } else { None });
     let paused = paused.expect("a fault");
     let died = *died.get(&(paused, 0)).expect("the stopped generation was killed");
     assert!(back.contains(&paused), "a supervisor starts it again");
@@ -160,7 +160,7 @@ struct Shared {
 impl Shared {
     fn of(events: &[Event]) -> Self {
         let hit =
-            events.iter().filter_map(|e| if let Event::Fault { cands, .. } = e { Some(cands.len()) } else { None });
+            events.iter().filter_map(|e| if let Event::Fault(fault) = e { Some(fault.cands.len()) } else { None });
         let sessions = events.iter().filter(|e| matches!(e, Event::Session { .. })).count();
         let incarnations = events.iter().filter(|e| matches!(e, Event::Incarnation { .. })).count();
         Self { hit: hit.collect(), sessions, incarnations }

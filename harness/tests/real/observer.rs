@@ -47,7 +47,7 @@ async fn until(journal: &Journal, path: &std::path::Path, what: &str, wanted: im
 /// The czxid of the owner that was told last, for a group.
 fn owner(events: &[Event], wanted: u32) -> Option<i64> {
     let told = events.iter().rev().find_map(|event| match event {
-        Event::Owner { group, czxid, .. } if *group == wanted => Some(*czxid),
+        Event::Owner(owner) if owner.group == wanted => Some(owner.czxid),
         _ => None,
     });
     told.flatten()
@@ -100,7 +100,7 @@ fn outlives_its_session<E: Start>() {
         let gap =
             events.iter().rposition(|e| matches!(e, Event::ObserverState { connected: false, .. })).expect("a gap");
         let told = events[gap..].iter().take_while(|e| !matches!(e, Event::ObserverState { connected: true, .. }));
-        let told = told.filter(|e| matches!(e, Event::Owner { .. })).count();
+        let told = told.filter(|e| matches!(e, Event::Owner(_))).count();
         assert_eq!(told, 2, "{:#?}", &events[gap..]);
 
         second.delete(&heir.path, None).await.expect("deleted");

@@ -225,7 +225,14 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
     w.of(host).push(&Event::Granted { t: t + 10_000, cand, session, term })?;
     w.events += 1;
     let (session_told, czxid_told) = (Some(session), Some(czxid));
-    let owner = Event::Owner { from: t - MS, to: t, group, session: session_told, node: Some(node), czxid: czxid_told };
+    let owner = Event::Owner(Box::new(Owner {
+        from: t - MS,
+        to: t,
+        group,
+        session: session_told,
+        node: Some(node),
+        czxid: czxid_told,
+    }));
     w.observer.push(&owner)?;
     for write in 0..size.writes {
         let (t, seq) = (t + MS + Nanos::from(write) * size.work_interval(), w.seq);
@@ -267,7 +274,7 @@ fn resign(
     let (cand, heir) = (group * hosts + u32::from(host), group * hosts + u32::from(next));
     let (id, old) = (w.fault, stands[usize::from(host)]);
     w.fault += 1;
-    w.coordinator().push(&Event::Fault {
+    w.coordinator().push(&Event::Fault(Box::new(FaultOrder {
         id,
         kind: FaultKind::Resign,
         t: at,
@@ -278,7 +285,7 @@ fn resign(
         groups: vec![group],
         servers: Vec::new(),
         detail: String::new(),
-    })?;
+    })))?;
     revoke(w, cand, host, old, at + MS)?;
     let how = Departure::Resigned { delete: Some((at + 2 * MS, at + 3 * MS)) };
     w.of(host).push(&Event::Left { t: at + 4 * MS, cand, session: old.session, how })?;
@@ -287,7 +294,7 @@ fn resign(
     w.of(next).push(&Event::Settled { t: at + 4 * MS, cand: heir, session, requests: 2 })?;
     let (from, to, evidence) = (at + 2 * MS, at + 3 * MS, "the deletion of its znode was answered".to_owned());
     let stage = ReceiptStage::Injected;
-    w.coordinator().push(&Event::Receipt {
+    w.coordinator().push(&Event::Receipt(Box::new(Receipt {
         id,
         stage,
         from,
@@ -296,7 +303,7 @@ fn resign(
         evidence,
         touches: Vec::new(),
         seen: None,
-    })?;
+    })))?;
     lead(w, size, group, next, stands, at + 5 * MS)?;
     stands[usize::from(host)] = join(w, cand, host, czxid, at + 20 * MS)?;
     Ok(())

@@ -1,5 +1,6 @@
 //! The events of a record. One enum, versioned by [`crate::SCHEMA`]; times are nanoseconds of CLOCK_MONOTONIC, which all
 //! processes of one machine share. Every event that is stamped at one instant calls it `t`.
+//! What is long and rare is boxed: the largest of the others is what each of millions takes in memory.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::{Departure, RevokeReason};
 use crate::cell::{CellInfo, FencingMethod};
-use crate::fault::{FaultKind, ReceiptStage, Touch};
-use crate::grade::Grade;
 use crate::holdings::Holdings;
 use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
+use crate::observed::{ObserverWeight, Owner};
 use crate::phase::Phase;
-use crate::seen::Seen;
-use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, Weighed, WindowEdge, by_server};
+use crate::program::Program;
+use crate::receipt::{FaultOrder, Receipt};
+use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, WindowEdge, by_server};
 use crate::session::{SessionState, WatchEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,18 +153,8 @@ pub enum Event {
     },
 
     // ---- hosts on which a program of somebody else's stands
-    /// The program, as it introduces itself. What it did is read off its connections; what it believes is known by its own word
-    /// (`belief` is `report`) or, where that cannot be trusted or had (`why`), by its writes alone.
-    Program {
-        t: Nanos,
-        name: String,
-        version: String,
-        /// What it says that it can do.
-        can: Vec<String>,
-        belief: Grade,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    },
+    /// The program, as it introduces itself.
+    Program(Box<Program>),
     /// It did what it must not do, or did not what it must.
     Misbehaved {
         t: Nanos,
@@ -218,34 +209,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32>,
     },
-    /// A fault was ordered. `cands` are all candidates it may hit, `groups` the groups whose leader it was aimed at.
-    Fault {
-        id: u32,
-        kind: FaultKind,
-        t: Nanos,
-        intended: Nanos,
-        for_ms: Option<u64>,
-        hosts: Vec<u16>,
-        cands: Vec<u32>,
-        groups: Vec<u32>,
-        /// Ids of the servers that it hits, or (a partition from chosen servers) that its hosts are cut off from; none for others.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        servers: Vec<u32>,
-        detail: String,
-    },
-    /// Proof (or the lack of it) that fault `id` took effect, or ended, between `from` and `to`.
-    Receipt {
-        id: u32,
-        stage: ReceiptStage,
-        from: Nanos,
-        to: Nanos,
-        verified: bool,
-        evidence: String,
-        touches: Vec<Touch>,
-        /// What was looked at: all that `verified` rests on. None: not recorded.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        seen: Option<Box<Seen>>,
-    },
+    /// A fault was ordered.
+    Fault(Box<FaultOrder>),
+    /// Proof (or the lack of it) that a fault took effect, or ended.
+    Receipt(Box<Receipt>),
     /// One write at the fenced resource, in the order in which the resource took them (`seq`, per run of the coordinator).
     Write {
         t: Nanos,
@@ -284,7 +251,7 @@ pub enum Event {
     ServerLoad {
         t: Nanos,
         server: u32,
-        load: ServerLoad,
+        load: Box<ServerLoad>,
     },
     /// What servers hold by their own lists, asked between these two times. `servers` say the same of sessions and ephemeral
     /// znodes, and the watches are those of all of them; a server that says otherwise has an event of its own.
@@ -380,15 +347,8 @@ pub enum Event {
     },
 
     // ---- observer
-    /// Who owns the lead of a group says ZooKeeper, from between `from` and `to` on; `session` None: nobody.
-    Owner {
-        from: Nanos,
-        to: Nanos,
-        group: u32,
-        session: Option<i64>,
-        node: Option<String>,
-        czxid: Option<i64>,
-    },
+    /// Who owns the lead of a group says ZooKeeper.
+    Owner(Box<Owner>),
     /// Whether the observer has a connection, and a watch that tells it of every change. It says so after it has read all owners
     /// anew; a session of its own that has ended is followed by another one.
     ObserverState {
@@ -403,21 +363,8 @@ pub enum Event {
         group: Option<u32>,
         why: String,
     },
-    /// How often the servers' counters count one deletion, creation and change of data that only the observer watches, as measured
-    /// before enrolment. Its watch tells it of no changed children.
-    ObserverWeight {
-        t: Nanos,
-        per_deletion: f64,
-        /// None: not recorded.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        per_creation: Option<f64>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        per_change: Option<f64>,
-        /// What that rests on: so many znodes were created, changed and deleted, and the counters of each server before and
-        /// after. Nothing: not recorded.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        counted: Vec<Weighed>,
-    },
+    /// How often the servers count what only the observer watches.
+    ObserverWeight(Box<ObserverWeight>),
     /// Notifications that the observer itself got in this cell so far: they are in the servers' counters too.
     ObserverCount {
         t: Nanos,
@@ -444,10 +391,10 @@ impl Event {
             | Self::Phase { .. }
             | Self::HostEnded { .. }
             | Self::Outage { .. }
-            | Self::Program { .. }
+            | Self::Program(_)
             | Self::Unwitnessed { .. }
             | Self::Misbehaved { .. }
-            | Self::Receipt { .. }
+            | Self::Receipt(_)
             | Self::ServerState { .. } => true,
             Self::Stall { .. }
             | Self::Candidate { .. }
@@ -463,7 +410,7 @@ impl Event {
             | Self::Note { .. }
             | Self::HostStarted { .. }
             | Self::HostMemory { .. }
-            | Self::Fault { .. }
+            | Self::Fault(_)
             | Self::Write { .. }
             | Self::Fence { .. }
             | Self::Servers { .. }
@@ -480,10 +427,10 @@ impl Event {
             | Self::ServerLog { .. }
             | Self::Floor { .. }
             | Self::FloorFailed { .. }
-            | Self::Owner { .. }
+            | Self::Owner(_)
             | Self::ObserverState { .. }
             | Self::ObserverMissed { .. }
-            | Self::ObserverWeight { .. }
+            | Self::ObserverWeight(_)
             | Self::ObserverCount { .. } => false,
         }
     }
@@ -491,4 +438,15 @@ impl Event {
 
 fn nothing(ns: &Nanos) -> bool {
     *ns == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_millions_takes_a_cache_line() {
+        // What makes it larger belongs into a box, unless it is what there are most of.
+        assert!(size_of::<Event>() <= 64, "{} bytes", size_of::<Event>());
+    }
 }

@@ -126,7 +126,10 @@ fn parse(
         let number = blocks.number();
         let damaged = |offset, what| SegmentError::Damaged { path: path.to_owned(), block: number, offset, what };
         match blocks.next() {
-            Ok(None) => return Ok((events, None)),
+            Ok(None) => {
+                events.shrink_to_fit();
+                return Ok((events, None));
+            }
             Ok(Some(Block::Torn { offset, bytes })) => {
                 return Ok((events, Some(TornTail { block: number, offset, bytes })));
             }

@@ -26,23 +26,42 @@ pub(super) struct Allowance<'i, 'a> {
     request: (Nanos, Nanos),
     /// Own stalls of whatever length, of all processes.
     stalls: Vec<Span>,
-    felt: Vec<Felt>,
+    felt: Felt,
 }
 
-/// A fault, and whom it may have woken.
+/// How many candidates faults may have woken: those of the faults that had begun by a time, and of those that were felt no longer at
+/// a time. Each is in order, and its count is of itself and of all before it.
+#[derive(Default)]
 struct Felt {
-    t: Nanos,
-    until: Nanos,
-    woken: u64,
-    /// The latest end of this and all before it.
-    until_max: Nanos,
+    begun: Vec<(Nanos, u64)>,
+    over: Vec<(Nanos, u64)>,
+}
+
+/// In order of time, with the sums.
+fn summed(mut woken: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
+    woken.sort_unstable();
+    let mut sum = 0_u64;
+    woken.iter_mut().for_each(|fault| {
+        sum = sum.saturating_add(fault.1);
+        fault.1 = sum;
+    });
+    woken
+}
+
+impl Felt {
+    /// Of the faults that were felt at some moment of `span`: all that had begun by its end, but those that were over before it.
+    fn within(&self, span: Span) -> u64 {
+        let sum = |woken: &[(Nanos, u64)]| woken.last().map_or(0, |fault| fault.1);
+        let begun = sum(&self.begun[..self.begun.partition_point(|fault| fault.0 <= span.1)]);
+        begun - sum(&self.over[..self.over.partition_point(|fault| fault.0 < span.0)]).min(begun)
+    }
 }
 
 impl<'i, 'a> Allowance<'i, 'a> {
     pub(super) fn of(index: &'i Index<'a>) -> Self {
         let own = index.lives.stalls.iter().filter(|stall| stall.own > 0);
         let stalls = union(own.map(|stall| (stall.from, stall.to)).collect());
-        let samples = index.cell.events().filter_map(|(_, event)| match event {
+        let samples = index.few.iter().filter_map(|(_, event)| match event {
             Event::Floor { deleted, listed, .. } => Some((*deleted, *listed)),
             _ => None,
         });
@@ -52,22 +71,20 @@ impl<'i, 'a> Allowance<'i, 'a> {
         samples.sort_unstable();
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
         let request = (half(samples.last()), half(samples.get(samples.len() / 2)));
-        let mut allowance = Self { index, request, stalls, felt: Vec::new() };
+        let mut allowance = Self { index, request, stalls, felt: Felt::default() };
         allowance.felt = allowance.feel();
         allowance
     }
 
-    /// All faults, in order of time.
-    fn feel(&self) -> Vec<Felt> {
-        let mut until_max = 0;
-        let felt = self.index.faults.all.iter().map(|fault| {
-            let until = self.felt_until(fault);
-            until_max = until.max(until_max);
-            let (all, each) = (self.everybody(), self.of_each());
+    /// All faults.
+    fn feel(&self) -> Felt {
+        let (all, each) = (self.everybody(), self.of_each());
+        let faults = self.index.faults.all.iter().map(|fault| {
             let woken = if fault.kind.hits_servers() { all } else { fault.cands.len() as u64 * each };
-            Felt { t: fault.t, until, woken, until_max }
+            ((fault.t, woken), (self.felt_until(fault), woken))
         });
-        felt.collect()
+        let (begun, over) = faults.unzip();
+        Felt { begun: summed(begun), over: summed(over) }
     }
 
     /// What a handover within `span` may take beyond the protocol's needs.
@@ -109,9 +126,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     /// How many candidates the faults whose consequences may fall into `span` may have woken. All others race for a lock; when
     /// the servers are hit, everybody comes back at once.
     fn waking(&self, span: Span) -> u64 {
-        let begun = &self.felt[..self.felt.partition_point(|felt| felt.t <= span.1)];
-        let lately = begun.iter().rev().take_while(|felt| span.0 <= felt.until_max).filter(|felt| span.0 <= felt.until);
-        lately.map(|felt| felt.woken).sum::<u64>().min(self.everybody() * self.of_each()).max(1)
+        self.felt.within(span).min(self.everybody() * self.of_each()).max(1)
     }
 
     fn everybody(&self) -> u64 {
@@ -122,6 +137,11 @@ impl<'i, 'a> Allowance<'i, 'a> {
     fn of_each(&self) -> u64 {
         let others = u64::from(self.index.info.candidates_per_group.saturating_sub(1));
         if self.index.info.leader_wakes() == Some(FanOut::One) { 1 } else { others.max(1) }
+    }
+
+    /// At most so long after its end a fault may still be felt.
+    pub(super) fn felt_after(&self) -> Nanos {
+        MARGIN_NS + self.expiry()
     }
 
     /// Until when those that a fault hits may still change hands because of it, all at once.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::reach::{EDGE_NS, connected, is_deafened};
-use crate::index::{Index, Notice, Wakes, number};
+use crate::index::{Fault, Index, Notice, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{LeadLoss, Nanos};
 
@@ -31,8 +31,8 @@ pub(super) fn asks_at_most(
     if held_up(index, notice.cand, candidate.host, recently) {
         return None;
     }
-    let mut anew = index.faults.of_group(group).filter(|fault| fault.kind.facts().leads == LeadLoss::Anew);
-    if anew.any(|fault| fault.acts_in(recently)) {
+    let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(recently);
+    if index.faults.on_group_in(group, recently).any(anew) {
         return None;
     }
     // What it had to ask for because its own znode was gone, or it was to go, was not caused by this.
@@ -40,20 +40,16 @@ pub(super) fn asks_at_most(
     {
         return None;
     }
-    let losses = &wakes.losses[wakes.losses.partition_point(|lost| lost.group < group)..];
-    let gone = losses
-        .iter()
-        .take_while(|lost| lost.group == group)
-        .filter(|lost| lost.gone.0.saturating_sub(EDGE_NS) <= settled && notice.t <= lost.gone.1 + EDGE_NS);
+    let gone = wakes.gone_in(group, (notice.t.saturating_sub(EDGE_NS), settled + EDGE_NS));
     // Some may have had their turn before anybody knew, and were struck.
     let struck = index.candidates.of_group(group).iter().copied().filter(|&cand| {
-        let mut faults = index.faults.of_cand(cand).filter(|_| cand != notice.cand);
+        let mut faults = index.faults.on_cand_in(cand, recently).filter(|_| cand != notice.cand);
         faults.any(|fault| fault.acts_in(recently))
     });
     let meanwhile: BTreeSet<u32> = gone.map(|lost| lost.cand).chain(struck).collect();
     // Owners that nobody else knew of, too.
-    let reigns = index.reigns.of_group(group).iter().filter(|reign| reign.session.is_some());
-    let owners = reigns.filter(|reign| recently.0 <= reign.span.1 && reign.span.1 <= settled).count();
+    let reigns = index.reigns.within(group, (recently.0, settled)).filter(|reign| reign.session.is_some());
+    let owners = reigns.filter(|reign| reign.span.1 <= settled).count();
     let meanwhile = meanwhile.len().max(owners).max(1) as u64;
     // One of them is what it was told of. And an answer that is older than T/3 is no ground to lead on: it asks again, once
     // more for a server that may lag.

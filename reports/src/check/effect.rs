@@ -91,7 +91,7 @@ fn accepted(index: &Index<'_>, work: &Work) -> bool {
 
 fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
     let mut written: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
-    for work in index.writing.all.iter().filter(|work| accepted(index, work)) {
+    for work in index.writing.all().filter(|work| accepted(index, work)) {
         written.entry(work.group).or_default().push(work.t);
     }
     let interval = index.info.work_interval_ms * 1_000_000;
@@ -193,8 +193,8 @@ fn refused(index: &Index<'_>, finding: &mut Finding<Effect>) {
     if index.info.fencing == Fencing::Unfenced {
         return;
     }
-    let mut worst: BTreeMap<WriteKey, (u64, &Work)> = BTreeMap::new();
-    for work in index.writing.all.iter().filter(|work| !accepted(index, work)) {
+    let mut worst: BTreeMap<WriteKey, (u64, Work)> = BTreeMap::new();
+    for work in index.writing.all().filter(|work| !accepted(index, work)) {
         let Some(term) = index.terms.held_by(work.cand, work.t).map(|term| &index.terms.all[term]) else { continue };
         let believed = term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
         let owns = || index.reigns.at(work.group, work.t).is_some_and(|reign| reign.is_of(term));

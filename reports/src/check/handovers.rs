@@ -213,7 +213,7 @@ fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
     let fault = &index.faults.all[loss.fault];
     let due = fault.explains_until;
     let lost = index.terms.all[loss.term].cand;
-    let hit = |cand: u32| index.faults.of_cand(cand).any(|f| f.acts_in((due, due)));
+    let hit = |cand: u32| index.faults.on_cand_in(cand, (due, due)).any(|f| f.acts_in((due, due)));
     let others = || index.candidates.of_group(loss.group).iter().copied().filter(|&cand| cand != lost);
     fault.kind.facts().lets_sessions_expire
         && index.terms.all[successor].granted.is_some_and(|granted| granted > due)

@@ -174,7 +174,7 @@ fn allow_for_changes(index: &Index<'_>, counted: &Count, most: &mut Most) {
                 most.watches += users.get(session).copied().unwrap_or(0);
             }
             Event::ObserverState { t, connected: false } if lately(*t) => observers += 1,
-            Event::ObserverWeight { per_deletion, .. } => observed = *per_deletion > 0.0,
+            Event::ObserverWeight(weight) => observed = weight.per_deletion > 0.0,
             _ => {}
         }
     }

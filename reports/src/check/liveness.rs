@@ -175,18 +175,20 @@ impl<'a> Bounds<'_, 'a> {
         };
         let (leader, token) = lost.map_or((u32::MAX, i64::MIN), |term| (term.cand, term.czxid));
         let owners = std::iter::once(leader).chain(self.owners(group, gap));
-        due = owners.flat_map(|cand| index.faults.of_cand(cand)).filter(acts).map(again).fold(due, Nanos::max);
+        let span = (gap.0.saturating_sub(allowance.felt_after()), gap.1);
+        let of_cand = |cand: u32| index.faults.on_cand_in(cand, span);
+        due = owners.flat_map(of_cand).filter(acts).map(again).fold(due, Nanos::max);
         let line = in_line(index, group, leader, token, gap.0);
-        let hit = |cand: u32| index.faults.of_cand(cand).any(|fault| acts(&fault));
+        let hit = |cand: u32| of_cand(cand).any(|fault| acts(&fault));
         let queue = line.iter().any(|&cand| index.candidates.standing(cand, gap.0).is_some_and(|s| s.node.is_some()));
         if line.iter().all(|&cand| hit(cand)) {
-            let everybody = index.candidates.of_group(group).iter().flat_map(|&cand| index.faults.of_cand(cand));
+            let everybody = index.candidates.of_group(group).iter().flat_map(|&cand| of_cand(cand));
             let healed =
                 everybody.filter(acts).map(|fault| fault.active.1.max(fault.healed.as_ref().map_or(0, |h| h.to)));
             let free = healed.fold(gap.0, Nanos::max) + index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
             due = due.max(free + allowance.cut_off() + allowance.return_of(free));
         } else if queue {
-            let before = line.iter().take_while(|&&cand| hit(cand)).flat_map(|&cand| index.faults.of_cand(cand));
+            let before = line.iter().take_while(|&&cand| hit(cand)).flat_map(|&cand| of_cand(cand));
             due = before.filter(acts).map(again).fold(due, Nanos::max);
         }
         let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
@@ -196,7 +198,7 @@ impl<'a> Bounds<'_, 'a> {
 
     /// Whom ZooKeeper named as the owner of the lead within the gap.
     fn owners(&self, group: u32, gap: Span) -> impl Iterator<Item = u32> {
-        let reigns = self.index.reigns.of_group(group).iter().filter(move |r| r.span.0 <= gap.1 && gap.0 <= r.span.1);
+        let reigns = self.index.reigns.within(group, gap);
         let owns = |session: i64, cand: &&u32| {
             let incarnations = self.index.presence.incarnations.get(*cand).into_iter().flatten();
             incarnations.into_iter().any(|incarnation| incarnation.1 == session)
@@ -229,8 +231,7 @@ impl<'a> Bounds<'_, 'a> {
 
     /// The last term that had ended when the gap began.
     fn lost(&self, group: u32, at: Nanos) -> Option<&Term<'a>> {
-        let terms = self.index.terms.of_group(group).iter().map(|&place| &self.index.terms.all[place]);
-        terms.filter(|term| term.definite().is_some_and(|led| led.1 <= at)).max_by_key(|term| term.ended.0)
+        self.index.terms.last_over(group, at)
     }
 }
 
@@ -246,7 +247,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
             }
             let before = (ended.saturating_sub(allowance.cut_off()), again);
             let explained = index.candidates.lost_touch(pair[0].session, before)
-                || index.faults.of_cand(pair[0].cand).any(|fault| fault.explains((ended, again)))
+                || index.faults.on_cand_in(pair[0].cand, (ended, again)).any(|fault| fault.explains((ended, again)))
                 || index.faults.on_servers().any(|fault| fault.explains((ended, again)))
                 || index.servers.out_within(before);
             if explained {

@@ -31,8 +31,8 @@ impl Met {
     pub(super) fn of(index: &Index<'_>) -> Self {
         let mut groups: BTreeMap<u32, BTreeMap<WriteKey, Written>> = BTreeMap::new();
         // Of those without a token nobody knows where one lead ends and the next one of its candidate begins.
-        for work in index.writing.all.iter().filter(|work| work.is_ordered()) {
-            let Work { cand, session, czxid, seq, t, .. } = *work;
+        for work in index.writing.all().filter(|work| work.is_ordered()) {
+            let Work { cand, session, czxid, seq, t, .. } = work;
             let leads = groups.entry(work.group).or_default();
             let lead = leads.entry((cand, session, czxid));
             lead.or_insert(Written { cand, first: (seq, t), last: (seq, t) }).last = (seq, t);

@@ -13,8 +13,10 @@ use hustings_record::Nanos;
 pub(super) fn misread(index: &Index<'_>) -> BTreeSet<u64> {
     let stalls = index.lives.stalls.iter().filter(|stall| stall.host.is_none());
     let stalls = union(stalls.map(|stall| (stall.from, stall.to)).collect());
-    let stale = index.writing.all.iter().filter(|work| work.found.stale);
-    stale.filter(|work| is_misread(index, work, &stalls) || is_on_waking(index, work)).map(|work| work.seq).collect()
+    let misread = |work: &Work, rival_sent: &Option<Nanos>| {
+        is_misread(index, work, *rival_sent, &stalls) || is_on_waking(index, work)
+    };
+    index.writing.stale().filter(|(work, rival_sent)| misread(work, rival_sent)).map(|(work, _)| work.seq).collect()
 }
 
 /// Whether its writer's process stalled for longer than T/10, and went on less than T/5 before it came to the resource.
@@ -24,8 +26,8 @@ fn is_on_waking(index: &Index<'_>, work: &Work) -> bool {
     stalls.any(|stall| stall.from <= work.t && work.t <= stall.to + timeout / 5)
 }
 
-fn is_misread(index: &Index<'_>, work: &Work, stalls: &[Span]) -> bool {
-    let (Some(sent), Some(rival_sent)) = (work.sent, work.rival_sent) else { return false };
+fn is_misread(index: &Index<'_>, work: &Work, rival_sent: Option<Nanos>, stalls: &[Span]) -> bool {
+    let (Some(sent), Some(rival_sent)) = (work.sent, rival_sent) else { return false };
     let stalled = total(&within(stalls, (sent, work.t)));
     sent.saturating_add(index.epsilon) < rival_sent
         && stalled > 0

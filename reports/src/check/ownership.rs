@@ -152,7 +152,7 @@ fn joined(mut spans: Vec<Span>, slack: Nanos) -> Vec<Span> {
 
 /// Whether a fault kept the candidate from hearing that it had lost the lead.
 fn cut_off(index: &Index<'_>, term: &Term<'_>, span: Span) -> bool {
-    index.faults.of_cand(term.cand).any(|f| f.kind.facts().deafens && f.acts_in(span))
+    index.faults.on_cand_in(term.cand, span).any(|f| f.kind.facts().deafens && f.acts_in(span))
 }
 
 fn dead_owners(index: &Index<'_>, finding: &mut Finding<Ownership>) {

@@ -272,7 +272,7 @@ pub(super) struct Taken {
 impl Taken {
     fn new(index: &Index<'_>) -> Self {
         let (mut taken, mut pairs) = (Self::default(), BTreeSet::<(i64, i64)>::new());
-        for (_, event) in index.cell.events() {
+        for (_, event) in &index.few {
             match event {
                 Event::Floor { deleted, listed, sessions, .. } => {
                     taken.samples.take(*deleted, *listed, true);

@@ -42,14 +42,14 @@ impl Section for Programs {
     const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
-        index.cell.events().any(|(_, event)| matches!(event, Event::Program { .. } | Event::Misbehaved { .. }))
+        index.few.iter().any(|(_, event)| matches!(event, Event::Program(_) | Event::Misbehaved { .. }))
     }
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let mut section = introduced(index);
         let mut seen: BTreeMap<Misbehaviour, Vec<String>> = BTreeMap::new();
-        for (segment, event) in index.cell.events() {
+        for (segment, event) in &index.few {
             let Event::Misbehaved { t, cand, what, text } = event else { continue };
             let host = segment.host.map_or_else(|| segment.writer.clone(), |host| index.host_name(host));
             let whose = cand.map_or_else(String::new, |cand| format!(", candidate {cand}"));
@@ -85,12 +85,12 @@ fn introduced(index: &Index<'_>) -> Programs {
     let (mut names, mut unused) = (BTreeSet::new(), BTreeSet::new());
     let mut processes = 0;
     let mut weights: BTreeMap<u16, (u64, Option<u32>, u32)> = BTreeMap::new();
-    for (_, event) in index.cell.events() {
+    for (_, event) in &index.few {
         match event {
-            Event::Program { name, version, why, .. } => {
+            Event::Program(program) => {
                 processes += 1;
-                names.insert(format!("{name} {version}").trim().to_owned());
-                unused.extend(why.clone());
+                names.insert(format!("{} {}", program.name, program.version).trim().to_owned());
+                unused.extend(program.why.clone());
             }
             Event::HostMemory { host, rss_kb, candidates, threads, .. } => {
                 weights.insert(*host, (*rss_kb, *threads, *candidates));

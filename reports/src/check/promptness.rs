@@ -217,14 +217,15 @@ impl Judge<'_, '_> {
                 |f: &&Fault<'_>| f.kind.takes_hosts_out() && host.is_some_and(|h| f.hosts.contains(h)) && acts(f);
             self.on_others.iter().any(hits)
         };
-        let owners = index.reigns.of_group(loss.group).iter().filter(|r| span.0 < r.span.0 && r.span.0 <= span.1);
+        let owners = index.reigns.within(loss.group, span).filter(|reign| span.0 < reign.span.0);
         if owners.filter(|reign| reign.czxid != Some(lost.czxid)).filter_map(|reign| reign.session).any(struck) {
             return true;
         }
         // What a whole group meets at once is the loss itself.
         let own = index.faults.all[loss.fault].id;
         let is_loss = |fault: &Fault<'_>| fault.id == own && fault.kind.hits_candidates();
-        let hit = |cand: u32| index.faults.of_cand(cand).any(|fault| acts(fault) && !is_loss(fault));
+        let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
+        let hit = |cand: u32| index.faults.on_cand_in(cand, felt).any(|fault| acts(fault) && !is_loss(fault));
         let next = in_line(index, loss.group, lost.cand, lost.czxid, loss.effect);
         match index.info.leader_wakes() {
             Some(FanOut::One) => next.first().is_none_or(|&cand| hit(cand)),

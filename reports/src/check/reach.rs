@@ -1,7 +1,7 @@
 //! Whether a candidate is told what happens to a znode that its recipe has it watch: for certain where nothing stood in the way
 //! from before until a moment after.
 
-use crate::index::{Fault, Index, Lost, Place, Stand};
+use crate::index::{Fault, Index, Lost, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
 
@@ -60,8 +60,8 @@ fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
     let since = (span.0.saturating_sub(STANDS_ANEW_NS), span.1);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(since);
     was_stopped(index, cand, span)
-        || index.faults.of_cand(cand).any(acts)
-        || index.faults.of_group(group).any(anew)
+        || index.faults.on_cand_in(cand, span).any(acts)
+        || index.faults.on_group_in(group, since).any(anew)
         // While servers are hit, some of them may hear nothing of the others.
         || index.faults.on_servers().any(|fault| fault.acts_in(span))
 }
@@ -75,7 +75,7 @@ fn was_stopped(index: &Index<'_>, cand: u32, span: Span) -> bool {
 /// Whether a fault kept the candidate, or the answers to it, waiting at some time within `span`.
 pub(super) fn is_deafened(index: &Index<'_>, cand: u32, span: Span) -> bool {
     let deafens = |fault: &Fault<'_>| fault.kind.facts().deafens && fault.acts_in(span);
-    was_stopped(index, cand, span) || index.faults.of_cand(cand).any(deafens)
+    was_stopped(index, cand, span) || index.faults.on_cand_in(cand, span).any(deafens)
 }
 
 /// Whether it was told to resign, and had not left yet.
@@ -86,8 +86,7 @@ fn is_leaving(index: &Index<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool
 
 /// Whether its own znode was there, if it has one: whoever has lost it watches nothing until it stands anew.
 fn is_there(index: &Index<'_>, group: u32, stand: &Stand<'_>, at: Span) -> bool {
-    let own = |place: &&Place<'_>| Some(place.czxid) == stand.czxid && place.session == stand.session;
-    let place = index.places.of_group(group).iter().find(own);
+    let place = stand.czxid.and_then(|czxid| index.places.of_stand(group, czxid, stand.session));
     place.is_none_or(|place| place.is_there(at))
 }
 

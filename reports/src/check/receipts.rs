@@ -113,10 +113,10 @@ fn count(faults: &[Fault<'_>], receipts: Vec<Receipt>) -> Faults {
 }
 
 fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
-    let span = |p: &Option<Proof>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
+    let span = |p: &Option<Box<Proof<'_>>>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
     let healed = !fault.kind.facts().until_healed || fault.healed.as_ref().is_some_and(|p| p.verified);
     let proofs = fault.injected.iter().chain(&fault.healed);
-    let mut evidence: Vec<&str> = proofs.flat_map(|p| &p.evidence).map(String::as_str).collect();
+    let mut evidence: Vec<&str> = proofs.flat_map(|p| &p.evidence).copied().collect();
     if evidence.is_empty() {
         evidence.push("no receipt");
     }

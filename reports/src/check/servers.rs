@@ -173,14 +173,14 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     }
     let mut least: u64 = told.values().filter_map(|by_cand| by_cand.values().max()).sum();
     let mut undelivered = died(index, from, to) * WATCHES_PER_INCARNATION;
-    for (_, event) in index.cell.events() {
-        match event {
-            Event::Floor { notified, .. } if kind == WatchEvent::Deleted => {
-                least += u64::from(inner(*notified));
-                most += u64::from(outer(*notified));
-            }
-            Event::Left { t, cand, how, .. } if outer(*t) => undelivered += unheard(index, *cand, how, *t),
-            _ => {}
+    for (&cand, departures) in &index.candidates.departures {
+        let within = departures.iter().filter(|departed| outer(departed.t));
+        undelivered += within.map(|departed| unheard(index, cand, departed.how, departed.t)).sum::<u64>();
+    }
+    for (_, event) in index.few.iter().filter(|_| kind == WatchEvent::Deleted) {
+        if let Event::Floor { notified, .. } = event {
+            least += u64::from(inner(*notified));
+            most += u64::from(outer(*notified));
         }
     }
     let (counts, weight) = observed(index, kind)?;
@@ -197,7 +197,7 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
 fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f64), String> {
     let mut counts: Vec<(Nanos, u64)> = Vec::new();
     let mut weight = Some(1.0);
-    for (_, event) in index.cell.events() {
+    for (_, event) in &index.few {
         match event {
             Event::ObserverCount { t, deleted, created, changed } => {
                 let count = match kind {
@@ -208,11 +208,11 @@ fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f
                 };
                 counts.push((*t, count.ok_or("it was not recorded how many of them the observer got")?));
             }
-            Event::ObserverWeight { per_deletion, per_creation, per_change, .. } => {
+            Event::ObserverWeight(told) => {
                 weight = match kind {
-                    WatchEvent::Deleted => Some(*per_deletion),
-                    WatchEvent::Created => *per_creation,
-                    WatchEvent::DataChanged => *per_change,
+                    WatchEvent::Deleted => Some(told.per_deletion),
+                    WatchEvent::Created => told.per_creation,
+                    WatchEvent::DataChanged => told.per_change,
                     WatchEvent::ChildrenChanged | WatchEvent::Ended(_) => Some(0.0),
                 };
             }

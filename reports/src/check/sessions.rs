@@ -159,7 +159,7 @@ pub(super) fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>
     // One that hits single candidates names their hosts too, and does nothing to the others there.
     let whole = index.faults.all.iter().filter(|f| f.kind.hits_hosts());
     let on_host = whole.into_iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
-    on_host || stood.into_iter().flatten().any(|&cand| index.faults.of_cand(cand).any(under_way))
+    on_host || stood.into_iter().flatten().any(|&cand| index.faults.on_cand_in(cand, (at, at)).any(under_way))
 }
 
 /// Whether the session's host was not killed: nobody reconnects from the dead.

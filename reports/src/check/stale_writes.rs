@@ -83,7 +83,7 @@ impl Section for Writes {
         let mut finding = Finding::default();
         let misread = misread(index);
         let counts = count(index, &misread);
-        let total = (index.writing.all.len() - misread.len()) as u64;
+        let total = (index.writing.count() - misread.len()) as u64;
         let on_waking = on_waking(index);
         let writes = Self {
             total,
@@ -93,7 +93,7 @@ impl Section for Writes {
             past_fence: rate(index, &misread, |judged| judged.past),
             misread: misread.len() as u64,
             on_waking,
-            unordered: index.writing.all.iter().filter(|work| !work.is_ordered()).count() as u64,
+            unordered: index.writing.all().filter(|work| !work.is_ordered()).count() as u64,
             met: Met::of(index),
         };
         let (counted, ledger) = match index.info.fencing {
@@ -178,7 +178,7 @@ fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&Judged) -> b
     let mut left_out: BTreeSet<usize> = BTreeSet::new();
     // Of writers that no handover is to blame for: each is a case of its own.
     let mut strays: BTreeMap<WriteKey, u64> = BTreeMap::new();
-    for work in index.writing.all.iter().filter(|work| stale(&work.found)) {
+    for work in index.writing.all().filter(|work| stale(&work.found)) {
         let writer = (work.cand, work.session, work.czxid);
         let handover = blamed.by_write(writer, work.group, work.t);
         if misread.contains(&work.seq) {
@@ -224,27 +224,27 @@ fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
 
 fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
     let mut counts = Counts::default();
-    for work in &index.writing.all {
+    for work in index.writing.all() {
         let Judged { mut stale, rejected, mut past } = work.found;
         if misread.contains(&work.seq) {
             counts.left_out += u64::from(past || index.info.fencing == Fencing::Unfenced);
             (stale, past) = (false, false);
         }
         counts.stale += u64::from(stale);
-        counts.excused += u64::from(stale && index.excuse_of_write(work).is_some());
+        counts.excused += u64::from(stale && index.excuse_of_write(&work).is_some());
         counts.rejected += u64::from(rejected);
         counts.past += u64::from(past);
         if work.found != work.told {
             counts.differing += 1;
-            counts.first_differing.get_or_insert(*work);
+            counts.first_differing.get_or_insert(work);
         }
         let counted = match (index.info.expect.stale_writes, index.info.fencing) {
-            (Expectation::Excused, _) => past || stale && index.excuse_of_write(work).is_none(),
+            (Expectation::Excused, _) => past || stale && index.excuse_of_write(&work).is_none(),
             (_, Fencing::Fenced) => past,
             (_, Fencing::Unfenced) => stale,
         };
         if counted && counts.shown.len() < 10 {
-            counts.shown.push(*work);
+            counts.shown.push(work);
         }
     }
     counts

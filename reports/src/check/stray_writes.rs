@@ -53,21 +53,21 @@ impl Section for StrayWrites {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let terms = terms(index);
-        let mut strays: BTreeMap<(WriteKey, Stray), Seen<'_>> = BTreeMap::new();
-        for work in &index.writing.all {
+        let mut strays: BTreeMap<(WriteKey, Stray), Seen> = BTreeMap::new();
+        for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
             section.slowest_ns = section.slowest_ns.max(work.sent.map_or(0, |sent| work.t.saturating_sub(sent)));
             let key = (work.cand, work.session, work.czxid);
             let of_key = terms.get(&key).map_or(&[][..], Vec::as_slice);
-            if let Some((stray, by)) = place(index, of_key, work).or_else(|| under_release(index, work)) {
+            if let Some((stray, by)) = place(index, of_key, &work).or_else(|| under_release(index, &work)) {
                 section.count(stray, by);
                 let seen = strays.entry((key, stray)).or_insert(Seen { count: 0, by: 0, first: work });
                 seen.count += 1;
                 seen.by = seen.by.max(by);
             }
         }
-        let total = index.writing.all.len() as u64;
+        let total = index.writing.count() as u64;
         let s = &mut finding.section;
         s.outside = s.before_grant + s.after_revoke + s.without_term;
         (s.recorded, s.terms) = (total - s.not_recorded, index.terms.all.len() as u64);
@@ -140,11 +140,11 @@ enum Stray {
 }
 
 /// Writes of one token with the same thing wrong.
-struct Seen<'a> {
+struct Seen {
     count: u64,
     /// The most that any is out by.
     by: Nanos,
-    first: &'a Work,
+    first: Work,
 }
 
 /// [a⁻, r⁺] of every term, by whose writes belong there, in order.
@@ -181,7 +181,7 @@ fn under_release(index: &Index<'_>, work: &Work) -> Option<(Stray, Nanos)> {
     under.then(|| (Stray::UnderRelease, work.t - deleted))
 }
 
-fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &Seen<'_>) {
+fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &Seen) {
     let (cand, _, czxid) = key;
     let Seen { count, by, first } = seen;
     let what = match stray {

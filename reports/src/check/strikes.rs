@@ -1,13 +1,11 @@
 //! What each strike cost: the unit in which two runs are compared. All that was planned for one moment shares its luck, so of the
 //! many handovers that one moment brought there is one figure each, their median.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::phases::Phases;
-use crate::index::{Index, Outcome};
+use crate::index::{Index, Loss, Outcome};
 use crate::stats::{Samples, lower_median};
 use hustings_record::{FanOut, Nanos};
 
@@ -60,21 +58,28 @@ struct Strike {
 
 /// All strikes that cost a lead, in order of time.
 pub(crate) fn seen(index: &Index<'_>) -> Vec<StrikeSeen> {
-    let mut strikes: BTreeMap<Nanos, Strike> = BTreeMap::new();
-    for loss in index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived) {
-        let strike = strikes.entry(index.faults.all[loss.fault].intended).or_default();
-        strike.lost += 1;
-        strike.censored += u64::from(matches!(loss.outcome, Outcome::Censored { .. }));
-        strike.phases.take(index, loss);
-        if index.info.leader_wakes() != Some(FanOut::None) {
-            strike.woken.push(index.woken(loss).len() as u64);
-        }
-    }
-    let first = strikes.keys().next().copied().unwrap_or(0);
-    strikes.into_iter().map(|(planned, strike)| strike.seen(planned - first)).collect()
+    let planned = |loss: &Loss| index.faults.all[loss.fault].intended;
+    let mut losses: Vec<&Loss> = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived).collect();
+    losses.sort_by_key(|loss| planned(loss));
+    let first = losses.first().map_or(0, |loss| planned(loss));
+    let strikes = losses.chunk_by(|a, b| planned(a) == planned(b));
+    strikes.map(|losses| Strike::of(index, losses).seen(planned(losses[0]) - first)).collect()
 }
 
 impl Strike {
+    fn of(index: &Index<'_>, losses: &[&Loss]) -> Self {
+        let mut strike = Self::default();
+        for loss in losses {
+            strike.lost += 1;
+            strike.censored += u64::from(matches!(loss.outcome, Outcome::Censored { .. }));
+            strike.phases.take(index, loss);
+            if index.info.leader_wakes() != Some(FanOut::None) {
+                strike.woken.push(index.woken(loss).len() as u64);
+            }
+        }
+        strike
+    }
+
     fn seen(self, after_ns: Nanos) -> StrikeSeen {
         let Self { phases, lost, censored, mut woken } = self;
         woken.sort_unstable();

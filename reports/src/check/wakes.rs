@@ -59,11 +59,7 @@ fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
 
 /// How many were told of another znode of the same name that had gone before: they could not be told then, or it went just now.
 fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
-    let places = index.places.of_group(lost.group).iter();
-    let stood = places.filter(|place| place.node == lost.node).map(|place| (place.czxid, place.from));
-    let terms = index.terms.of_group(lost.group).iter().map(|&term| &index.terms.all[term]);
-    let led = terms.filter(|term| term.node == lost.node).map(|term| (term.czxid, term.grant));
-    let Some(before) = stood.chain(led).filter(|before| before.0 < lost.czxid).max() else { return 0 };
+    let Some(before) = index.namesakes.before(lost.group, lost.node, lost.czxid) else { return 0 };
     let reigns = index.reigns.of_group(lost.group).iter();
     let owned = reigns.filter(|reign| reign.czxid.is_some_and(|czxid| before.0 <= czxid && czxid < lost.czxid));
     let gone = owned.map(|reign| reign.span.1).max();
@@ -94,8 +90,7 @@ fn when(lost: &Lost<'_>) -> Span {
 
 /// Whether nobody stood before this one for certain.
 fn is_head(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
-    let places = index.places.of_group(lost.group).iter().take_while(|place| place.czxid < lost.czxid);
-    !places.into_iter().any(|place| place.is_there(at))
+    !index.places.there(lost.group, at).any(|place| place.czxid < lost.czxid)
 }
 
 /// Least and most others that a declaration wakes at `at`, given who stood and could be told.

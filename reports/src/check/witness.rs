@@ -68,7 +68,7 @@ impl Section for Witness {
             finding.inconclusive("nothing was read off the links".to_owned());
         }
         let mut judge = Judge { index, section: Witness::default(), odd: BTreeMap::new() };
-        for (_, event) in index.cell.events() {
+        for (_, event) in &index.few {
             if let Event::Unwitnessed { lost, unsound, .. } = event {
                 judge.section.lost += lost + unsound;
             }

@@ -38,6 +38,8 @@ pub struct Candidates<'a> {
     pub by_group: BTreeMap<u32, Vec<u32>>,
     /// In order of time, by candidate.
     pub stands: BTreeMap<u32, Vec<Stand<'a>>>,
+    /// Places among the stands of each, in the order of the znodes' names, then of time.
+    by_name: BTreeMap<u32, Vec<u32>>,
     pub departures: BTreeMap<u32, Vec<Departed<'a>>>,
     /// What each session's client said of its connection, in order of time.
     pub states: BTreeMap<i64, Vec<(Nanos, SessionState)>>,
@@ -73,6 +75,9 @@ impl<'a> Candidates<'a> {
             for next in 1..stands.len() {
                 stands[next - 1].to = stands[next - 1].to.min(stands[next].from);
             }
+            let mut by_name: Vec<u32> = (0..stands.len() as u32).collect();
+            by_name.sort_by_key(|&at| stands[at as usize].node);
+            index.by_name.insert(*cand, by_name);
         }
         index
     }
@@ -87,7 +92,11 @@ impl<'a> Candidates<'a> {
                 self.sessions.entry(*session).or_insert(host);
                 self.incarnations += 1;
             }
-            Event::State { t, session, state } => self.states.entry(*session).or_default().push((*t, *state)),
+            Event::State { t, session, state } => {
+                // Most sessions are connected once.
+                let states = self.states.entry(*session).or_insert_with(|| Vec::with_capacity(1));
+                states.push((*t, *state));
+            }
             Event::Joined { t, cand, session, node, czxid } => {
                 let (node, czxid) = (node.as_deref(), *czxid);
                 let stand = Stand { from: *t, to: end, session: *session, node, czxid, generation, left: false };
@@ -143,8 +152,11 @@ impl<'a> Candidates<'a> {
     /// When the candidate next stood, after `at`, with another znode of the same name.
     #[must_use]
     pub fn takes_name_again(&self, cand: u32, node: &str, czxid: i64, at: Nanos) -> Option<Nanos> {
-        let later = self.stands.get(&cand)?.iter().filter(|stand| stand.from > at);
-        later.filter(|stand| stand.node == Some(node) && stand.czxid != Some(czxid)).map(|stand| stand.from).next()
+        let (stands, by_name) = (self.stands.get(&cand)?, self.by_name.get(&cand)?);
+        let stand = |place: &u32| &stands[*place as usize];
+        let first = by_name.partition_point(|place| (stand(place).node, stand(place).from) <= (Some(node), at));
+        let mut of_name = by_name[first..].iter().map(stand).take_while(|stand| stand.node == Some(node));
+        of_name.find(|stand| stand.czxid != Some(czxid)).map(|stand| stand.from)
     }
 
     /// Whether the client of this session had a connection at `at`, as far as it had noticed.

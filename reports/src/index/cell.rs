@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::{Faults, Horizon};
+use super::few::{Told, few};
 use super::lists::Lists;
 use super::lives::Lives;
 use super::losses::{Loss, Losses};
+use super::namesakes::Namesakes;
 use super::notices::{Notice, Notices};
 use super::places::Places;
 use super::presence::Presence;
@@ -36,6 +38,8 @@ fn observed_until(phases: &BTreeMap<Phase, Nanos>, span: Span) -> Nanos {
 /// A cell put in order.
 pub struct Index<'a> {
     pub cell: &'a CellRecord,
+    /// Its events that are not of a candidate, its client, its work or its lead.
+    pub few: Vec<Told<'a>>,
     pub info: &'a CellInfo,
     /// T: the timeout that most sessions negotiated.
     pub timeout: Option<Nanos>,
@@ -60,7 +64,8 @@ pub struct Index<'a> {
     pub notices: Notices<'a>,
     /// Znodes in the queues; none where candidates compete for a lock.
     pub places: Places<'a>,
-    pub writing: Writing,
+    pub namesakes: Namesakes<'a>,
+    pub writing: Writing<'a>,
     pub losses: Losses,
     pub reigns: Reigns,
     pub servers: Servers<'a>,
@@ -80,7 +85,7 @@ impl<'a> Index<'a> {
         for (_, event) in cell.events() {
             match event {
                 Event::Session { timeout_ms, .. } => *timeouts_ms.entry(*timeout_ms).or_insert(0) += 1,
-                Event::Program { belief, .. } => reported = reported.min(*belief),
+                Event::Program(program) => reported = reported.min(program.belief),
                 Event::Phase { t, phase } => _ = phases.entry(*phase).or_insert(*t),
                 Event::Segment { clock_uncertainty_ns, .. } => epsilon = epsilon.max(*clock_uncertainty_ns),
                 _ => {}
@@ -94,7 +99,8 @@ impl<'a> Index<'a> {
         span.0 = span.0.min(span.1);
         let timeout = timeouts_ms.iter().max_by_key(|(_, n)| **n).map(|(timeout, _)| ms(*timeout));
         let tick = ms(info.tick_ms);
-        let servers = Servers::new(cell, info);
+        let few = few(cell);
+        let servers = Servers::new(&few, info);
         let horizon = Horizon {
             end: span.1,
             timeout: timeout.unwrap_or(ms(info.timeout_asked_ms)),
@@ -103,8 +109,8 @@ impl<'a> Index<'a> {
             outages: &servers.outages,
         };
         let candidates = Candidates::new(cell, span.1);
-        let faults = Faults::new(cell, &candidates, &horizon);
-        let lives = Lives::new(cell, &faults, span.1);
+        let faults = Faults::new(cell, &few, &candidates, &horizon);
+        let lives = Lives::new(cell, &few, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, &candidates, &lives, span.1);
         let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
@@ -123,10 +129,11 @@ impl<'a> Index<'a> {
             phases,
             span,
             notices: Notices::new(cell, &candidates).without_own(&terms, &candidates),
+            namesakes: Namesakes::new(&places, &terms),
             places,
             writing: Writing::new(cell),
             presence: Presence::new(cell, &candidates, &lives, span.1),
-            lists: Lists::new(cell),
+            lists: Lists::new(&few),
             candidates,
             lives,
             faults,
@@ -134,7 +141,8 @@ impl<'a> Index<'a> {
             losses,
             reigns,
             servers,
-            probes: Probes::new(cell),
+            probes: Probes::new(&few),
+            few,
             implausible,
         }
     }

@@ -1,7 +1,5 @@
 //! One fault of a record, with its proofs.
 
-use std::collections::BTreeSet;
-
 use super::proof::Proof;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos};
@@ -18,11 +16,11 @@ pub struct Fault<'a> {
     pub servers: &'a [u32],
     /// Sorted. All candidates of its hosts where the record names none.
     pub cands: Vec<u32>,
-    /// Its hosts and those of its candidates.
-    pub met: BTreeSet<u16>,
+    /// Its hosts and those of its candidates: sorted, each once.
+    pub met: Vec<u16>,
     pub detail: &'a str,
-    pub injected: Option<Proof>,
-    pub healed: Option<Proof>,
+    pub injected: Option<Box<Proof<'a>>>,
+    pub healed: Option<Box<Proof<'a>>>,
     /// From the order until it acts no longer, or the end of the cell where that is not known.
     pub active: Span,
     /// Losses until here are this fault's doing: its victims' sessions can have expired by then.
@@ -52,6 +50,13 @@ impl Fault<'_> {
     #[must_use]
     pub fn explains(&self, span: Span) -> bool {
         self.t <= span.1 && span.0 <= self.explains_until
+    }
+
+    /// From the order until it acts no longer, is seen to be healed, and explains nothing any more.
+    #[must_use]
+    pub fn felt(&self) -> Span {
+        let healed = self.healed.as_ref().map_or(0, |healed| healed.to);
+        (self.t.min(self.active.0), self.active.1.max(healed).max(self.explains_until))
     }
 
     #[must_use]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::fault::Fault;
+use super::few::Told;
+use super::lately::Lately;
 use super::proofs::{self, Beliefs};
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, FaultKind, Hits, Nanos, ProcessFate};
+use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Hits, Nanos, ProcessFate};
 
 /// For how long after its end a fault still explains what happens.
 pub(super) struct Horizon<'i> {
@@ -57,6 +59,8 @@ pub struct Faults<'a> {
     /// Places in `all`, in order of time.
     pub by_cand: BTreeMap<u32, Vec<usize>>,
     pub by_group: BTreeMap<u32, Vec<usize>>,
+    /// From the order until nothing is explained by it any more, by candidate and by group.
+    lately: (BTreeMap<u32, Lately>, BTreeMap<u32, Lately>),
     /// Places of those on servers.
     by_servers: Vec<usize>,
     /// When each host was, or may have been, stopped: sorted and disjoint.
@@ -70,14 +74,18 @@ pub struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'a>, horizon: &Horizon<'_>) -> Self {
-        let mut proofs = proofs::collect(cell);
+    pub(super) fn new(
+        cell: &'a CellRecord,
+        few: &[Told<'a>],
+        candidates: &Candidates<'a>,
+        horizon: &Horizon<'_>,
+    ) -> Self {
+        let mut proofs = proofs::collect(few);
         let beliefs = Beliefs::new(cell);
         let mut faults = Self::default();
-        for (_, event) in cell.events() {
-            let Event::Fault { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = event else {
-                continue;
-            };
+        for &(_, event) in few {
+            let Event::Fault(order) = event else { continue };
+            let FaultOrder { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = &**order;
             let cands = hit(*kind, cands, hosts, candidates);
             let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
             let mut fault = Fault {
@@ -89,7 +97,7 @@ impl<'a> Faults<'a> {
                 hosts,
                 groups,
                 servers,
-                met: hosts.iter().copied().chain(hosts_of).collect(),
+                met: once_each(hosts.iter().copied().chain(hosts_of).collect()),
                 cands,
                 detail,
                 injected: proofs.remove(&(*id, true)),
@@ -102,7 +110,7 @@ impl<'a> Faults<'a> {
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
-        faults.collect_stops(cell, horizon);
+        faults.collect_stops(few, horizon);
         faults.collect_hangs(horizon);
         faults
     }
@@ -121,12 +129,17 @@ impl<'a> Faults<'a> {
                 }
             }
         }
+        let span = |place: &usize| (*place, self.all[*place].felt());
+        let lately = |places: &BTreeMap<u32, Vec<usize>>| {
+            places.iter().map(|(of, places)| (*of, Lately::of(places.iter().map(span)))).collect()
+        };
+        self.lately = (lately(&self.by_cand), lately(&self.by_group));
     }
 
     /// A stop ends with its process: nobody stopped the one that runs in its place.
-    fn collect_stops(&mut self, cell: &CellRecord, horizon: &Horizon<'_>) {
+    fn collect_stops(&mut self, few: &[Told<'_>], horizon: &Horizon<'_>) {
         let mut ended: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
-        for (_, event) in cell.events() {
+        for (_, event) in few {
             if let Event::HostEnded { t, host, .. } = event {
                 ended.entry(*host).or_default().push(*t);
             }
@@ -203,6 +216,16 @@ impl<'a> Faults<'a> {
         self.by_cand.get(&cand).into_iter().flatten().map(|&place| &self.all[place])
     }
 
+    /// Those of them that were [felt](Fault::felt) at some moment of `span`; the last one first.
+    pub fn on_cand_in(&self, cand: u32, span: Span) -> impl Iterator<Item = &Fault<'a>> {
+        self.lately.0.get(&cand).into_iter().flat_map(move |lately| lately.within(span)).map(|place| &self.all[place])
+    }
+
+    /// Faults that may have hit a candidate of this group and were [felt](Fault::felt) at some moment of `span`; the last one first.
+    pub fn on_group_in(&self, group: u32, span: Span) -> impl Iterator<Item = &Fault<'a>> {
+        self.lately.1.get(&group).into_iter().flat_map(move |lately| lately.within(span)).map(|place| &self.all[place])
+    }
+
     /// Faults that may have hit a candidate of this group, in order of time.
     pub fn of_group(&self, group: u32) -> impl Iterator<Item = &Fault<'a>> {
         self.by_group.get(&group).into_iter().flatten().map(|&place| &self.all[place])
@@ -219,9 +242,15 @@ fn hit(kind: FaultKind, cands: &[u32], hosts: &[u16], candidates: &Candidates<'_
     if hit.is_empty() {
         hit = candidates.all.iter().filter(|(_, c)| hosts.contains(&c.host)).map(|(cand, _)| *cand).collect();
     }
-    hit.sort_unstable();
-    hit.dedup();
-    hit
+    once_each(hit)
+}
+
+/// Sorted, and no larger than they need be: there may be many faults.
+fn once_each<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+    all.sort_unstable();
+    all.dedup();
+    all.shrink_to_fit();
+    all
 }
 
 fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon<'_>) -> Fault<'a> {

@@ -1,7 +1,8 @@
 //! The servers' own lists of sessions, ephemeral znodes and watches, at both edges of the measured window.
 
-use hustings_record::{CellRecord, Event, Holdings, WindowEdge};
+use hustings_record::{Event, Holdings, WindowEdge};
 
+use super::few::Told;
 use crate::stats::spans::Span;
 
 /// What all servers together listed at one edge.
@@ -22,9 +23,9 @@ pub struct Lists {
 }
 
 impl Lists {
-    pub(super) fn new(cell: &CellRecord) -> Self {
+    pub(super) fn new(few: &[Told<'_>]) -> Self {
         let mut lists = Self::default();
-        for (_, event) in cell.events() {
+        for (_, event) in few {
             let Event::Holdings { from, to, at, servers, holds } = event else { continue };
             let of_edge = match at {
                 WindowEdge::Begin => &mut lists.begin,

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults::Faults;
+use super::few::Told;
 use super::proof::Proof;
 use super::time::last_time;
 use crate::stats::spans::{Span, total, union, without};
-use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate, SegmentRecord};
+use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate};
 
 /// The writer of the cell's own segment.
 const COORDINATOR: &str = "coordinator";
@@ -57,22 +58,26 @@ pub struct Lives {
 }
 
 impl Lives {
-    pub(super) fn new(cell: &CellRecord, faults: &Faults<'_>, end: Nanos) -> Self {
-        let ended = ends_of_hosts(cell);
-        let mut lives = Self { beside: besides(cell), ..Self::default() };
+    pub(super) fn new(cell: &CellRecord, few: &[Told<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
+        let (ended, left) = (ends_of_hosts(few), left_by_programs(few));
+        let mut lives = Self { beside: besides(few), ..Self::default() };
         for segment in &cell.segments {
-            let times = || segment.events.iter().filter_map(last_time);
+            let times = segment.events.iter().filter_map(last_time);
+            let reach = times.fold(None, |reach: Option<Span>, t| {
+                let (first, last) = reach.unwrap_or((t, t));
+                Some((first.min(t), last.max(t)))
+            });
             let mut life = Life {
                 writer: segment.writer.clone(),
                 file: segment.file.clone(),
                 host: segment.host,
                 generation: segment.generation,
-                first: times().min().unwrap_or(0),
-                last: times().max().unwrap_or(end),
+                first: reach.map_or(0, |reach| reach.0),
+                last: reach.map_or(end, |reach| reach.1),
                 end: segment.events.iter().rev().find_map(|e| if let Event::End { t } = e { Some(*t) } else { None }),
                 died: None,
                 killed: false,
-                left_by_program: is_left(segment),
+                left_by_program: left.contains(segment.file.as_str()),
                 torn: segment.torn.is_some(),
             };
             if let (Some(host), None) = (segment.host, life.end) {
@@ -110,7 +115,7 @@ impl Lives {
             Some(Stall { host: life.host, ..stall_of(&life.writer, (from, end.max(from))) })
         });
         lives.stalls.extend(gone.collect::<Vec<_>>());
-        let seen = outages(cell, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
+        let seen = outages(few, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
         lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));
         lives
@@ -160,20 +165,20 @@ impl Lives {
     }
 }
 
-fn besides(cell: &CellRecord) -> BTreeSet<u16> {
-    let stands = |segment: &&SegmentRecord| segment.events.iter().any(|event| matches!(event, Event::Program { .. }));
-    cell.segments.iter().filter(stands).filter_map(|segment| segment.host).collect()
+fn besides(few: &[Told<'_>]) -> BTreeSet<u16> {
+    few.iter().filter(|(_, event)| matches!(event, Event::Program(_))).filter_map(|(segment, _)| segment.host).collect()
 }
 
-fn is_left(segment: &SegmentRecord) -> bool {
+/// Files of segments that say that their program ended by itself.
+fn left_by_programs<'a>(few: &[Told<'a>]) -> BTreeSet<&'a str> {
     let left = |event: &Event| matches!(event, Event::Misbehaved { what: Misbehaviour::Ended, .. });
-    segment.events.iter().any(left)
+    few.iter().filter(|(_, event)| left(event)).map(|(segment, _)| segment.file.as_str()).collect()
 }
 
 /// Times in which processes were seen not to run, as stalls of processes that are no host.
-fn outages(cell: &CellRecord, end: Nanos) -> Vec<Stall> {
-    let mut seen: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
-    for (_, event) in cell.events() {
+fn outages<'a>(few: &[Told<'a>], end: Nanos) -> Vec<Stall> {
+    let mut seen: BTreeMap<&'a str, Vec<Span>> = BTreeMap::new();
+    for &(_, event) in few {
         if let Event::Outage { from, to, who, .. } = event {
             seen.entry(who).or_default().push((*from, to.unwrap_or(end.max(*from))));
         }
@@ -187,9 +192,9 @@ fn stall_of(who: &str, (from, to): Span) -> Stall {
 }
 
 /// When each life of a host was seen to be gone, and whether that was meant.
-fn ends_of_hosts(cell: &CellRecord) -> BTreeMap<(u16, u32), (Nanos, bool)> {
+fn ends_of_hosts(few: &[Told<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)> {
     let mut ended = BTreeMap::new();
-    for (_, event) in cell.events() {
+    for (_, event) in few {
         if let Event::HostEnded { t, host, generation, killed, .. } = event {
             ended.entry((*host, *generation)).or_insert((*t, *killed));
         }
@@ -202,5 +207,5 @@ fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) ->
     let mut crashes =
         faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended && f.hosts.contains(&host));
     let kills = |p: &&Proof| p.verified && p.to >= life.first && gone.is_none_or(|gone| p.from <= gone);
-    crashes.find_map(|f| f.injected.as_ref().filter(kills).map(|p| (p.from, p.to)))
+    crashes.find_map(|f| f.injected.as_deref().filter(kills).map(|p| (p.from, p.to)))
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::Faults;
-use super::reigns::Reigns;
+use super::reigns::{Reign, Reigns};
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
@@ -100,6 +100,13 @@ impl Losses {
         losses
     }
 
+    /// Those of a group, in order of time, and the place of the first among all.
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> (usize, &[Loss]) {
+        let first = self.all.partition_point(|loss| loss.group < group);
+        (first, &self.all[first..self.all.partition_point(|loss| loss.group <= group)])
+    }
+
     pub fn completed(&self) -> impl Iterator<Item = (&Loss, usize)> {
         self.all.iter().filter_map(|l| match l.outcome {
             Outcome::Completed { successor } => Some((l, successor)),
@@ -143,9 +150,9 @@ impl Finder<'_, '_> {
     /// Whether the lead had gone by `at`, whatever was still believed: ZooKeeper had named its owner, and then another one or none.
     fn is_over(&self, term: usize, at: Nanos) -> bool {
         let term = &self.terms.all[term];
+        let another = |now: &Reign| now.czxid != Some(term.czxid) && now.span.0 < at;
         let mut owned = self.reigns.of_group(term.group).iter().filter(|reign| reign.czxid == Some(term.czxid));
-        let now = self.reigns.at(term.group, at);
-        owned.any(|reign| reign.span.1 < at) && now.is_some_and(|now| now.czxid != Some(term.czxid) && now.span.0 < at)
+        self.reigns.at(term.group, at).is_some_and(another) && owned.any(|reign| reign.span.1 < at)
     }
 
     /// When the deletion of a resigner's znode was sent and answered.

@@ -46,7 +46,9 @@ impl<'a> Notices<'a> {
                     notices.by_group.entry(group).or_default().push(notice);
                     notices.by_cand.entry(*cand).or_default().push(*t);
                     if *kind == WatchEvent::Deleted {
-                        notices.by_node.entry((group, node)).or_default().push(notice);
+                        // Most znodes go once, and one candidate is told.
+                        let of_node = notices.by_node.entry((group, node));
+                        of_node.or_insert_with(|| Vec::with_capacity(1)).push(notice);
                         notices.deletions.entry(*cand).or_default().push(*t);
                     }
                 }

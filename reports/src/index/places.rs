@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::candidates::{Candidates, Stand};
 use super::faults::Faults;
+use super::lately::Lately;
 use super::terms::Terms;
 use crate::stats::spans::Span;
 use hustings_record::{Departure, Nanos, SessionState};
@@ -50,6 +51,8 @@ pub fn number(node: &str) -> Option<i32> {
 pub struct Places<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
     by_group: BTreeMap<u32, Vec<Place<'a>>>,
+    /// By group, places in the queue by when they were there for certain.
+    there: BTreeMap<u32, Lately>,
 }
 
 impl<'a> Places<'a> {
@@ -90,13 +93,36 @@ impl<'a> Places<'a> {
             }
         }
         places.by_group.values_mut().for_each(|places| places.sort_by_key(|place| (place.czxid, place.from)));
+        for (group, of_group) in &places.by_group {
+            let there = of_group.iter().map(|place| (place.from, place.there_until)).enumerate();
+            places.there.insert(*group, Lately::of(there.filter(|(_, there)| there.0 <= there.1)));
+        }
         places
+    }
+
+    pub(super) fn groups(&self) -> impl Iterator<Item = u32> {
+        self.by_group.keys().copied()
     }
 
     /// In the order of the queue.
     #[must_use]
     pub fn of_group(&self, group: u32) -> &[Place<'a>] {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// The group's znodes that were there for certain throughout.
+    pub fn there(&self, group: u32, at: Span) -> impl Iterator<Item = &Place<'a>> {
+        let of_group = self.of_group(group);
+        let there = self.there.get(&group).into_iter().flat_map(move |there| there.within(at));
+        there.map(|place| &of_group[place]).filter(move |place| place.is_there(at))
+    }
+
+    /// The group's znode with this czxid that stood under this session.
+    #[must_use]
+    pub fn of_stand(&self, group: u32, czxid: i64, session: i64) -> Option<&Place<'a>> {
+        let of_group = self.of_group(group);
+        let from = of_group.partition_point(|place| place.czxid < czxid);
+        of_group[from..].iter().take_while(|place| place.czxid == czxid).find(|place| place.session == session)
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Place<'a>> {

@@ -1,7 +1,8 @@
 //! The probes' writes: when the ensemble acknowledged none, whichever server they went through.
 
+use super::few::Told;
 use crate::stats::spans::Span;
-use hustings_record::{CellRecord, Event, Nanos};
+use hustings_record::{Event, Nanos};
 
 /// No write was acknowledged between two acknowledgements, or until the probes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,10 @@ fn contradiction(acks: &[Nanos], gaps: &[WriteGap], said: u64, whole: (Nanos, Na
 
 impl Probes {
     /// None: no probe wrote in this cell.
-    pub(super) fn new(cell: &CellRecord) -> Option<Self> {
+    pub(super) fn new(few: &[Told<'_>]) -> Option<Self> {
         let mut began: Option<(Nanos, Nanos)> = None;
         let (mut acknowledged, mut gaps, mut acks, mut until) = (None, Vec::new(), Vec::new(), 0);
-        for (_, event) in cell.events() {
+        for &(_, event) in few {
             match event {
                 Event::WriteProbe { t, every_ns } => {
                     let before = began.unwrap_or((*t, *every_ns));

@@ -4,22 +4,22 @@ use hustings_record::{Nanos, Seen, Touch};
 
 /// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub struct Proof<'a> {
     pub from: Nanos,
     pub to: Nanos,
     /// The receipts say so, and nothing that was looked at says otherwise.
     pub verified: bool,
-    pub evidence: Vec<String>,
+    pub evidence: Vec<&'a str>,
     pub touches: Vec<Touch>,
     /// All that was looked at.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<&'a Seen>,
     /// The receipts said that it is verified.
     pub claimed: bool,
     /// Why what was looked at does not bear that out.
     pub unfounded: Option<String>,
 }
 
-impl Proof {
+impl Proof<'_> {
     /// Whether the record says what was looked at.
     #[must_use]
     pub fn recorded(&self) -> bool {

@@ -5,31 +5,35 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::fault::Fault;
+use super::few::Told;
 use super::proof::Proof;
-use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, ReceiptStage, Seen};
+use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, Receipt, ReceiptStage, Seen};
 
 /// Proofs by fault and whether they are of its injection, as their receipts tell them.
-pub(super) fn collect(cell: &CellRecord) -> BTreeMap<(u32, bool), Proof> {
-    let mut proofs: BTreeMap<(u32, bool), Proof> = BTreeMap::new();
-    for (_, event) in cell.events() {
-        let Event::Receipt { id, stage, from, to, verified, evidence, touches, seen } = event else { continue };
-        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| Proof {
-            from: *from,
-            to: *to,
-            verified: true,
-            evidence: Vec::new(),
-            touches: Vec::new(),
-            seen: Vec::new(),
-            claimed: true,
-            unfounded: None,
+pub(super) fn collect<'a>(few: &[Told<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
+    let mut proofs: BTreeMap<(u32, bool), Box<Proof<'a>>> = BTreeMap::new();
+    for &(_, event) in few {
+        let Event::Receipt(receipt) = event else { continue };
+        let Receipt { id, stage, from, to, verified, evidence, touches, seen } = &**receipt;
+        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| {
+            Box::new(Proof {
+                from: *from,
+                to: *to,
+                verified: true,
+                evidence: Vec::with_capacity(1),
+                touches: Vec::new(),
+                seen: Vec::new(),
+                claimed: true,
+                unfounded: None,
+            })
         });
         proof.from = proof.from.min(*from);
         proof.to = proof.to.max(*to);
         proof.claimed &= *verified;
         proof.verified = proof.claimed;
-        proof.evidence.push(evidence.clone());
+        proof.evidence.push(evidence);
         proof.touches.extend_from_slice(touches);
-        proof.seen.extend(seen.as_deref().cloned());
+        proof.seen.extend(seen.as_deref());
     }
     proofs
 }
@@ -77,13 +81,13 @@ pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candida
 }
 
 /// Why what was looked at does not prove this stage. A proof of which nothing was recorded has only its receipts' word.
-fn doubt(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof, info: &CellInfo) -> Result<(), String> {
-    proof.seen.iter().try_for_each(|seen| seen.shows(fault.kind, stage))?;
+fn doubt(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
+    proof.seen.iter().copied().try_for_each(|seen| seen.shows(fault.kind, stage))?;
     if proof.recorded() { covers(fault, stage, proof, info) } else { Ok(()) }
 }
 
 /// All that the fault claims to hit was looked at, before it and after it.
-fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof, info: &CellInfo) -> Result<(), String> {
+fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
     let facts = fault.kind.facts();
     match facts.hits {
         Hits::Nobody => Ok(()),
@@ -92,25 +96,29 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof, info: &CellInfo
                 Seen::Obeyed { cand, sent, .. } => fault.hits(*cand) && *sent >= fault.t,
                 _ => false,
             };
-            if proof.seen.iter().all(obeyed) { Ok(()) } else { Err("somebody else obeyed the order".to_owned()) }
+            if proof.seen.iter().copied().all(obeyed) {
+                Ok(())
+            } else {
+                Err("somebody else obeyed the order".to_owned())
+            }
         }
         Hits::Servers => {
-            let looked: Vec<u32> = proof.seen.iter().flat_map(Seen::servers).collect();
+            let looked: Vec<u32> = proof.seen.iter().copied().flat_map(Seen::servers).collect();
             let (hit, others): (Vec<u32>, Vec<u32>) = (1..=info.servers).partition(|&server| fault.hits_server(server));
             if let Some(server) = hit.iter().find(|server| !looked.contains(server)) {
                 return Err(format!("server {server} was not looked at"));
             }
             let ways = || others.iter().flat_map(|&a| hit.iter().flat_map(move |&b| [(a, b), (b, a)]));
-            let open = proof.seen.iter().find_map(|seen| match seen {
+            let open = proof.seen.iter().copied().find_map(|seen| match seen {
                 Seen::Apart { ways: cut, .. } => ways().find(|way| !cut.contains(way)),
                 _ => None,
             });
             open.map_or(Ok(()), |(a, b)| Err(format!("the way from server {a} to server {b} was not looked at")))
         }
         Hits::Hosts => {
-            let looked: Vec<u16> = proof.seen.iter().flat_map(Seen::hosts).collect();
-            let links: Vec<(u16, u32)> = proof.seen.iter().filter_map(Seen::links).flatten().collect();
-            let by_link = proof.seen.iter().any(|seen| seen.links().is_some());
+            let looked: Vec<u16> = proof.seen.iter().copied().flat_map(Seen::hosts).collect();
+            let links: Vec<(u16, u32)> = proof.seen.iter().copied().filter_map(Seen::links).flatten().collect();
+            let by_link = proof.seen.iter().copied().any(|seen| seen.links().is_some());
             for &host in fault.hosts {
                 if !looked.contains(&host) {
                     return Err(format!("host {host} was not looked at"));
@@ -150,11 +158,20 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
         | Seen::Apart { .. } => true,
     };
     let when = if stage == ReceiptStage::Injected { "injected" } else { "healed" };
-    if proof.seen.iter().all(fits) { Ok(()) } else { Err(format!("it was looked at before it was {when}, or after")) }
+    if proof.seen.iter().copied().all(fits) {
+        Ok(())
+    } else {
+        Err(format!("it was looked at before it was {when}, or after"))
+    }
 }
 
 /// A resignation is one of somebody who leads: of the session that left.
-fn resigned(fault: &Fault<'_>, proof: &Proof, candidates: &Candidates<'_>, beliefs: &Beliefs) -> Result<(), String> {
+fn resigned(
+    fault: &Fault<'_>,
+    proof: &Proof<'_>,
+    candidates: &Candidates<'_>,
+    beliefs: &Beliefs,
+) -> Result<(), String> {
     // One that is aimed at no group's leader is a follower's, who gives its place up.
     if fault.kind != FaultKind::Resign || fault.groups.is_empty() {
         return Ok(());

@@ -1,10 +1,12 @@
 //! Whom ZooKeeper named as the owner of each lead, as the observer saw it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use super::lately::Lately;
 use super::terms::Term;
 use crate::stats::spans::{Span, union, without};
-use hustings_record::{CellRecord, Event, Nanos};
+use hustings_record::{CellRecord, Event, Nanos, Owner};
 
 /// From when to when, for certain, ZooKeeper named this owner.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,8 @@ pub struct Reigns {
     pub missed: u64,
     /// Of how many groups it ever said anything.
     pub groups: usize,
+    /// By group: where its reigns stand in `seen`, and their places among these.
+    lately: BTreeMap<u32, (Range<usize>, Lately)>,
 }
 
 /// When an owner was named, its session and its znode's czxid.
@@ -42,8 +46,9 @@ impl Reigns {
         let mut questions = 0;
         for (_, event) in cell.events() {
             match event {
-                Event::Owner { from, to, group, session, czxid, .. } => {
-                    owners.entry(*group).or_default().push(((*from, *to), *session, *czxid));
+                Event::Owner(owner) => {
+                    let Owner { from, to, group, session, czxid, .. } = **owner;
+                    owners.entry(group).or_default().push(((from, to), session, czxid));
                 }
                 Event::ObserverState { t, connected } => states.push((*t, *connected)),
                 Event::ObserverMissed { t, group, .. } => {
@@ -76,6 +81,13 @@ impl Reigns {
                 reigns.push(Reign { group, span: (since, end.max(again)), session, czxid }, again);
             }
         }
+        let mut next = 0;
+        for of_group in reigns.seen.chunk_by(|a, b| a.group == b.group) {
+            let spans = of_group.iter().map(|reign| reign.span).enumerate();
+            let range = next..next + of_group.len();
+            next = range.end;
+            reigns.lately.insert(of_group[0].group, (range, Lately::of(spans)));
+        }
         reigns
     }
 
@@ -91,9 +103,13 @@ impl Reigns {
     /// In order of time.
     #[must_use]
     pub fn of_group(&self, group: u32) -> &[Reign] {
-        let first = self.seen.partition_point(|reign| reign.group < group);
-        let last = self.seen.partition_point(|reign| reign.group <= group);
-        &self.seen[first..last]
+        self.lately.get(&group).map_or(&[], |(range, _)| &self.seen[range.clone()])
+    }
+
+    /// Those that share a moment with `span`; the last one first.
+    pub fn within(&self, group: u32, span: Span) -> impl Iterator<Item = &Reign> {
+        let of_group = self.lately.get(&group).into_iter();
+        of_group.flat_map(move |(range, lately)| lately.within(span).map(|place| &self.seen[range.start + place]))
     }
 
     /// Who owned the lead of this group at `t`, as far as that was seen.

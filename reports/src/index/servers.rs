@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::elections::{Election, Lull, elections};
+use super::few::Told;
 use super::server::{Server, absences, spells};
 use crate::stats::spans::{Span, touches, union, within};
 use hustings_record::{
-    CellInfo, CellRecord, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge,
+    CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge,
 };
 
 const MS: Nanos = 1_000_000;
@@ -72,11 +73,11 @@ pub struct Servers<'a> {
 }
 
 impl<'a> Servers<'a> {
-    pub(super) fn new(cell: &'a CellRecord, info: &CellInfo) -> Self {
+    pub(super) fn new(few: &[Told<'a>], info: &CellInfo) -> Self {
         let mut servers = Self::default();
         let mut seen: BTreeMap<u32, Vec<(Span, ServerState, Option<i64>)>> = BTreeMap::new();
         let mut logged: Vec<(Nanos, u64)> = Vec::new();
-        for (_, event) in cell.events() {
+        for &(_, event) in few {
             match event {
                 Event::ServerWatch { t, every_ns } => servers.watch = servers.watch.or(Some((*t, *every_ns))),
                 Event::ServerState { from, to, server, state, zxid } => {
@@ -95,11 +96,9 @@ impl<'a> Servers<'a> {
                     let before = looked.unwrap_or_default();
                     *looked = Some((before.0 + looks.len() as u64, before.1.max(longest)));
                 }
-                Event::ObserverWeight { per_deletion, per_creation, per_change, counted, .. }
-                    if !counted.is_empty() =>
-                {
-                    let said = [Some(*per_deletion), *per_creation, *per_change];
-                    let found = Weighed::per_change(counted);
+                Event::ObserverWeight(weight) if !weight.counted.is_empty() => {
+                    let said = [Some(weight.per_deletion), weight.per_creation, weight.per_change];
+                    let found = Weighed::per_change(&weight.counted);
                     if said != found.map(Some) {
                         servers.misweighed = Some(format!(
                             "the observer's watch is said to be counted {said:?} times, and by the counters it is {found:?}"

@@ -63,6 +63,8 @@ pub struct Terms<'a> {
     pub by_group: BTreeMap<u32, Vec<usize>>,
     /// Places in `all`, by candidate, in the order of a⁻.
     pub by_cand: BTreeMap<u32, Vec<usize>>,
+    /// Places of those with a definite belief, by group, in the order of its end.
+    over: BTreeMap<u32, Vec<usize>>,
     /// Grants of candidates that were never declared, and revokes or confirmations without a grant.
     pub odd: u64,
 }
@@ -114,6 +116,11 @@ impl<'a> Terms<'a> {
         for places in terms.by_group.values_mut().chain(terms.by_cand.values_mut()) {
             places.sort_by_key(|&p| (terms.all[p].grant, terms.all[p].granted));
         }
+        for (&group, places) in &terms.by_group {
+            let mut over: Vec<usize> = places.iter().copied().filter(|&p| terms.all[p].definite().is_some()).collect();
+            over.sort_by_key(|&p| terms.all[p].ended.0);
+            terms.over.insert(group, over);
+        }
         terms
     }
 
@@ -141,6 +148,13 @@ impl<'a> Terms<'a> {
     #[must_use]
     pub fn of_group(&self, group: u32) -> &[usize] {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// The group's last term that was certainly believed in, and no longer so at `at`.
+    #[must_use]
+    pub fn last_over(&self, group: u32, at: Nanos) -> Option<&Term<'a>> {
+        let over = self.over.get(&group)?;
+        over[..over.partition_point(|&p| self.all[p].ended.0 <= at)].last().map(|&p| &self.all[p])
     }
 
     /// The parts of `window` in which nobody in the group certainly believed.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hustings_record::{CellRecord, Departure, Event, Nanos, Seen};
+use hustings_record::{CellRecord, Departure, Event, Nanos, Receipt, Seen};
 
 /// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
@@ -29,16 +29,17 @@ fn is_plausible(event: &Event) -> bool {
         && match event {
             Event::Stall { from, to, .. }
             | Event::Revoke { from, to, .. }
-            | Event::Owner { from, to, .. }
             | Event::ServerState { from, to, .. }
             | Event::Holdings { from, to, .. }
             | Event::WriteGap { from, to, .. } => span(*from, *to),
+            Event::Owner(owner) => span(owner.from, owner.to),
             Event::Outage { from, to, .. } => span(*from, to.unwrap_or(*from)),
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
             Event::Left { how: Departure::Resigned { delete: Some((from, to)) }, .. } => span(*from, *to),
-            Event::Fault { intended, for_ms, .. } => *intended <= NUMBER_MAX && for_ms.is_none_or(|ms| ms <= MS_MAX),
-            Event::Receipt { from, to, touches, seen, .. } => {
+            Event::Fault(fault) => fault.intended <= NUMBER_MAX && fault.for_ms.is_none_or(|ms| ms <= MS_MAX),
+            Event::Receipt(receipt) => {
+                let Receipt { from, to, touches, seen, .. } = &**receipt;
                 let looked = seen.as_deref().map(Seen::times).unwrap_or_default();
                 span(*from, *to)
                     && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
@@ -57,8 +58,8 @@ fn is_plausible(event: &Event) -> bool {
             Event::ObserverCount { deleted, created, changed, .. } => {
                 [Some(*deleted), *created, *changed].into_iter().flatten().all(|count| count <= NUMBER_MAX)
             }
-            Event::ObserverWeight { per_deletion, per_creation, per_change, .. } => {
-                let weights = [Some(*per_deletion), *per_creation, *per_change];
+            Event::ObserverWeight(weight) => {
+                let weights = [Some(weight.per_deletion), weight.per_creation, weight.per_change];
                 weights.into_iter().flatten().all(|weight| weight.abs() < NUMBER_MAX as f64)
             }
             Event::Floor { deleted, notified, listed, .. } => span(*deleted, *notified) && span(*notified, *listed),
@@ -89,7 +90,6 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Settled { t, .. }
         | Event::Left { t, .. }
         | Event::Note { t, .. }
-        | Event::Program { t, .. }
         | Event::Unwitnessed { t, .. }
         | Event::Misbehaved { t, .. }
         | Event::Cell { t, .. }
@@ -97,14 +97,12 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::HostStarted { t, .. }
         | Event::HostEnded { t, .. }
         | Event::HostMemory { t, .. }
-        | Event::Fault { t, .. }
         | Event::Write { t, .. }
         | Event::Fence { t, .. }
         | Event::Servers { t, .. }
         | Event::ServerLoad { t, .. }
         | Event::ObserverState { t, .. }
         | Event::ObserverMissed { t, .. }
-        | Event::ObserverWeight { t, .. }
         | Event::ObserverCount { t, .. }
         | Event::ServerWatch { t, .. }
         | Event::ServerLooks { t, .. }
@@ -115,11 +113,14 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::FloorFailed { t, .. }
         | Event::ServerWatched { t, .. }
         | Event::ServerLog { t, .. } => Some(*t),
+        Event::Fault(fault) => Some(fault.t),
+        Event::Owner(owner) => Some(owner.to),
+        Event::ObserverWeight(weight) => Some(weight.t),
+        Event::Receipt(receipt) => Some(receipt.to),
+        Event::Program(program) => Some(program.t),
         Event::Outage { from, to, .. } => Some(to.unwrap_or(*from)),
         Event::Stall { to, .. }
         | Event::Revoke { to, .. }
-        | Event::Receipt { to, .. }
-        | Event::Owner { to, .. }
         | Event::ServerState { to, .. }
         | Event::Holdings { to, .. }
         | Event::WriteGap { to, .. }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::Index;
+use super::lately::Lately;
 use super::losses::{Loss, Outcome};
 use super::notices::Notice;
 use super::places::Place;
@@ -56,6 +57,8 @@ pub struct Wakes<'a> {
     pub without_loss: Vec<Notice<'a>>,
     /// Told after a reconnect of what had changed meanwhile, or of the znode of a create whose answer may have been lost.
     pub excused: u64,
+    /// By group: the place of its first loss, and when each of its znodes may have gone.
+    lately: BTreeMap<u32, (usize, Lately)>,
 }
 
 impl<'a> Wakes<'a> {
@@ -67,9 +70,17 @@ impl<'a> Wakes<'a> {
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
             wakes.add_besides(index, group, &mut losses);
+            let gone = losses.iter().map(|lost| lost.gone).enumerate();
+            wakes.lately.insert(group, (wakes.losses.len(), Lately::of(gone)));
             wakes.losses.append(&mut losses);
         }
         wakes
+    }
+
+    /// Those of a group that may have gone within `span`; the last one first.
+    pub fn gone_in(&self, group: u32, span: Span) -> impl Iterator<Item = &Lost<'a>> {
+        let of_group = self.lately.get(&group).into_iter();
+        of_group.flat_map(move |(first, lately)| lately.within(span).map(move |place| &self.losses[first + place]))
     }
 
     /// The last lead that the group had lost before this one went, if that was so shortly before.
@@ -106,8 +117,8 @@ impl<'a> Wakes<'a> {
 
 /// Leads that were lost to a proven fault, and whose znode is known to have gone.
 fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
-    let of_group = index.losses.all.iter().enumerate().filter(|(_, loss)| loss.group == group);
-    let gone = of_group.filter(|(_, loss)| znode_is_gone(index, loss));
+    let (first, of_group) = index.losses.of_group(group);
+    let gone = (first..).zip(of_group).filter(|(_, loss)| znode_is_gone(index, loss));
     gone.map(|(place, loss)| {
         let term = &index.terms.all[loss.term];
         let until = match loss.outcome {
@@ -186,7 +197,10 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
         let again = last.insert(notice.cand, notice.t).is_some();
         !again || !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS)
     });
-    counted.copied().collect()
+    let mut told: Vec<Notice<'a>> = counted.copied().collect();
+    // Most losses wake one.
+    told.shrink_to_fit();
+    told
 }
 
 impl Index<'_> {

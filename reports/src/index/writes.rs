@@ -24,8 +24,6 @@ pub struct Work {
     pub told: Judged,
     /// What its place in the order makes of it.
     pub found: Judged,
-    /// Of a stale one: when the first of those that make it stale was sent, if that is recorded of all of them.
-    pub rival_sent: Option<Nanos>,
 }
 
 impl Work {
@@ -39,105 +37,190 @@ impl Work {
 /// When each incarnation's first write with a token was sent, by czxid, session and candidate.
 type FirstSent = BTreeMap<(i64, i64, u32), Option<Nanos>>;
 
-enum Entry {
-    Write(Work),
-    /// From here on the group's fence refuses tokens up to this czxid.
-    Fence(u32, i64),
+/// From the write with this number on the group's fence refuses tokens up to this czxid.
+struct Fence {
+    from: u64,
+    group: u32,
+    old_czxid: i64,
+}
+
+/// What the writes of a group came to so far.
+#[derive(Default)]
+struct Group {
+    ledgers: Ledgers,
+    first_sent: FirstSent,
+    /// Whose the last one was: most are of the same lead as the one before.
+    last: Option<(i64, i64, u32)>,
+}
+
+/// A write of the record, and what its place in the order makes of it.
+#[derive(Clone, Copy)]
+struct Placed<'a> {
+    write: &'a Event,
+    found: Judged,
+}
+
+impl Placed<'_> {
+    fn work(&self) -> Option<Work> {
+        work(self.write).map(|work| Work { found: self.found, ..work })
+    }
 }
 
 #[derive(Default)]
-pub struct Writing {
+pub struct Writing<'a> {
     /// In the resource's order.
-    pub all: Vec<Work>,
+    placed: Vec<Placed<'a>>,
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
-    by_term: BTreeMap<WriteKey, Tries>,
+    /// Of stale ones, by their place in the order: when the first of those that make it stale was sent, if that is recorded of all of
+    /// them.
+    rivals_sent: BTreeMap<usize, Nanos>,
+    by_cand: BTreeMap<u32, Tries>,
 }
 
-/// The writes of a term, in order.
+/// The writes of a candidate.
 #[derive(Default)]
 struct Tries {
-    /// When each was taken, and whether the fence rejected it.
-    taken: Vec<(Nanos, bool)>,
-    /// When each was sent, or taken where that is not recorded.
+    /// Their places in the resource's order, in the order of session, czxid and time.
+    places: Vec<u32>,
+    /// When each was sent, or taken where that is not recorded: in order among those of a session and czxid.
     sent: Vec<Nanos>,
 }
 
-impl Writing {
-    pub(super) fn new(cell: &CellRecord) -> Self {
-        let mut writing = Self::default();
-        // A fence stands where its writer put it: after the highest number written so far.
-        let mut placed: Vec<((u64, bool), Entry)> = Vec::new();
-        for segment in &cell.segments {
-            let mut next = 0;
-            for event in &segment.events {
-                if let Some(work) = work(event) {
-                    next = next.max(work.seq + 1);
-                    placed.push(((work.seq, true), Entry::Write(work)));
-                } else if let Event::Fence { group, old_czxid, done: true, .. } = event {
-                    placed.push(((next, false), Entry::Fence(*group, *old_czxid)));
-                }
+impl<'a> Writing<'a> {
+    pub(super) fn new(cell: &'a CellRecord) -> Self {
+        let (placed, fences) = writes_and_fences(cell);
+        let mut writing = Self { placed, ..Self::default() };
+        let mut fences = fences.into_iter().peekable();
+        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+        let mut last = None;
+        for (place, placed) in writing.placed.iter_mut().enumerate() {
+            let Some(work) = placed.work() else { continue };
+            while let Some(fence) = fences.next_if(|fence| fence.from <= work.seq) {
+                groups.entry(fence.group).or_default().ledgers.raise(fence.old_czxid);
+            }
+            match last.replace(work.seq).map(|last| work.seq - last) {
+                Some(0) => writing.doubled += 1,
+                Some(step) => writing.missing += step - 1,
+                None => {}
+            }
+            if !work.is_ordered() {
+                continue;
+            }
+            let group = groups.entry(work.group).or_default();
+            placed.found = group.ledgers.take((work.czxid, work.session), work.cand);
+            if placed.found.stale {
+                let sent = rival_sent(&group.first_sent, &work);
+                writing.rivals_sent.extend(sent.map(|sent| (place, sent)));
+            }
+            let whose = (work.czxid, work.session, work.cand);
+            if group.last.replace(whose) != Some(whose) {
+                group.first_sent.entry(whose).or_insert(work.sent);
             }
         }
-        placed.sort_by_key(|p| p.0);
-        let mut groups: BTreeMap<u32, (Ledgers, FirstSent)> = BTreeMap::new();
-        for (_, entry) in placed {
-            match entry {
-                Entry::Fence(group, old_czxid) => groups.entry(group).or_default().0.raise(old_czxid),
-                Entry::Write(work) => {
-                    let (ledgers, first_sent) = groups.entry(work.group).or_default();
-                    if !work.is_ordered() {
-                        writing.take(work);
-                        continue;
-                    }
-                    let found = ledgers.take((work.czxid, work.session), work.cand);
-                    let rival_sent = if found.stale { rival_sent(first_sent, &work) } else { None };
-                    first_sent.entry((work.czxid, work.session, work.cand)).or_insert(work.sent);
-                    writing.take(Work { found, rival_sent, ..work });
-                }
-            }
-        }
-        for tries in writing.by_term.values_mut() {
-            tries.taken.sort_unstable();
-            tries.sent.sort_unstable();
-        }
+        writing.by_cand = writing.tries();
         writing
     }
 
-    fn take(&mut self, work: Work) {
-        match self.all.last().map(|last| work.seq - last.seq) {
-            Some(0) => self.doubled += 1,
-            Some(step) => self.missing += step - 1,
-            None => {}
+    fn tries(&self) -> BTreeMap<u32, Tries> {
+        let mut by_cand: BTreeMap<u32, Tries> = BTreeMap::new();
+        for (place, placed) in self.placed.iter().enumerate() {
+            let Some(work) = placed.work() else { continue };
+            by_cand.entry(work.cand).or_default().places.push(place as u32);
         }
-        let key = (work.cand, work.session, work.czxid);
-        let tries = self.by_term.entry(key).or_default();
-        tries.taken.push((work.t, work.told.rejected));
-        tries.sent.push(work.sent.unwrap_or(work.t));
-        self.all.push(work);
+        for tries in by_cand.values_mut() {
+            tries.places.shrink_to_fit();
+            let of = |work: &Work| (work.session, work.czxid);
+            let sent = |work: &Work| work.sent.unwrap_or(work.t);
+            tries.places.sort_by_key(|&place| self.at(place).map(|work| (of(&work), sent(&work))));
+            tries.sent = tries.places.iter().filter_map(|&place| self.at(place)).map(|work| sent(&work)).collect();
+            tries.places.sort_by_key(|&place| self.at(place).map(|work| (of(&work), work.t, work.told.rejected)));
+        }
+        by_cand
+    }
+
+    fn at(&self, place: u32) -> Option<Work> {
+        self.placed[place as usize].work()
+    }
+
+    /// The writes of a term: their places in the order of time, and when they were sent, in order.
+    fn of_term(&self, (cand, session, czxid): WriteKey) -> (&[u32], &[Nanos]) {
+        let Some(tries) = self.by_cand.get(&cand) else { return (&[], &[]) };
+        let of = |place: &u32| self.at(*place).map(|work| (work.session, work.czxid));
+        let first = tries.places.partition_point(|place| of(place) < Some((session, czxid)));
+        let of_term = first..tries.places.partition_point(|place| of(place) <= Some((session, czxid)));
+        (&tries.places[of_term.clone()], &tries.sent[of_term])
+    }
+
+    /// All, in the resource's order.
+    pub fn all(&self) -> impl Iterator<Item = Work> + use<'_> {
+        self.placed.iter().filter_map(Placed::work)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.placed.len()
+    }
+
+    /// All that are stale by their place in the order, each with the time at which the first of those that make it stale was sent, if
+    /// that is recorded of all of them.
+    pub fn stale(&self) -> impl Iterator<Item = (Work, Option<Nanos>)> {
+        let stale = self.placed.iter().enumerate().filter(|(_, placed)| placed.found.stale);
+        stale.filter_map(|(place, placed)| Some((placed.work()?, self.rivals_sent.get(&place).copied())))
     }
 
     /// When the term's first write from `from` on was accepted by the fence.
     #[must_use]
     pub fn first_accepted(&self, key: WriteKey, from: Nanos) -> Option<Nanos> {
-        let taken = &self.by_term.get(&key)?.taken;
-        taken[taken.partition_point(|w| w.0 < from)..].iter().find(|w| !w.1).map(|w| w.0)
+        let (places, _) = self.of_term(key);
+        let later = &places[places.partition_point(|&place| self.at(place).is_some_and(|work| work.t < from))..];
+        later.iter().filter_map(|&place| self.at(place)).find(|work| !work.told.rejected).map(|work| work.t)
     }
 
     /// When the fence first rejected a write of the term.
     #[must_use]
     pub fn first_refused(&self, key: WriteKey) -> Option<Nanos> {
-        self.by_term.get(&key)?.taken.iter().find(|w| w.1).map(|w| w.0)
+        let mut tried = self.of_term(key).0.iter().filter_map(|&place| self.at(place));
+        tried.find(|work| work.told.rejected).map(|work| work.t)
     }
 
     /// When writes of a term were tried between two times, both included.
     #[must_use]
     pub fn tried(&self, key: WriteKey, from: Nanos, to: Nanos) -> &[Nanos] {
-        let Some(Tries { sent, .. }) = self.by_term.get(&key) else { return &[] };
+        let (_, sent) = self.of_term(key);
         let first = sent.partition_point(|&at| at < from);
         &sent[first..sent.partition_point(|&at| at <= to).max(first)]
     }
+}
+
+/// Writes in the resource's order, and fences by the number from which on they stand: each stands where its writer put it, after the
+/// highest number written so far.
+fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
+    let (mut writes, mut fences) = (Vec::new(), Vec::new());
+    let seq = |placed: &Placed<'_>| if let Event::Write { seq, .. } = placed.write { *seq } else { 0 };
+    for segment in &cell.segments {
+        let mut from = 0;
+        for event in &segment.events {
+            match event {
+                Event::Write { seq, .. } => {
+                    from = from.max(seq + 1);
+                    writes.push(Placed { write: event, found: Judged::default() });
+                }
+                Event::Fence { group, old_czxid, done: true, .. } => {
+                    fences.push(Fence { from, group: *group, old_czxid: *old_czxid });
+                }
+                _ => {}
+            }
+        }
+    }
+    // A stable sort takes memory, and one coordinator has them in order.
+    if !writes.is_sorted_by_key(seq) {
+        writes.sort_by_key(seq);
+    }
+    fences.sort_by_key(|fence| fence.from);
+    (writes, fences)
 }
 
 /// When the first of the writes was sent that make this one stale. None: not recorded.
@@ -166,6 +249,5 @@ fn work(event: &Event) -> Option<Work> {
         session: *session,
         told: Judged { stale: *unfenced_stale, rejected: *fenced_rejected, past: *fenced_stale },
         found: Judged::default(),
-        rival_sent: None,
     })
 }

@@ -64,7 +64,7 @@ impl<'a> Gathered<'_, '_, 'a> {
             let begun = fault.injected.as_ref().map_or(fault.t, |proof| proof.from);
             self.add(begun, Happening::Fault { id, kind, who: who.clone(), servers, proven });
             // What is done in an instant is not healed.
-            if let Some(Proof { to, verified, .. }) = fault.healed.as_ref().filter(|_| kind.facts().until_healed) {
+            if let Some(Proof { to, verified, .. }) = fault.healed.as_deref().filter(|_| kind.facts().until_healed) {
                 self.add(*to, Happening::Healed { id, kind, who, proven: *verified });
             }
         }

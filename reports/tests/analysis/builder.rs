@@ -152,7 +152,14 @@ impl Cell {
     pub(crate) fn own(&mut self, group: u32, host: u16, at: u64) {
         let Standing { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
         let (session, node, czxid) = (Some(session), Some(node), Some(czxid));
-        self.observer.push(Event::Owner { from: ms(at) - 1_000, to: ms(at), group, session, node, czxid });
+        self.observer.push(Event::Owner(Box::new(Owner {
+            from: ms(at) - 1_000,
+            to: ms(at),
+            group,
+            session,
+            node,
+            czxid,
+        })));
     }
 
     /// `at` is r⁻; r⁺ is 10 µs later.
@@ -207,7 +214,7 @@ impl Cell {
         let (t, id) = (ms(at), self.faults);
         self.faults += 1;
         let (intended, groups, hosts, detail) = (t, groups.to_vec(), vec![host], String::new());
-        self.coordinator.push(Event::Fault {
+        self.coordinator.push(Event::Fault(Box::new(FaultOrder {
             id,
             kind,
             t,
@@ -218,17 +225,26 @@ impl Cell {
             groups,
             servers: vec![],
             detail,
-        });
+        })));
         id
     }
 
     pub(crate) fn receipt(&mut self, id: u32, stage: ReceiptStage, at: u64, verified: bool, touches: Vec<Touch>) {
         let evidence = if verified { "seen" } else { "not seen" }.to_owned();
         let (from, to) = (ms(at), ms(at) + 100_000);
-        let of = |e: &&Event| matches!(e, Event::Fault { id: of, .. } if *of == id);
+        let of = |e: &&Event| matches!(e, Event::Fault(fault) if fault.id == id);
         let fault = self.coordinator.iter().find(of).filter(|_| verified);
         let seen = fault.and_then(|fault| seen(fault, stage, self.info.servers, (from, to))).map(Box::new);
-        self.coordinator.push(Event::Receipt { id, stage, from, to, verified, evidence, touches, seen });
+        self.coordinator.push(Event::Receipt(Box::new(Receipt {
+            id,
+            stage,
+            from,
+            to,
+            verified,
+            evidence,
+            touches,
+            seen,
+        })));
     }
 
     pub(crate) fn injected(&mut self, id: u32, at: u64) {

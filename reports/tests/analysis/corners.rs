@@ -60,7 +60,7 @@ fn who_stands_behind_a_dead_follower_must_not_hear_of_the_leader() {
     let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
     let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
-    cell.coordinator.push(Event::Fault {
+    cell.coordinator.push(Event::Fault(Box::new(FaultOrder {
         id: 0,
         kind,
         t,
@@ -71,7 +71,7 @@ fn who_stands_behind_a_dead_follower_must_not_hear_of_the_leader() {
         groups,
         servers: vec![],
         detail,
-    });
+    })));
     cell.injected(0, 20_000);
     let leader = cell.node(0, 0);
     cell.kill(0, 20_000);

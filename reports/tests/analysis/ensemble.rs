@@ -44,8 +44,8 @@ impl Cell {
     /// A proven fault on these servers, from `at` to `healed`.
     pub(crate) fn server_fault(&mut self, kind: FaultKind, servers: &[u32], at: u64, healed: u64) -> u32 {
         let id = self.fault(kind, 0, &[], at, Some(healed - at));
-        if let Some(Event::Fault { hosts, cands, servers: hit, .. }) = self.coordinator.last_mut() {
-            (*hosts, *cands, *hit) = (vec![], vec![], servers.to_vec());
+        if let Some(Event::Fault(fault)) = self.coordinator.last_mut() {
+            (fault.hosts, fault.cands, fault.servers) = (vec![], vec![], servers.to_vec());
         }
         self.injected(id, at);
         self.healed(id, healed);

@@ -130,8 +130,8 @@ pub(crate) fn unproven_fault() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
     for event in &mut cell.coordinator {
-        if let Event::Receipt { verified, .. } = event {
-            *verified = false;
+        if let Event::Receipt(receipt) = event {
+            receipt.verified = false;
         }
     }
     cell
@@ -186,7 +186,7 @@ fn nobody_hears_of_a_leader_whose_follower_died_with_it() {
     let cands = vec![cell.cand(0, 0), cell.cand(0, 1)];
     let (t, hosts, groups) = (ms(20_000), vec![0, 1], vec![0]);
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
-    cell.coordinator.push(Event::Fault {
+    cell.coordinator.push(Event::Fault(Box::new(FaultOrder {
         id: 0,
         kind,
         t,
@@ -197,7 +197,7 @@ fn nobody_hears_of_a_leader_whose_follower_died_with_it() {
         groups,
         servers: vec![],
         detail,
-    });
+    })));
     cell.injected(0, 20_000);
     let behind = cell.node(0, 1);
     cell.kill(0, 20_000);

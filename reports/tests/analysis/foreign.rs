@@ -9,7 +9,7 @@ use crate::leads::pause;
 pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: Grade) {
     let (name, version, can) = ("theirs".to_owned(), "1".to_owned(), Vec::new());
     let why = (belief == Grade::Effect).then(|| "it does not report what it believes".to_owned());
-    cell.host(host).push(Event::Program { t: ms(1_200), name, version, can, belief, why });
+    cell.host(host).push(Event::Program(Box::new(Program { t: ms(1_200), name, version, can, belief, why })));
 }
 
 #[test]

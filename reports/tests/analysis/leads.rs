@@ -49,8 +49,8 @@ fn cut_off_from(servers: Vec<u32>) -> Cell {
     cell.healed(id, 30_000);
     cell.info.servers = 3;
     for event in &mut cell.coordinator {
-        if let Event::Fault { servers: from, .. } = event {
-            from.clone_from(&servers);
+        if let Event::Fault(fault) = event {
+            fault.servers.clone_from(&servers);
         }
     }
     cell
@@ -369,7 +369,7 @@ pub(crate) fn orphan() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let (from, to) = (ms(20_000), ms(20_001));
     let (session, node, czxid) = (Some(0x77), Some("n_1".to_owned()), Some(1));
-    cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid });
+    cell.observer.push(Event::Owner(Box::new(Owner { from, to, group: 0, session, node, czxid })));
     cell.revoke(0, 0, 20_000, RevokeReason::Deposed);
     cell
 }
@@ -446,7 +446,7 @@ fn who_believes_by_another_znode_than_its_sessions_that_owns_does_not_own() {
         cell.info.sessions = sessions;
         let session = Some(cell.session(0, 0));
         let (from, to, node) = (ms(20_000), ms(20_001), Some("n_9".to_owned()));
-        cell.observer.push(Event::Owner { from, to, group: 0, session, node, czxid: Some(9) });
+        cell.observer.push(Event::Owner(Box::new(Owner { from, to, group: 0, session, node, czxid: Some(9) })));
         cell.verdict("ownership")
     };
     assert_eq!(owned_by_other(SessionUse::PerCandidate), Fail, "an old one of its own");

@@ -36,7 +36,13 @@ fn more_znodes_or_watches_than_candidates_and_observer_can_have_fail() {
 fn what_only_the_candidates_can_hold_has_no_room_for_an_observer() {
     let mut cell = holding("predecessor-watch", 6, 8);
     let (t, per_creation, per_change) = (ms(900), Some(0.0), Some(0.0));
-    cell.observer.push(Event::ObserverWeight { t, per_deletion: 0.0, per_creation, per_change, counted: Vec::new() });
+    cell.observer.push(Event::ObserverWeight(Box::new(ObserverWeight {
+        t,
+        per_deletion: 0.0,
+        per_creation,
+        per_change,
+        counted: Vec::new(),
+    })));
     assert_eq!(cell.verdict(NAME), Fail);
 }
 

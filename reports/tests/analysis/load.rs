@@ -13,7 +13,7 @@ fn told() -> Cell {
             let told = [("num_alive_connections", 7.0), ("packets_received", f64::from(second * 40 * server))];
             let metrics = told.map(|(name, value)| (name.to_owned(), value)).into();
             let t = ms(u64::from(second) * 1_000);
-            cell.coordinator.push(Event::ServerLoad { t, server, load: ServerLoad::of(&metrics) });
+            cell.coordinator.push(Event::ServerLoad { t, server, load: Box::new(ServerLoad::of(&metrics)) });
         }
     }
     cell

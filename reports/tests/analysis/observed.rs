@@ -15,8 +15,8 @@ fn missed(told: u64) -> Cell {
     cell.believe(0, 1, 20_001);
     cell.observer.push(Event::ObserverMissed { t: ms(20_002), group: Some(0), why: "lost".into() });
     cell.own(0, 1, told);
-    if let Some(Event::Owner { from, .. }) = cell.observer.last_mut() {
-        *from = ms(19_990);
+    if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
+        owner.from = ms(19_990);
     }
     cell
 }
@@ -37,8 +37,8 @@ fn gap(host: u16) -> Cell {
         cell.observer.push(Event::ObserverState { t: ms(t), connected });
     }
     cell.own(0, host, 49_999);
-    if let Some(Event::Owner { from, .. }) = cell.observer.last_mut() {
-        *from = ms(29_990);
+    if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
+        owner.from = ms(29_990);
     }
     cell
 }

@@ -8,7 +8,8 @@ use crate::leads::partition;
 
 /// What is seen of a fault that works, between `from` and `to`: of all that it hits.
 pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to): (Nanos, Nanos)) -> Option<Seen> {
-    let Event::Fault { kind, hosts, cands, servers: hit, .. } = fault else { return None };
+    let Event::Fault(fault) = fault else { return None };
+    let FaultOrder { kind, hosts, cands, servers: hit, .. } = &**fault;
     let facts = kind.facts();
     let links = || hosts.iter().flat_map(|&host| (1..=servers).map(move |server| (host, server)));
     let asked = |at: Nanos, until: Nanos, came: Answer| Asked { at, until, came };
@@ -67,7 +68,8 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
 fn of(change: impl Fn(&mut Seen)) -> (Verdict, String) {
     let mut cell = partition(22_000);
     for event in &mut cell.coordinator {
-        if let Event::Receipt { stage: ReceiptStage::Injected, seen: Some(seen), .. } = event {
+        let Event::Receipt(receipt) = event else { continue };
+        if let (ReceiptStage::Injected, Some(seen)) = (receipt.stage, &mut receipt.seen) {
             change(seen);
         }
     }
@@ -124,8 +126,8 @@ fn where_only_answers_are_cut_a_connection_may_close() {
     cell.injected(id, 20_000);
     cell.healed(id, 21_000);
     for event in &mut cell.coordinator {
-        let Event::Receipt { seen: Some(seen), .. } = event else { continue };
-        if let Seen::Cut { links, .. } = &mut **seen {
+        let Event::Receipt(receipt) = event else { continue };
+        if let Some(Seen::Cut { links, .. }) = receipt.seen.as_deref_mut() {
             links[0].new.came = Answer::Closed;
             // What goes up still passes.
             links[0].bytes = Some([(10, 20), (18, 20)]);
@@ -138,8 +140,8 @@ fn where_only_answers_are_cut_a_connection_may_close() {
 fn a_partition_without_a_word_on_what_was_looked_at_is_not_proven() {
     let mut cell = partition(22_000);
     for event in &mut cell.coordinator {
-        if let Event::Receipt { seen, .. } = event {
-            *seen = None;
+        if let Event::Receipt(receipt) = event {
+            receipt.seen = None;
         }
     }
     let summary = cell.summary();
@@ -147,8 +149,8 @@ fn a_partition_without_a_word_on_what_was_looked_at_is_not_proven() {
     let mut crash = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     crash.crash(20_000, 300);
     for event in &mut crash.coordinator {
-        if let Event::Receipt { seen, .. } = event {
-            *seen = None;
+        if let Event::Receipt(receipt) = event {
+            receipt.seen = None;
         }
     }
     let summary = crash.summary();
@@ -162,8 +164,8 @@ fn a_process_that_runs_on_was_not_killed_whatever_its_receipt_says() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 300);
     for event in &mut cell.coordinator {
-        if let Event::Receipt { seen, .. } = event {
-            *seen = Some(Box::new(Seen::Processes { hosts: vec![(0, ProcessFate::Kept)] }));
+        if let Event::Receipt(receipt) = event {
+            receipt.seen = Some(Box::new(Seen::Processes { hosts: vec![(0, ProcessFate::Kept)] }));
         }
     }
     let summary = cell.summary();
@@ -240,7 +242,13 @@ fn an_observer_whose_weight_is_not_what_the_counters_say_is_inconclusive() {
             let (t, per_creation, per_change) = (ms(900), Some(1.0), Some(0.0));
             let one = |server| Weighed { server, znodes: 4, before: [1.0, 2.0, 3.0], after: [5.0, 4.0, 3.0] };
             let counted = vec![one(1), one(2)];
-            cell.observer.push(Event::ObserverWeight { t, per_deletion, per_creation, per_change, counted });
+            cell.observer.push(Event::ObserverWeight(Box::new(ObserverWeight {
+                t,
+                per_deletion,
+                per_creation,
+                per_change,
+                counted,
+            })));
         })
     };
     assert_eq!(weighed(2.0).0, Pass);

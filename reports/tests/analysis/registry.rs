@@ -95,7 +95,14 @@ fn stalled() -> Cell {
 fn garbage() -> Cell {
     let mut cell = Cell::new("foreign:mine", 1, 3, FaultKind::None);
     let (name, version, can) = ("mine".to_owned(), "1".to_owned(), Vec::new());
-    cell.host(0).push(Event::Program { t: ms(1_500), name, version, can, belief: Grade::Report, why: None });
+    cell.host(0).push(Event::Program(Box::new(Program {
+        t: ms(1_500),
+        name,
+        version,
+        can,
+        belief: Grade::Report,
+        why: None,
+    })));
     let text = "it said \"hey\", which is no message".to_owned();
     cell.host(0).push(Event::Misbehaved { t: ms(12_000), cand: None, what: Misbehaviour::Garbage, text });
     cell

@@ -19,9 +19,9 @@ pub(crate) fn resigned(recipe: &str, besides: impl FnOnce(&mut Cell)) -> Cell {
 fn follower_resigns(recipe: &str, host: u16, woken: &[u16]) -> Cell {
     let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, host, &[0], 20_000, None);
-    if let Some(Event::Fault { groups, .. }) = cell.coordinator.last_mut() {
+    if let Some(Event::Fault(fault)) = cell.coordinator.last_mut() {
         // It is aimed at no leader.
-        groups.clear();
+        fault.groups.clear();
     }
     cell.injected(id, 20_000);
     let node = cell.node(0, host);
@@ -187,7 +187,14 @@ fn the_lock_of_somebody_who_never_believed_is_no_part_of_the_loss_before() {
         for (at, owner) in owners.into_iter().filter(|_| seen) {
             let (session, czxid) = owner.unzip();
             let node = owner.map(|_| "lock".to_owned());
-            cell.observer.push(Event::Owner { from: ms(at - 2), to: ms(at), group: 0, session, node, czxid });
+            cell.observer.push(Event::Owner(Box::new(Owner {
+                from: ms(at - 2),
+                to: ms(at),
+                group: 0,
+                session,
+                node,
+                czxid,
+            })));
         }
         [0, 2, 3].into_iter().for_each(|host| cell.notify(0, host, "lock", 23_002));
         cell.lead(0, 2, 23_005);

@@ -83,7 +83,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         17 => Event::HostStarted { t, host, generation: life, pid: 4 },
         18 => Event::HostEnded { t, host, generation: life, killed: yes, status: text, rss_max_kb: n[4] },
         19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life, threads: None },
-        20 => Event::Fault {
+        20 => Event::Fault(Box::new(FaultOrder {
             id: life,
             kind: fault,
             t,
@@ -94,8 +94,8 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             groups: vec![group],
             servers: if yes { vec![life] } else { vec![] },
             detail: text,
-        },
-        21 | 22 => Event::Receipt {
+        })),
+        21 | 22 => Event::Receipt(Box::new(Receipt {
             seen: None,
             id: life,
             stage: if kind == 21 { ReceiptStage::Injected } else { ReceiptStage::Healed },
@@ -104,7 +104,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             verified: yes,
             evidence: text,
             touches: vec![Touch { session: n[5] as i64, last_up: n[6] }],
-        },
+        })),
         23 => Event::Write {
             t,
             sent: (!n[7].is_multiple_of(4)).then_some(n[7]),
@@ -150,7 +150,7 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
         }
         32 if n[5].is_multiple_of(3) => {
             let told = ["num_alive_connections", "packets_received"].map(|name| (name.to_owned(), n[3] as f64));
-            Event::ServerLoad { t, server, load: ServerLoad::of(&told.into()) }
+            Event::ServerLoad { t, server, load: Box::new(ServerLoad::of(&told.into())) }
         }
         32 => Event::ServerWatched { t, server, looks: n[3], longest_gap_ns: n[4] },
         33 if n[5].is_multiple_of(3) => Event::LogClock { t, ahead_ns: n[3] as i64, bound_ns: n[4] },
@@ -188,7 +188,7 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     let session = yes.then_some(n[3] as i64);
     let (from, to, group, czxid) = (n[0], n[1], n[2] as u32, yes.then_some(n[4] as i64));
     match kind {
-        26 => Event::Owner { from, to, group, session, node: yes.then_some(text), czxid },
+        26 => Event::Owner(Box::new(Owner { from, to, group, session, node: yes.then_some(text), czxid })),
         27 if to.is_multiple_of(2) => Event::ObserverState { t: from, connected: yes },
         27 => Event::ObserverMissed { t: from, group: yes.then_some(group), why: text },
         _ if yes && n[4].is_multiple_of(2) => Event::FloorFailed { t: to, deleted: Some(from), why: text },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, FaultKind, Nanos, ReceiptStage, Seen, Touch};
+use hustings_record::{Event, FaultKind, Nanos, Receipt, ReceiptStage, Seen, Touch};
 
 /// Lost answers that are told one by one.
 const LOST_TOLD_MAX: usize = 8;
@@ -48,7 +48,7 @@ impl Proof {
             verified = false;
             evidence = format!("{evidence}; not proven: {why}");
         }
-        Event::Receipt { id, stage, from, to, verified, evidence, touches, seen: seen.map(Box::new) }
+        Event::Receipt(Box::new(Receipt { id, stage, from, to, verified, evidence, touches, seen: seen.map(Box::new) }))
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn begin<B: Backend>(backend: &Rc<B>) -> Repeating {
 async fn ask_forever<B: Backend>(backend: Rc<B>, server: u32, every: Nanos) {
     loop {
         if let Some(load) = backend.load(server).await {
-            backend.record(Event::ServerLoad { t: backend.now(), server, load });
+            backend.record(Event::ServerLoad { t: backend.now(), server, load: Box::new(load) });
         }
         backend.sleep_until(backend.now() + every).await;
     }

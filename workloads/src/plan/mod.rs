@@ -3,7 +3,7 @@
 
 mod target;
 
-use hustings_record::{Elects, Event, FaultKind, Nanos};
+use hustings_record::{Elects, Event, FaultKind, FaultOrder, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -179,7 +179,7 @@ impl PlannedFault {
     /// This fault as the record has it: the `id`-th to strike, at `t`, whoever it hits.
     #[must_use]
     pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
-        Event::Fault {
+        Event::Fault(Box::new(FaultOrder {
             id,
             kind: self.kind(),
             t,
@@ -193,6 +193,6 @@ impl PlannedFault {
                 Moment::Planned => self.target.to_string(),
                 Moment::Won => format!("{}, when a candidate had won there and did not believe it yet", self.target),
             },
-        }
+        }))
     }
 }

@@ -5,7 +5,7 @@ mod fake;
 
 use std::collections::BTreeSet;
 
-use hustings_record::{Event, FaultKind, Nanos, Phase, ReceiptStage, Token};
+use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, ReceiptStage, Token};
 use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
 use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
@@ -39,7 +39,7 @@ fn phase(events: &[Event], wanted: Phase) -> Option<Nanos> {
 /// When fault `id` was healed.
 fn healed(events: &[Event], id: u32) -> Option<Nanos> {
     events.iter().find_map(|event| match event {
-        Event::Receipt { id: of, stage: ReceiptStage::Healed, to, .. } if *of == id => Some(*to),
+        Event::Receipt(receipt) if receipt.id == id && receipt.stage == ReceiptStage::Healed => Some(receipt.to),
         _ => None,
     })
 }
@@ -51,7 +51,8 @@ fn struck(events: &[Event]) -> Vec<Struck> {
     let mut all: Vec<Struck> = events
         .iter()
         .filter_map(|event| match event.clone() {
-            Event::Fault { kind, intended, hosts, cands, groups, servers, .. } => {
+            Event::Fault(fault) => {
+                let FaultOrder { kind, intended, hosts, cands, groups, servers, .. } = *fault;
                 Some((kind, intended, Hit { hosts, cands, groups, servers }))
             }
             _ => None,
@@ -65,7 +66,8 @@ fn struck(events: &[Event]) -> Vec<Struck> {
 fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
     let (mut out, mut servers_out) = (BTreeSet::new(), BTreeSet::new());
     for event in events {
-        let Event::Fault { id, kind, t, hosts, servers, .. } = event else { continue };
+        let Event::Fault(fault) = event else { continue };
+        let FaultOrder { id, kind, t, hosts, servers, .. } = &**fault;
         // One that nothing is healed of is over at once, but for a crash whose host stays away.
         let over = healed(events, *id).unwrap_or(*t);
         if *t < at && at < over {

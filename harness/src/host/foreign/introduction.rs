@@ -153,6 +153,6 @@ impl Introduced {
     pub(super) fn event(&self, t: Nanos) -> Event {
         let can = self.can.iter().map(|ability| ability.name().to_owned()).collect();
         let (name, version, belief, why) = (self.name.clone(), self.version.clone(), self.belief, self.why.clone());
-        Event::Program { t, name, version, can, belief, why }
+        Event::Program(Box::new(hustings_record::Program { t, name, version, can, belief, why }))
     }
 }

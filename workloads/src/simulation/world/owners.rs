@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{Event, Nanos};
+use hustings_record::{Event, Nanos, Owner};
 
 use crate::model::table::Table;
 use crate::model::{Change, Zxid};
@@ -42,6 +42,6 @@ impl Owners {
             return None;
         }
         let (session, node) = first.map(|(_, (name, session))| (*session, name.clone())).unzip();
-        Some(Event::Owner { from: t, to: t, group, session, node, czxid })
+        Some(Event::Owner(Box::new(Owner { from: t, to: t, group, session, node, czxid })))
     }
 }

@@ -1,0 +1,33 @@
+//! The few beside the many: events of a cell that are not of a candidate, its client, its work or its lead. Most questions are about
+//! these alone, and need not go through millions of others.
+
+use hustings_record::{CellRecord, Event, SegmentRecord};
+
+/// An event, and the segment that it stands in.
+pub type Told<'a> = (&'a SegmentRecord, &'a Event);
+
+/// All events that are few, in the order of the record.
+pub(super) fn few(cell: &CellRecord) -> Vec<Told<'_>> {
+    cell.events().filter(|(_, event)| !is_one_of_many(event)).collect()
+}
+
+/// Whether it is what candidates, their clients, and the resource do over and over, or what the observer says of every lead.
+fn is_one_of_many(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Candidate { .. }
+            | Event::Session { .. }
+            | Event::State { .. }
+            | Event::Incarnation { .. }
+            | Event::Joined { .. }
+            | Event::Created { .. }
+            | Event::Grant { .. }
+            | Event::Granted { .. }
+            | Event::Revoke { .. }
+            | Event::Notified { .. }
+            | Event::Settled { .. }
+            | Event::Left { .. }
+            | Event::Write { .. }
+            | Event::Owner(_)
+    )
+}
