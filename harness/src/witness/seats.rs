@@ -249,11 +249,11 @@ impl Seats {
         if seen.connections == 0 {
             seen.alone_since = Some(t);
         }
-        if seen.connections == 0 && seen.closing {
+        match seen.connections == 0 && !seen.over {
             // Some clients hang up as soon as they have asked, and wait for no answer.
-            self.over(t, session, SessionEnd::Closed, tell);
-        } else if seen.connections == 0 && !seen.over {
-            tell(Event::State { t, session, state: SessionState::Disconnected });
+            true if seen.closing => self.over(t, session, SessionEnd::Closed, tell),
+            true => tell(Event::State { t, session, state: SessionState::Disconnected }),
+            false => {}
         }
         // What was asked on it is not answered any more.
         self.seats.values_mut().filter(|seat| seat.session == Some(session)).for_each(|seat| seat.waiting = 0);

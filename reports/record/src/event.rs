@@ -378,6 +378,22 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether it is what a candidate or its client did or was told: hosts tell it, and so do links that read along.
+    #[must_use]
+    pub fn is_deed(&self) -> bool {
+        matches!(
+            self,
+            Self::Session { .. }
+                | Self::State { .. }
+                | Self::Incarnation { .. }
+                | Self::Created { .. }
+                | Self::Joined { .. }
+                | Self::Left { .. }
+                | Self::Notified { .. }
+                | Self::Settled { .. }
+        )
+    }
+
     /// Whether somebody acts on it, or has to find it in what a killed run left behind: it has reached the kernel before its
     /// writer goes on. All others follow soon.
     #[must_use]

@@ -293,22 +293,7 @@ impl CellRecord {
     /// All events of all segments, each with its segment, in the order of the segments. What links saw of candidates is not among
     /// them: hosts tell the same, and it would count twice.
     pub fn events(&self) -> impl Iterator<Item = (&SegmentRecord, &Event)> {
-        let told = |s: &SegmentRecord, e: &Event| s.host.is_some() || !is_deed(e);
+        let told = |s: &SegmentRecord, e: &Event| s.host.is_some() || !e.is_deed();
         self.segments.iter().flat_map(move |s| s.events.iter().filter(move |e| told(s, e)).map(move |e| (s, e)))
     }
-}
-
-/// Whether it is what a candidate or its client did or was told, which hosts tell.
-fn is_deed(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Session { .. }
-            | Event::State { .. }
-            | Event::Incarnation { .. }
-            | Event::Created { .. }
-            | Event::Joined { .. }
-            | Event::Left { .. }
-            | Event::Notified { .. }
-            | Event::Settled { .. }
-    )
 }

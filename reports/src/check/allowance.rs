@@ -148,7 +148,6 @@ impl<'i, 'a> Allowance<'i, 'a> {
     pub(super) fn felt_until(&self, fault: &Fault<'_>) -> Nanos {
         let facts = fault.kind.facts();
         let expires = facts.lets_sessions_expire || facts.until_healed || facts.hits == Hits::Servers;
-        let healed = fault.healed.as_ref().map_or(0, |healed| healed.to);
-        fault.active.1.max(healed) + MARGIN_NS + if expires { self.expiry() } else { 0 }
+        fault.over() + MARGIN_NS + if expires { self.expiry() } else { 0 }
     }
 }

@@ -183,8 +183,7 @@ impl<'a> Bounds<'_, 'a> {
         let queue = line.iter().any(|&cand| index.candidates.standing(cand, gap.0).is_some_and(|s| s.node.is_some()));
         if line.iter().all(|&cand| hit(cand)) {
             let everybody = index.candidates.of_group(group).iter().flat_map(|&cand| of_cand(cand));
-            let healed =
-                everybody.filter(acts).map(|fault| fault.active.1.max(fault.healed.as_ref().map_or(0, |h| h.to)));
+            let healed = everybody.filter(acts).map(Fault::over);
             let free = healed.fold(gap.0, Nanos::max) + index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
             due = due.max(free + allowance.cut_off() + allowance.return_of(free));
         } else if queue {

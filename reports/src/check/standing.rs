@@ -187,8 +187,7 @@ impl One<'_, '_> {
         let mut free = span.0 + pause;
         let over = |until: Nanos| until.min(span.1);
         for fault in index.faults.of_cand(cand).chain(index.faults.on_servers()).filter(|fault| fault.t <= span.1) {
-            let healed = fault.healed.as_ref().map_or(0, |healed| healed.to);
-            free = free.max(over(fault.active.1.max(healed)) + pause);
+            free = free.max(over(fault.over()) + pause);
         }
         let served = index.servers.outages_within((span.0, span.1)).into_iter().map(|out| out.1).max();
         free = free.max(served.unwrap_or(0));

@@ -52,11 +52,16 @@ impl Fault<'_> {
         self.t <= span.1 && span.0 <= self.explains_until
     }
 
+    /// When it acts no longer, and was seen to be healed.
+    #[must_use]
+    pub fn over(&self) -> Nanos {
+        self.active.1.max(self.healed.as_ref().map_or(0, |healed| healed.to))
+    }
+
     /// From the order until it acts no longer, is seen to be healed, and explains nothing any more.
     #[must_use]
     pub fn felt(&self) -> Span {
-        let healed = self.healed.as_ref().map_or(0, |healed| healed.to);
-        (self.t.min(self.active.0), self.active.1.max(healed).max(self.explains_until))
+        (self.t, self.over().max(self.explains_until))
     }
 
     #[must_use]

@@ -13,21 +13,8 @@ pub(super) fn few(cell: &CellRecord) -> Vec<Told<'_>> {
 
 /// Whether it is what candidates, their clients, and the resource do over and over, or what the observer says of every lead.
 fn is_one_of_many(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Candidate { .. }
-            | Event::Session { .. }
-            | Event::State { .. }
-            | Event::Incarnation { .. }
-            | Event::Joined { .. }
-            | Event::Created { .. }
-            | Event::Grant { .. }
-            | Event::Granted { .. }
-            | Event::Revoke { .. }
-            | Event::Notified { .. }
-            | Event::Settled { .. }
-            | Event::Left { .. }
-            | Event::Write { .. }
-            | Event::Owner(_)
-    )
+    use Event as E;
+    let of_a_lead =
+        matches!(event, E::Grant { .. } | E::Granted { .. } | E::Revoke { .. } | E::Write { .. } | E::Owner(_));
+    of_a_lead || event.is_deed() || matches!(event, E::Candidate { .. })
 }
