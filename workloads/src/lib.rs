@@ -1,6 +1,5 @@
 pub mod adapters;
 mod cases;
-#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod coordination;
 pub mod driver;

@@ -21,7 +21,7 @@ use stage::Lazy;
 
 fn main() {
     let criterion = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(300)).nresamples(20_000);
-    let mut criterion = criterion.measurement_time(Duration::from_secs(3)).configure_from_args();
+    let mut criterion = criterion.measurement_time(Duration::from_secs(2)).configure_from_args();
     let stage = Lazy::default();
     notified::bench(&mut criterion, &stage);
     enrolment::bench(&mut criterion, &stage);

@@ -1,5 +1,6 @@
 //! Jute, ZooKeeper's encoding: big-endian numbers, counted strings and vectors. Nothing that arrives is believed: every
-//! count is held against the bytes that are left before anything is kept.
+//! count is held against the bytes that are left before anything is kept. Small steps are inlined wherever they are taken, so that
+//! what a message costs does not hang on how the compiler cuts the crate.
 
 /// The longest frame that is taken or sent, as ZooKeeper's default `jute.maxbuffer`.
 pub const FRAME_BYTES_MAX: usize = 0xf_ffff;
@@ -41,20 +42,24 @@ impl<'a> Reader<'a> {
 
     /// # Errors
     /// As for all of them: the message is too short, or a count in it is wrong.
+    #[inline]
     pub fn int(&mut self) -> Result<i32, WireError> {
         self.array().map(i32::from_be_bytes)
     }
 
+    #[inline]
     pub fn long(&mut self) -> Result<i64, WireError> {
         self.array().map(i64::from_be_bytes)
     }
 
     /// Any byte but 0 is true.
+    #[inline]
     pub fn boolean(&mut self) -> Result<bool, WireError> {
         self.array().map(|[byte]| byte != 0)
     }
 
     /// A counted run of bytes; a count of -1 is none at all, and is read as an empty one.
+    #[inline]
     pub fn buffer(&mut self) -> Result<&'a [u8], WireError> {
         let claimed = self.int()?;
         if claimed == -1 {
@@ -64,6 +69,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
+    #[inline]
     pub fn string(&mut self) -> Result<String, WireError> {
         let bytes = self.buffer()?;
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| WireError::Text)
@@ -93,12 +99,14 @@ impl<'a> Reader<'a> {
         if self.left.is_empty() { Ok(()) } else { Err(WireError::Rest { left: self.left.len() }) }
     }
 
+    #[inline]
     fn count(&self, claimed: i32, least: usize) -> Result<usize, WireError> {
         let wrong = WireError::Count { claimed, left: self.left.len() };
         let count = usize::try_from(claimed).map_err(|_| wrong)?;
         if count.saturating_mul(least) > self.left.len() { Err(wrong) } else { Ok(count) }
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], WireError> {
         let missing = WireError::Short { missing: length.saturating_sub(self.left.len()) };
         let (taken, left) = self.left.split_at_checked(length).ok_or(missing)?;
@@ -106,6 +114,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let missing = WireError::Short { missing: N.saturating_sub(self.left.len()) };
         let (taken, left) = self.left.split_first_chunk::<N>().ok_or(missing)?;
@@ -127,21 +136,25 @@ impl Default for Writer {
 }
 
 impl Writer {
+    #[inline]
     pub fn int(&mut self, value: i32) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_be_bytes());
         self
     }
 
+    #[inline]
     pub fn long(&mut self, value: i64) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_be_bytes());
         self
     }
 
+    #[inline]
     pub fn boolean(&mut self, value: bool) -> &mut Self {
         self.bytes.push(u8::from(value));
         self
     }
 
+    #[inline]
     pub fn buffer(&mut self, value: &[u8]) -> &mut Self {
         // Longer ones fit into no frame; whoever sends it is told by the frame's own length.
         self.int(i32::try_from(value.len()).unwrap_or(i32::MAX));
@@ -149,6 +162,7 @@ impl Writer {
         self
     }
 
+    #[inline]
     pub fn string(&mut self, value: &str) -> &mut Self {
         self.buffer(value.as_bytes())
     }

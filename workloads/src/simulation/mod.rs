@@ -1,7 +1,6 @@
 //! Elections in virtual time: the recipes themselves on the model, with faults, delays and queues from one seed.
 
 mod backend;
-#[cfg(any(test, feature = "conformance"))]
 pub mod bench;
 mod chaos;
 mod clients;

@@ -57,7 +57,6 @@ impl World {
     }
 
     /// A client without a connection does not wait for its next try.
-    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn dial_anew(&self, id: ClientId) {
         let idle = self.with(id, |client| {
             client.conn.is_none() && client.session != 0 && !matches!(client.state, SessionState::Ended(_))

@@ -88,7 +88,6 @@ impl Network {
     }
 
     /// Nothing passes from now on; what is sent waits.
-    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn hold(&self, host: u16, way: Direction) {
         self.hold_from(host, way, ServerSet::ALL);
     }

@@ -59,7 +59,6 @@ impl Traps {
         self.laid.is_empty()
     }
 
-    #[cfg(any(test, feature = "conformance"))]
     pub(crate) fn clear(&mut self) {
         self.laid.clear();
     }
