@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::luck::{Luck, Prior};
 use super::measure::{Measure, Unit};
-use super::rounds::{InRounds, middle};
+use super::rounds::{InRounds, mean, middle};
+use super::share;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
 
@@ -68,8 +69,8 @@ impl Default for Rules {
 pub struct Figures {
     /// Strikes that have the figure.
     pub strikes: u64,
-    /// The median of their values; `null` in JSON where censoring hides it.
-    pub median: f64,
+    /// The median of their values, `null` in JSON where censoring hides it; of shares, the share over all of them.
+    pub typical: f64,
 }
 
 /// One figure of two sides, held against each other.
@@ -79,7 +80,7 @@ pub struct Comparison {
     pub base: Figures,
     pub new: Figures,
     /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences, less what sets
-    /// one round apart from another.
+    /// one round apart from another; of shares, the difference.
     pub shift: f64,
     /// The 1 − alpha interval of that, by the strikes and, where there are several rounds, by how far apart the sides lie from one to
     /// the next: the wider end of each. None where there are too few strikes for any.
@@ -103,22 +104,32 @@ pub(super) struct Asked {
     /// In values that are less what sets one round apart from another.
     found: Shift,
     luck: Option<Luck>,
+    /// Whether most rounds show the difference that all of them together show.
+    steady: bool,
 }
 
 impl Asked {
     /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing censored
     /// anywhere.
     pub(super) fn new(measure: Measure, values: &InRounds, rules: &Rules) -> Option<Self> {
+        if measure.unit() == Unit::Share {
+            let (values, found) = share::found(measure, values, rules.alpha)?;
+            let (base, new) = values.all();
+            return Some(Self {
+                measure,
+                base,
+                new,
+                found,
+                luck: None,
+                steady: share::is_steady(&values, found.estimate),
+            });
+        }
         let timed = measure.unit() == Unit::Nanoseconds;
         let luck = timed.then(|| Luck::of(values)).flatten();
         let (base, new) = values.all();
-        let nothing = || base.iter().chain(&new).all(|value| *value == 0.0);
-        if measure == Measure::Censored && nothing() {
-            return None;
-        }
-        let aligned = if timed { values.aligned() } else { values.all() };
+        let aligned = if timed { values.aligned().all() } else { values.all() };
         let found = shift(&aligned.0, &aligned.1, rules.alpha)?;
-        Some(Self { measure, base, new, found, luck })
+        Some(Self { measure, base, new, found, luck, steady: true })
     }
 
     /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
@@ -145,12 +156,12 @@ impl Comparison {
     /// How far apart the sides are, as a share of the base's median; None where that is 0, or either is hidden.
     #[must_use]
     pub fn relative(&self) -> Option<f64> {
-        Some(self.shift / self.base.median).filter(|share| share.is_finite())
+        Some(self.shift / self.base.typical).filter(|share| share.is_finite())
     }
 }
 
-/// Decides on all comparisons of a call at once.
-pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Comparison> {
+/// Decides on all comparisons of a call at once. A share that does not clearly differ is none: a seldom thing is seldom the same.
+pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Option<Comparison>> {
     let family: Vec<f64> = asked.iter().filter(|asked| asked.can_differ()).map(|asked| asked.found.p).collect();
     let mut lucks: BTreeMap<Measure, Vec<Luck>> = BTreeMap::new();
     for asked in &asked {
@@ -171,20 +182,32 @@ fn holm(p: f64, family: &[f64]) -> f64 {
     weighed.fold(p, f64::max).min(1.0)
 }
 
-fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Comparison {
-    let margin = asked.margin(rules);
+fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Option<Comparison> {
+    let of_shares = asked.measure.unit() == Unit::Share;
+    let margin = if of_shares { 0.0 } else { asked.margin(rules) };
     let (Shift { p, estimate, .. }, interval) = (asked.found, asked.interval(others, rules));
     let p_holm = if asked.can_differ() { holm(p, family) } else { 1.0 };
-    let differs = p_holm < rules.alpha;
+    let differs = p_holm < rules.alpha && asked.steady;
+    if of_shares && !differs {
+        return None;
+    }
     let answer = match interval {
+        _ if of_shares => {
+            if estimate > 0.0 {
+                Answer::Worse
+            } else {
+                Answer::Better
+            }
+        }
         Some((low, _)) if differs && estimate > margin && low > 0.0 => Answer::Worse,
         Some((_, high)) if differs && estimate < -margin && high < 0.0 => Answer::Better,
         Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
         _ => Answer::CannotTell,
     };
     let needs = (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.len(), rules)).flatten();
-    let side = |values: &[f64]| Figures { strikes: values.len() as u64, median: middle(values) };
-    Comparison {
+    let typical = if of_shares { mean } else { middle };
+    let side = |values: &[f64]| Figures { strikes: values.len() as u64, typical: typical(values) };
+    Some(Comparison {
         measure: asked.measure,
         base: side(&asked.base),
         new: side(&asked.new),
@@ -195,7 +218,7 @@ fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Comparis
         answer,
         no_worse: interval.is_some_and(|(_, high)| high <= margin),
         needs,
-    }
+    })
 }
 
 /// How many more strikes a side would tell: enough for the smallest probability to count beside all others, and for an interval
@@ -231,7 +254,7 @@ mod tests {
         let rules = Rules::default();
         let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
         let asked = Asked::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), &rules).unwrap();
-        decide(vec![asked], &rules).remove(0)
+        decide(vec![asked], &rules).remove(0).unwrap()
     }
 
     const EIGHT: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];

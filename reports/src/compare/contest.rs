@@ -146,7 +146,7 @@ fn held(
     for (at, (one, other)) in both.iter().enumerate() {
         let mut own = Vec::new();
         while let Some((_, comparison)) = comparisons.next_if(|(of, _)| *of == at) {
-            own.push(comparison);
+            own.extend(comparison);
         }
         pairs.push(pair(one, other, own));
     }

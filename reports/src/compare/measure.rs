@@ -10,6 +10,7 @@ use crate::check::strikes::{Reduced, StrikeSeen};
 pub enum Measure {
     Failover,
     UntilWrite,
+    Slow,
     Censored,
     Woken,
 }
@@ -25,13 +26,14 @@ pub enum Unit {
 
 impl Measure {
     /// Every one, the most telling first.
-    pub const ALL: [Self; 4] = [Self::Failover, Self::UntilWrite, Self::Censored, Self::Woken];
+    pub const ALL: [Self; 5] = [Self::Failover, Self::UntilWrite, Self::Slow, Self::Censored, Self::Woken];
 
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Failover => "failover",
             Self::UntilWrite => "until-write",
+            Self::Slow => "slow",
             Self::Censored => "censored",
             Self::Woken => "woken",
         }
@@ -43,6 +45,9 @@ impl Measure {
         match self {
             Self::Failover => "from the lead's loss to the next grant, the median of the strike's leads",
             Self::UntilWrite => "from the lead's loss to the next accepted write, the median of the strike's leads",
+            Self::Slow => {
+                "share of strikes whose failover took more than twice what nine tenths of the quicker side's take"
+            }
             Self::Censored => "share of the lost leads that had no new leader before the end",
             Self::Woken => "candidates that the loss of a lead woke, the median of the strike's leads",
         }
@@ -52,16 +57,16 @@ impl Measure {
     pub fn unit(self) -> Unit {
         match self {
             Self::Failover | Self::UntilWrite => Unit::Nanoseconds,
-            Self::Censored => Unit::Share,
+            Self::Slow | Self::Censored => Unit::Share,
             Self::Woken => Unit::Count,
         }
     }
 
-    /// Its value in a strike: infinite where censoring hides it; None where the strike has none.
+    /// Its value in a strike, of which whether it is slow is known only beside others: infinite where censoring hides it; None where the strike has none.
     pub(super) fn value(self, strike: &StrikeSeen) -> Option<f64> {
         let median = |reduced: &Reduced| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
         match self {
-            Self::Failover => strike.failover.as_ref().map(median),
+            Self::Failover | Self::Slow => strike.failover.as_ref().map(median),
             Self::UntilWrite => strike.until_write.as_ref().map(median),
             Self::Censored => (strike.lost > 0).then(|| strike.censored as f64 / strike.lost as f64),
             Self::Woken => strike.woken.map(|woken| woken as f64),

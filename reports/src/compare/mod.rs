@@ -8,6 +8,7 @@ mod luck;
 mod measure;
 mod noise;
 mod rounds;
+mod share;
 mod sides;
 
 pub use answer::{Answer, Comparison, Figures, Rules};

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::stats::lower_median;
 
+/// A value is slow beyond this many times what nine tenths of the quicker side's are within.
+const SLOW: f64 = 2.0;
+
 /// The values of both sides in each round: the base's, and the new side's.
+#[derive(Clone)]
 pub(super) struct InRounds(BTreeMap<u32, (Vec<f64>, Vec<f64>)>);
 
 impl InRounds {
@@ -30,41 +34,61 @@ impl InRounds {
         self.of_both().map(|(_, base, new)| (middle(base), middle(new)))
     }
 
-    /// All values of either side.
-    pub(super) fn all(&self) -> (Vec<f64>, Vec<f64>) {
-        self.scaled(|_| 1.0)
+    /// The means of both sides, round by round, of rounds that both have.
+    pub(super) fn means(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.of_both().map(|(_, base, new)| (mean(base), mean(new)))
     }
 
-    /// All values of either side, those of each round by a factor of its own.
-    fn scaled(&self, by: impl Fn(u32) -> f64) -> (Vec<f64>, Vec<f64>) {
-        let (mut all_base, mut all_new) = (Vec::new(), Vec::new());
-        for (&round, (base, new)) in &self.0 {
-            let by = by(round);
-            all_base.extend(base.iter().map(|value| value * by));
-            all_new.extend(new.iter().map(|value| value * by));
-        }
-        (all_base, all_new)
+    /// All values of either side.
+    pub(super) fn all(&self) -> (Vec<f64>, Vec<f64>) {
+        let (base, new): (Vec<_>, Vec<_>) = self.0.values().map(|(base, new)| (&base[..], &new[..])).unzip();
+        (base.concat(), new.concat())
+    }
+
+    /// Other values in the place of all of these.
+    fn map(&self, to: impl Fn(u32, f64) -> f64) -> Self {
+        let mapped = |round: u32, values: &[f64]| values.iter().map(|&value| to(round, value)).collect();
+        let in_round =
+            |(&round, (base, new)): (&u32, &(Vec<f64>, Vec<f64>))| (round, (mapped(round, base), mapped(round, new)));
+        Self(self.0.iter().map(in_round).collect())
+    }
+
+    /// Which of them are slow: 1, and 0 for the others. Rounds are aligned first. The limit is the quicker side's, so that slow
+    /// ones do not hide behind each other.
+    pub(super) fn slow(&self) -> Self {
+        let aligned = self.aligned();
+        let (base, new) = aligned.all();
+        let limit = SLOW * nine_tenths(&base).min(nine_tenths(&new));
+        aligned.map(|_, value| f64::from(u8::from(value > limit)))
     }
 
     /// The same, less what sets one round apart from another: each is scaled to have the same median, of both sides together
     /// (aligned ranks, Hodges and Lehmann 1962), and all of them then to leave the base its own. As they are where there are fewer
     /// than two rounds, or where one has no scale.
-    pub(super) fn aligned(&self) -> (Vec<f64>, Vec<f64>) {
+    pub(super) fn aligned(&self) -> Self {
         let middles: BTreeMap<u32, f64> =
             self.of_both().map(|(round, base, new)| (round, middle(&[&base[..], &new[..]].concat()))).collect();
-        let raw = self.all();
         if middles.len() < 2 || middles.values().any(|middle| !middle.is_normal()) {
-            return raw;
+            return self.clone();
         }
         let typical = (middles.values().map(|middle| middle.ln()).sum::<f64>() / middles.len() as f64).exp();
         let by = |round: u32| middles.get(&round).map_or(1.0, |middle| typical / middle);
-        let (base, _) = self.scaled(by);
-        let own = middle(&raw.0) / middle(&base);
-        if !own.is_normal() {
-            return raw;
-        }
-        self.scaled(|round| by(round) * own)
+        let scaled = self.map(|round, value| value * by(round));
+        let own = middle(&self.all().0) / middle(&scaled.all().0);
+        if own.is_normal() { scaled.map(|_, value| value * own) } else { self.clone() }
     }
+}
+
+/// The least that nine tenths of those that censoring does not hide are no more than: else what never ended would make room for
+/// what is slow. Infinite where all are hidden.
+fn nine_tenths(values: &[f64]) -> f64 {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get((sorted.len() * 9).div_ceil(10).saturating_sub(1)).copied().unwrap_or(f64::INFINITY)
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Infinite where half of them are.
@@ -81,7 +105,7 @@ mod tests {
     #[test]
     fn what_both_sides_of_a_round_share_is_taken_out() {
         let side = |by: f64| vec![(1, vec![30.0 * by, 33.0 * by]), (2, vec![20.0 * by, 22.0 * by])];
-        let (base, new) = InRounds::new(side(1.0), side(1.2)).aligned();
+        let (base, new) = InRounds::new(side(1.0), side(1.2)).aligned().all();
         let ratio = |values: &[f64]| {
             values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::MAX, f64::min)
         };
@@ -96,9 +120,9 @@ mod tests {
             vec![(1, vec![1.0]), (2, vec![f64::INFINITY])],
             vec![(1, vec![2.0]), (2, vec![f64::INFINITY])],
         );
-        assert_eq!(hidden.aligned(), (vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]));
+        assert_eq!(hidden.aligned().all(), (vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]));
         let uneven = InRounds::new(vec![(1, vec![1.0]), (2, vec![8.0])], vec![(1, vec![2.0])]);
-        assert_eq!(uneven.aligned(), (vec![1.0, 8.0], vec![2.0]));
+        assert_eq!(uneven.aligned().all(), (vec![1.0, 8.0], vec![2.0]));
         assert_eq!(uneven.medians().collect::<Vec<_>>(), [(1.0, 2.0)]);
     }
 }

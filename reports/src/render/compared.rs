@@ -52,9 +52,9 @@ pub(super) fn words(found: &Comparison) -> String {
 }
 
 /// With the strikes behind it.
-pub(super) fn median(found: &Comparison, new: bool) -> String {
+pub(super) fn typical(found: &Comparison, new: bool) -> String {
     let side = if new { found.new } else { found.base };
-    format!("{} ·{}", value(found.measure, side.median), side.strikes)
+    format!("{} ·{}", value(found.measure, side.typical), side.strikes)
 }
 
 fn value(measure: Measure, value: f64) -> String {

@@ -1,6 +1,6 @@
 //! A comparison for a terminal: a line a figure that tells something, why a pair is what it is, and the answer last.
 
-use super::compared::{self, change, counted, interval, median, p, state, words};
+use super::compared::{self, change, counted, interval, p, state, typical, words};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
 use super::state::Chip;
@@ -27,8 +27,8 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
             let figures = format!(
                 "{}: {} against {}",
                 line.found.measure.name(),
-                median(line.found, false),
-                median(line.found, true)
+                typical(line.found, false),
+                typical(line.found, true)
             );
             let change = format!("{}, {}", change(line.found), interval(line.found));
             text.push_str(&entry(&head, [figures, change], &line.state, width, colour));
@@ -72,8 +72,8 @@ fn row(line: &Line<'_>) -> Vec<String> {
     vec![
         super::clean::line(line.pair),
         found.measure.name().to_owned(),
-        median(found, false),
-        median(found, true),
+        typical(found, false),
+        typical(found, true),
         change(found),
         interval(found),
         p(found),

@@ -3,6 +3,7 @@
 
 mod bound;
 mod distribution;
+pub mod proportions;
 mod random;
 pub mod rank_sum;
 pub mod spans;

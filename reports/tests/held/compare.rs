@@ -55,6 +55,53 @@ fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
 }
 
 #[test]
+fn what_became_slow_or_ends_without_a_leader_in_a_strike_of_five_is_found_though_no_median_moves() {
+    let many = || (0..5).flat_map(|_| around(20.0)).collect::<Vec<f64>>();
+    let base = run(vec![cell("naive", &many())]);
+    let slow =
+        many().iter().enumerate().map(|(at, &ms)| if at % 5 == 0 { ms * 10.0 } else { ms }).collect::<Vec<f64>>();
+    let slow = run(vec![cell("naive", &slow)]);
+    let found = held(&base, &slow);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
+    assert_eq!(answer_of(&found, "naive", Measure::Slow), Answer::Worse);
+    assert_eq!(found.answer, Answer::Worse);
+    assert_eq!(answer_of(&held(&slow, &base), "naive", Measure::Slow), Answer::Better);
+
+    let mut failing = base.clone();
+    for one in failing.cells[0].strikes.iter_mut().step_by(5) {
+        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    }
+    let found = held(&base, &failing);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
+    assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
+    // Slow successes in their place are no loss, and no gain in time either.
+    let found = held(&failing, &slow);
+    assert!(found.pairs[0].comparisons.iter().all(|one| one.measure != Measure::Slow), "{found:#?}");
+}
+
+#[test]
+fn one_slow_moment_is_no_slowness_and_seldom_things_are_never_called_the_same() {
+    let rounds = |slow_in: Option<u32>| {
+        let cells = (1..=4).map(|number| {
+            let by = if slow_in == Some(number) { 10.0 } else { 1.0 };
+            let many: Vec<f64> = (0..3)
+                .flat_map(|_| around(20.0))
+                .enumerate()
+                .map(|(at, ms)| if at % 2 == 0 { ms * by } else { ms })
+                .collect();
+            let mut cell = cell("naive", &many);
+            cell.info.name = format!("naive-{number}");
+            cell.info.repetition = Some(Repetition { of: "naive".to_owned(), number, count: 4 });
+            cell
+        });
+        run(cells.collect())
+    };
+    let found = held(&rounds(None), &rounds(Some(3)));
+    assert!(found.pairs[0].comparisons.iter().all(|one| one.measure != Measure::Slow), "{found:#?}");
+    assert_ne!(found.answer, Answer::Worse);
+}
+
+#[test]
 fn three_strikes_a_side_cannot_tell_whatever_they_show() {
     let base = run(vec![cell("naive", &[20.0, 20.1, 19.9])]);
     for new in [[20.0, 20.1, 19.9], [90.0, 91.0, 92.0]] {

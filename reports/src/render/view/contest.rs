@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::compare::{Answer, Comparing, Comparison, Pair, Rules, sides_of};
-use crate::render::compared::{change, counted, interval, median, p, state, telling, words};
+use crate::render::compared::{change, counted, interval, p, state, telling, typical, words};
 use crate::render::state::Chip;
 use crate::render::{clean, format};
 use crate::summary::Summary;
@@ -72,8 +72,8 @@ fn row(pair: &Pair, found: &Comparison) -> Row {
     Row {
         pair: clean::short(&pair.name, 60),
         measure: found.measure.name(),
-        base: median(found, false),
-        new: median(found, true),
+        base: typical(found, false),
+        new: typical(found, true),
         change: change(found),
         interval: interval(found),
         p: p(found),
