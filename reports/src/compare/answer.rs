@@ -109,8 +109,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing censored
-    /// anywhere.
+    /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing slow, or
+    /// nothing censored, anywhere.
     pub(super) fn new(measure: Measure, values: &InRounds, rules: &Rules) -> Option<Self> {
         if measure.unit() == Unit::Share {
             let (values, found) = share::found(measure, values, rules.alpha)?;
@@ -192,13 +192,8 @@ fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Option<C
         return None;
     }
     let answer = match interval {
-        _ if of_shares => {
-            if estimate > 0.0 {
-                Answer::Worse
-            } else {
-                Answer::Better
-            }
-        }
+        _ if of_shares && estimate > 0.0 => Answer::Worse,
+        _ if of_shares => Answer::Better,
         Some((low, _)) if differs && estimate > margin && low > 0.0 => Answer::Worse,
         Some((_, high)) if differs && estimate < -margin && high < 0.0 => Answer::Better,
         Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
