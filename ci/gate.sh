@@ -14,16 +14,22 @@ git rev-parse --verify --quiet "$commit^{commit}" >/dev/null || {
 }
 ci/setup.sh
 cargo build --release --locked --package hustings >&2
-rm -rf "$before"
-git worktree prune
-git worktree add --force --detach "$before" "$commit" >&2
-trap 'git worktree remove --force "$before"' EXIT
-cargo build --release --locked --package hustings --manifest-path "$before/Cargo.toml" --target-dir "$target/gate/build" >&2
+# The other build is kept: its source is checked out anew each time, and would be taken for changed.
+built=$target/gate/build
+told="$(git rev-parse "$commit^{commit}"), $(rustc --version)"
+if [ "$(cat "$built/built" 2>/dev/null)" != "$told" ]; then
+  rm -rf "$before" "$built/built"
+  git worktree prune
+  git worktree add --force --detach "$before" "$commit" >&2
+  trap 'git worktree remove --force "$before"' EXIT
+  cargo build --release --locked --package hustings --manifest-path "$before/Cargo.toml" --target-dir "$built" >&2
+  echo "$told" >"$built/built"
+fi
 
 record=$target/gate/record
 rm -rf "$record"
 code=0
-"$target/release/hustings" run gate --out "$record" --against-exe "$target/gate/build/release/hustings" "$@" || code=$?
+"$target/release/hustings" run gate --out "$record" --against-exe "$built/release/hustings" "$@" || code=$?
 # What a run that broke off has is not gated.
 if [ "$code" -le 1 ] || [ "$code" -eq 3 ]; then
   github=()
