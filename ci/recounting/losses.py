@@ -64,11 +64,12 @@ def is_over(cell, term, moment):
 
 
 def successor(cell, loss):
-    """The first grant after the loss. A session that is ended by force may be granted the lead once more meanwhile."""
+    """The first grant after the loss, before candidates leave by order. A session that is ended by force may be granted the lead
+    once more meanwhile."""
     for term in cell.granted[loss.lost.group]:
         again = loss.fault.kind == "expire" and term.life_id == loss.lost.life_id
         if term.begun > loss.since and term is not loss.lost and not again:
-            return term
+            return term if term.begun < cell.window[1] else None
     return None
 
 

@@ -4,19 +4,27 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.state.SessionConnectionStateErrorPolicy;
 import org.apache.curator.framework.state.StandardConnectionStateErrorPolicy;
 import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.client.ZKClientConfig;
 
-/** A client as a seat is told: {@code config.policy} "session" takes a lost connection for no reason to give a lead up. */
+/**
+ * A client as a seat is told: {@code config.policy} "session" takes a lost connection for no reason to give a lead up, and
+ * {@code config.socket} "netty" lets many clients of one JVM close at once, which those with ZooKeeper's own sockets cannot.
+ */
 final class CuratorClient {
     private CuratorClient() {}
 
     static CuratorFramework started(JsonNode order) {
         int timeout = order.get("timeout_ms").asInt();
+        String socket = order.path("config").path("socket").asText("nio").equals("netty") ? "Netty" : "NIO";
+        ZKClientConfig sockets = new ZKClientConfig();
+        sockets.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocket" + socket);
         boolean session = order.path("config").path("policy").asText("standard").equals("session");
         CuratorFramework client = CuratorFrameworkFactory.builder()
                 .connectString(order.get("connect").asText())
                 .sessionTimeoutMs(timeout)
                 .connectionTimeoutMs(timeout)
                 .connectionStateErrorPolicy(session ? new SessionConnectionStateErrorPolicy() : new StandardConnectionStateErrorPolicy())
+                .zkClientConfig(sockets)
                 .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, order.path("config").path("retry_ms").asInt(100)))
                 .build();
         client.start();

@@ -38,12 +38,8 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
     }
 
     @Override
-    void stop() throws Exception {
-        try {
-            resign();
-        } finally {
-            client.close();
-        }
+    void close() {
+        client.close();
     }
 
     public static void main(String[] args) throws Exception {

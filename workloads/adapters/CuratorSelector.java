@@ -36,12 +36,8 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
     }
 
     @Override
-    void stop() {
-        try {
-            resign();
-        } finally {
-            client.close();
-        }
+    void close() {
+        client.close();
     }
 
     public static void main(String[] args) throws Exception {

@@ -10,7 +10,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -18,6 +20,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** hustings-candidate/1 for Java programs: reads orders, says what seats do, and writes for those that lead. */
@@ -61,6 +64,7 @@ final class HustingsCandidate {
         private int term;
         private ScheduledFuture<?> work;
         private Future<?> writing;
+        private volatile boolean stopped;
 
         Seat(JsonNode order) {
             this.order = order;
@@ -69,10 +73,11 @@ final class HustingsCandidate {
 
         abstract void stand() throws Exception;
 
-        /** Gives the lead or the place back; the seat stands again after {@code rejoin_after_ms}. */
+        /** Gives the lead or the place back; unless it is to stop, the seat stands again after {@code rejoin_after_ms}. */
         abstract void resign() throws Exception;
 
-        abstract void stop() throws Exception;
+        /** Ends what the seat was connected by. No seat of the program stands any more. */
+        abstract void close();
 
         synchronized void grant(long t0, String node, Long token, Long session) {
             if (work != null) {
@@ -132,12 +137,15 @@ final class HustingsCandidate {
                         resign();
                         say("resigned", "seat", number, "fault", fault, "t0", t0, "t1", now());
                         Thread.sleep(order.get("rejoin_after_ms").asLong());
-                        stand();
+                        if (!stopped) {
+                            stand();
+                        }
                     }
                     default -> {
+                        stopped = true;
                         revoke("stopped");
                         settle();
-                        stop();
+                        resign();
                     }
                 }
             } catch (Exception error) {
@@ -176,16 +184,23 @@ final class HustingsCandidate {
         System.exit(0);
     }
 
-    /** Has every seat give up, each at most once, in bounded time. */
+    /**
+     * Has every seat give up, each at most once, and then closes their clients, in bounded time. Clients of ZooKeeper that close keep
+     * all others of their JVM from sending for 100 ms each: only what nobody waits for may come after the first of them.
+     */
     private static void end(Map<Integer, Seat> seats) {
+        long until = now() + TimeUnit.SECONDS.toNanos(4);
+        List<Seat> ended = seats.keySet().stream().map(seats::remove).filter(Objects::nonNull).toList();
+        each(ended, seat -> seat.ordered("stop", null), until);
+        each(ended, Seat::close, until);
+    }
+
+    private static void each(List<Seat> seats, Consumer<Seat> act, long until) {
         ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
-        for (Integer number : seats.keySet()) {
-            Seat seat = seats.remove(number);
-            threads.execute(() -> seat.ordered("stop", null));
-        }
+        seats.forEach(seat -> threads.execute(() -> act.accept(seat)));
         threads.shutdown();
         try {
-            threads.awaitTermination(4, TimeUnit.SECONDS);
+            threads.awaitTermination(until - now(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }

@@ -78,11 +78,11 @@ static int dial(const char *resource) {
 }
 
 /* One write and its answer, over a connection that is kept. What becomes of one that breaks off nobody knows. */
-static void write_once(seat *seat, int term, int64_t token) {
+static void write_once(seat *seat, int term, int64_t token, int64_t sent) {
     char body[128], message[1024], answer[1024];
     if (seat->resource_fd < 0) seat->resource_fd = dial(seat->resource);
     if (seat->resource_fd < 0) return;
-    int bytes = snprintf(body, sizeof body, "{\"term\":%d,\"token\":%lld,\"t\":%lld}", term, (long long)token, (long long)now_ns());
+    int bytes = snprintf(body, sizeof body, "{\"term\":%d,\"token\":%lld,\"t\":%lld}", term, (long long)token, (long long)sent);
     const char *path = strchr(seat->resource + strlen("http://"), '/');
     int length = snprintf(message, sizeof message, "POST %s HTTP/1.1\r\nHost: resource\r\nContent-Length: %d\r\n\r\n%s", path, bytes, body);
     ssize_t got = send(seat->resource_fd, message, (size_t)length, MSG_NOSIGNAL) == length
@@ -102,8 +102,9 @@ static void *work(void *given) {
     while (seat->leads && seat->term == term) {
         pthread_mutex_unlock(&seat->lock);
         pthread_mutex_lock(&seat->writing);
-        /* Whoever revokes says so before anybody can wait for this write. */
-        if (seat->leads && seat->term == term) write_once(seat, term, token);
+        /* Whoever revokes says so before anybody can wait for this write; it may be right after this look. */
+        int64_t sent = now_ns();
+        if (seat->leads && seat->term == term) write_once(seat, term, token, sent);
         pthread_mutex_unlock(&seat->writing);
         int64_t every = (int64_t)seat->write_every_ms * 1000000, now = now_ns();
         due = due + every > now ? due + every : now;

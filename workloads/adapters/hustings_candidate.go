@@ -113,8 +113,10 @@ func (seat *Seat) work(term int) {
 	defer every.Stop()
 	for ; seat.leadsIn(term); <-every.C {
 		seat.writing.Lock()
+		// Before it looks, since it may be revoked right after.
+		sent := Now()
 		if seat.leadsIn(term) {
-			body, _ := json.Marshal(map[string]int64{"term": int64(term), "t": Now()})
+			body, _ := json.Marshal(map[string]int64{"term": int64(term), "t": sent})
 			// Whatever became of it, the next one is due.
 			if answer, err := client.Post(seat.Resource, "application/json", bytes.NewReader(body)); err == nil {
 				io.Copy(io.Discard, answer.Body)

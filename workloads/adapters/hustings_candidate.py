@@ -55,10 +55,11 @@ class Seat:
         every, due = self.order["write_every_ms"] / 1000, time.monotonic()
         while True:
             with self._writing:
+                sent = now()  # Before it looks, since it may be revoked right after.
                 if not self.leads.is_set() or self.term != term:
                     return
                 try:
-                    resource.request("POST", url.path, json.dumps({"term": term, "token": token, "t": now()}))
+                    resource.request("POST", url.path, json.dumps({"term": term, "token": token, "t": sent}))
                     resource.getresponse().read()
                 except (OSError, http.client.HTTPException):
                     resource.close()  # Nobody knows what became of it.

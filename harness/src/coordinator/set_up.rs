@@ -15,6 +15,7 @@ use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
+use crate::foreign::faketime;
 use crate::foreign::words::fill;
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
 use crate::session::ZkSession;
@@ -152,26 +153,11 @@ fn with_wall_clock(mut stands: Stands, host: u16, cell: &Cell, environment: &Env
     if !steps {
         return Ok(stands);
     }
-    let library = faketime().context("clock-step on a program needs libfaketime: install Debian's libfaketime")?;
+    let library =
+        faketime::library().context("clock-step on a program needs libfaketime: install Debian's libfaketime")?;
     let file = environment.adapters.join(format!("wall-clock-{}-{host}", cell.index));
     std::fs::write(&file, "+0\n").with_context(|| file.display().to_string())?;
-    let mut tell = |name: &str, value: String| _ = program.environment.insert(name.to_owned(), value);
-    tell("LD_PRELOAD", format!("{}:{}", plain_sleep(&environment.adapters).display(), library.display()));
-    tell("FAKETIME_TIMESTAMP_FILE", file.display().to_string());
-    tell("FAKETIME_CACHE_DURATION", "1".to_owned());
-    for name in ["FAKETIME_DONT_FAKE_MONOTONIC", "DONT_FAKE_MONOTONIC"] {
-        tell(name, "1".to_owned());
-    }
+    program.environment.extend(faketime::environment(&plain_sleep(&environment.adapters), &library, &file));
     program.wall_clock = Some(file);
     Ok(stands)
-}
-
-/// The library, as Debian installs it.
-fn faketime() -> Option<PathBuf> {
-    let architectures = std::fs::read_dir("/usr/lib").ok()?;
-    let mut found = architectures.filter_map(|entry| {
-        let path = entry.ok()?.path().join("faketime/libfaketimeMT.so.1");
-        path.is_file().then_some(path)
-    });
-    found.next()
 }
