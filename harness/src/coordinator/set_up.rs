@@ -1,7 +1,6 @@
 //! Sets a cell up: its znodes, its links, its observer, its hosts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use hustings_record::FaultKind;

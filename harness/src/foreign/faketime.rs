@@ -14,7 +14,7 @@ pub fn library() -> Option<PathBuf> {
 }
 
 /// What a program is started with, to be shown the wall clock that `file` says. `plain_sleep` stands before the library.
-pub fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> impl Iterator<Item = (String, String)> {
+pub fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> [(String, String); 6] {
     let preloaded = format!("{}:{}", plain_sleep.display(), library.display());
     let variables = [
         ("LD_PRELOAD", preloaded),
@@ -25,7 +25,7 @@ pub fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> impl Iter
         // With it, as is its default, waits for a condition by the monotonic clock are over at once: a JVM turns in circles.
         ("FAKETIME_FORCE_MONOTONIC_FIX", "0".to_owned()),
     ];
-    variables.into_iter().map(|(name, value)| (name.to_owned(), value))
+    variables.map(|(name, value)| (name.to_owned(), value))
 }
 
 #[cfg(test)]
