@@ -15,17 +15,18 @@ final class CuratorClient {
 
     static CuratorFramework started(JsonNode order) {
         int timeout = order.get("timeout_ms").asInt();
-        String socket = order.path("config").path("socket").asText("nio").equals("netty") ? "Netty" : "NIO";
+        JsonNode config = order.path("config");
+        String socket = config.path("socket").asText("nio").equals("netty") ? "Netty" : "NIO";
         ZKClientConfig sockets = new ZKClientConfig();
         sockets.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocket" + socket);
-        boolean session = order.path("config").path("policy").asText("standard").equals("session");
+        boolean session = config.path("policy").asText("standard").equals("session");
         CuratorFramework client = CuratorFrameworkFactory.builder()
                 .connectString(order.get("connect").asText())
                 .sessionTimeoutMs(timeout)
                 .connectionTimeoutMs(timeout)
                 .connectionStateErrorPolicy(session ? new SessionConnectionStateErrorPolicy() : new StandardConnectionStateErrorPolicy())
                 .zkClientConfig(sockets)
-                .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, order.path("config").path("retry_ms").asInt(100)))
+                .retryPolicy(new RetryNTimes(Integer.MAX_VALUE, config.path("retry_ms").asInt(100)))
                 .build();
         client.start();
         return client;

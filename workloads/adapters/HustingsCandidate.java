@@ -189,18 +189,18 @@ final class HustingsCandidate {
      * all others of their JVM from sending for 100 ms each: only what nobody waits for may come after the first of them.
      */
     private static void end(Map<Integer, Seat> seats) {
-        long until = now() + TimeUnit.SECONDS.toNanos(4);
         List<Seat> ended = seats.keySet().stream().map(seats::remove).filter(Objects::nonNull).toList();
-        each(ended, seat -> seat.ordered("stop", null), until);
-        each(ended, Seat::close, until);
+        each(ended, seat -> seat.ordered("stop", null), 1);
+        each(ended, Seat::close, 3);
     }
 
-    private static void each(List<Seat> seats, Consumer<Seat> act, long until) {
+    /** All at once, and no longer than that: one that hangs keeps no other from what comes next. */
+    private static void each(List<Seat> seats, Consumer<Seat> act, long seconds) {
         ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
         seats.forEach(seat -> threads.execute(() -> act.accept(seat)));
         threads.shutdown();
         try {
-            threads.awaitTermination(until - now(), TimeUnit.NANOSECONDS);
+            threads.awaitTermination(seconds, TimeUnit.SECONDS);
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The library, as Debian installs it.
 #[must_use]
-pub fn library() -> Option<PathBuf> {
+pub(crate) fn library() -> Option<PathBuf> {
     let architectures = std::fs::read_dir("/usr/lib").ok()?;
     let mut found = architectures.filter_map(|entry| {
         let path = entry.ok()?.path().join("faketime/libfaketimeMT.so.1");
@@ -14,7 +14,7 @@ pub fn library() -> Option<PathBuf> {
 }
 
 /// What a program is started with, to be shown the wall clock that `file` says. `plain_sleep` stands before the library.
-pub fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> [(String, String); 6] {
+pub(crate) fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> [(String, String); 6] {
     let preloaded = format!("{}:{}", plain_sleep.display(), library.display());
     let variables = [
         ("LD_PRELOAD", preloaded),

@@ -3,7 +3,7 @@
 pub mod adapters;
 pub(crate) mod beliefs;
 pub mod clocks;
-pub mod faketime;
+pub(crate) mod faketime;
 pub mod intake;
 pub mod kit;
 mod lines;

@@ -171,9 +171,9 @@ impl Finder<'_, '_> {
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
         // A session that was ended by force may have had the lead once more while that was under way.
         let over = |p: usize| fault.kind == FaultKind::Expire && self.terms.all[p].incarnation() == term.incarnation();
+        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
         // From the tear-down on, leads change hands as candidates leave by order.
-        let in_time = |p: usize| self.terms.all[p].granted < Some(self.until);
-        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p)).filter(|&p| in_time(p));
+        let next = next.filter(|&p| self.terms.all[p].granted < Some(self.until));
         // Belief that outlasts everything the fault could do was not lost to it.
         let kept = term.ended.0 > fault.explains_until;
         // Without its znode the lead is lost, even if nobody else wants it and the same candidate takes it back.

@@ -5,7 +5,7 @@ use hustings_reports::analysis::summarise;
 use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, T, TICK, check, ms};
+use crate::builder::{Cell, T, TEAR_DOWN, TICK, check, ms};
 use crate::leads::false_failover;
 use crate::sessions::crashed_as_the_leader_fell;
 
@@ -33,6 +33,35 @@ fn a_partition_explains_lost_leads_until_its_sessions_can_have_expired() {
     assert_eq!((counts(&within), check(&within, "handovers").verdict), ((1, 0, 0), Pass));
     let beyond = lost_after_a_short_partition(22_000 + EXPIRED + 200, true);
     assert_eq!((counts(&beyond), check(&beyond, "handovers").verdict), ((0, 1, 1), Fail));
+}
+
+#[test]
+fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_lately_ended() {
+    let hang = |seen_until: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Hang);
+        let id = cell.fault(FaultKind::Hang, 0, &[0], 96_000, Some(1_000));
+        cell.injected(id, 96_000);
+        cell.healed(id, 97_000);
+        cell.revoke(0, 0, seen_until, RevokeReason::Resigned);
+        cell.lead(0, 1, seen_until + 5);
+        cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
+        let handovers = cell.summary().handovers;
+        (handovers.survived, handovers.completed)
+    };
+    assert_eq!(hang(TEAR_DOWN + 100), (1, 0));
+    assert_eq!(hang(TEAR_DOWN - 500), (0, 1));
+}
+
+#[test]
+fn a_successor_that_comes_as_candidates_leave_by_order_was_still_missing() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
+    cell.injected(id, 99_000);
+    cell.kill(0, 99_000);
+    cell.lead(0, 1, TEAR_DOWN + 50);
+    cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
+    let handovers = cell.summary().handovers;
+    assert_eq!((handovers.censored, handovers.completed), (1, 0));
 }
 
 #[test]

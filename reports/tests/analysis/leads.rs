@@ -3,7 +3,7 @@
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, T, TEAR_DOWN, check, ms};
+use crate::builder::{Cell, T, check, ms};
 
 /// A partition of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 believes until `until`.
 pub(crate) fn partition(until: u64) -> Cell {
@@ -349,35 +349,6 @@ pub(crate) fn late_successor() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 15_000);
     cell
-}
-
-#[test]
-fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_lately_ended() {
-    let hang = |seen_until: u64| {
-        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Hang);
-        let id = cell.fault(FaultKind::Hang, 0, &[0], 96_000, Some(1_000));
-        cell.injected(id, 96_000);
-        cell.healed(id, 97_000);
-        cell.revoke(0, 0, seen_until, RevokeReason::Resigned);
-        cell.lead(0, 1, seen_until + 5);
-        cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
-        let handovers = cell.summary().handovers;
-        (handovers.survived, handovers.completed)
-    };
-    assert_eq!(hang(TEAR_DOWN + 100), (1, 0));
-    assert_eq!(hang(TEAR_DOWN - 500), (0, 1));
-}
-
-#[test]
-fn a_successor_that_comes_as_candidates_leave_by_order_was_still_missing() {
-    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
-    cell.injected(id, 99_000);
-    cell.kill(0, 99_000);
-    cell.lead(0, 1, TEAR_DOWN + 50);
-    cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
-    let handovers = cell.summary().handovers;
-    assert_eq!((handovers.censored, handovers.completed), (1, 0));
 }
 
 #[test]
