@@ -10,13 +10,14 @@ use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch 
 use crate::access::Access;
 use crate::clock;
 use crate::session::ZkSession;
+use crate::take_over::take_over_and_close;
 
 /// Sessions that keep them busy, spread over the servers by the client's own choice.
 const SESSIONS: usize = 12;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Keeps the servers busy so long with what elections consist of, below the znode `root`, which is made for it. Gives the
-/// rounds that were made.
+/// Keeps the servers busy so long with what elections consist of, sessions that begin and end among it, below the znode `root`,
+/// which is made for it. Gives the rounds that were made.
 ///
 /// # Errors
 /// When the ensemble gives no session or refuses the simplest things.
@@ -40,6 +41,7 @@ async fn busy(access: &Access, cluster: &str, root: &str, until: u64) -> anyhow:
     let mut rounds = 0;
     while clock::now() < until {
         round(&session, root).await?;
+        brief(access, cluster, root, &session, rounds % 2 == 1).await?;
         rounds += 1;
     }
     session.close(TIMEOUT).await;
@@ -52,6 +54,23 @@ async fn round(session: &ZkSession, root: &str) -> Result<(), OpError> {
     session.children(root).await?;
     session.exists(&created.path).await?;
     session.delete(&created.path, None).await?;
+    watch.fired().await;
+    Ok(())
+}
+
+/// A session begins and ends, in order or `by_force` as a fault ends it, and its watched znode goes with it: what runs so seldom
+/// that the elections of whole cells leave it cold.
+async fn brief(access: &Access, cluster: &str, root: &str, watcher: &ZkSession, by_force: bool) -> anyhow::Result<()> {
+    let session = ZkSession::connect_as(access, cluster, TIMEOUT).await?;
+    let created = session.create(&format!("{root}/n_"), b"warm", CreateMode::EphemeralSequential).await?;
+    // Its server may not have heard of it yet.
+    watcher.sync(&created.path).await?;
+    let (_, _, mut watch) = watcher.get_and_watch(&created.path).await?;
+    if by_force {
+        take_over_and_close(access, cluster, session.info(), TIMEOUT).await.map_err(anyhow::Error::msg)?;
+    } else {
+        session.close(TIMEOUT).await;
+    }
     watch.fired().await;
     Ok(())
 }

@@ -1,9 +1,12 @@
-//! Recipes and programs side by side, as Markdown: what a handover takes under each fault, and what each of them costs and shows.
+//! Recipes and programs side by side, as Markdown: what a handover takes under each fault, what each of them costs and shows, and
+//! what was run on what.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::clean::markdown as escaped;
 use super::format::{NOTHING, count, memory_kb, rate_short, said, said_between, share, tail_short};
+use super::view::facts;
 use crate::check::CellSummary;
 use crate::check::fan_out::FanOutSeen;
 use crate::stats::{Distribution, Rate};
@@ -36,6 +39,7 @@ pub fn league(summary: &Summary) -> String {
     // Writing to a String cannot fail.
     let _ = failovers(&mut text, summary, &entrants, &faults);
     let _ = costs(&mut text, &entrants);
+    let _ = circumstances(&mut text, summary, &entrants);
     text
 }
 
@@ -95,6 +99,21 @@ fn costs(text: &mut String, entrants: &[Entrant<'_>]) -> std::fmt::Result {
         writeln!(text, "| {} | {} |", escaped(entrant.name), cells.join(" | "))?;
     }
     Ok(())
+}
+
+/// What stood there, on what, and when.
+fn circumstances(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>]) -> std::fmt::Result {
+    let facts = facts(summary).into_iter();
+    let mut told: Vec<String> = facts.map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
+    for entrant in entrants {
+        let names: BTreeSet<&str> =
+            entrant.cells.iter().flat_map(|cell| &cell.programs.names).map(String::as_str).collect();
+        if !names.is_empty() {
+            told.push(format!("{} is {}", entrant.name, names.into_iter().collect::<Vec<_>>().join(", ")));
+        }
+    }
+    writeln!(text)?;
+    told.iter().try_for_each(|line| writeln!(text, "- {}", escaped(line)))
 }
 
 fn enrolled_a_second(cell: &CellSummary) -> Option<f64> {

@@ -24,4 +24,4 @@ pub(crate) use answers::{Answer, answers};
 pub(crate) use page::Page;
 pub(crate) use pools::{PoolRow, not_shown, pooled, shown};
 pub(crate) use row::{Row, Rows, rows};
-pub(crate) use run::{Banner, Problem, banner, remarks};
+pub(crate) use run::{Banner, Problem, banner, facts, remarks};

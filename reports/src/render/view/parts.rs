@@ -17,8 +17,8 @@ pub(crate) struct Panel {
 /// A name and what there is to say on it.
 #[derive(Serialize)]
 pub(crate) struct Fact {
-    name: &'static str,
-    value: String,
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
 }
 
 impl Fact {

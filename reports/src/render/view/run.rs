@@ -150,7 +150,8 @@ impl Run {
     }
 }
 
-fn facts(summary: &Summary) -> Vec<Fact> {
+/// What was run, on what, and when.
+pub(crate) fn facts(summary: &Summary) -> Vec<Fact> {
     let manifest = &summary.manifest;
     let mut facts = vec![
         Fact::new("Ensemble", clean::short(&manifest.ensemble, 200)),
