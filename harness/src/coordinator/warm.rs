@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use futures::future::join_all;
 use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch as _};
 
@@ -66,11 +67,12 @@ async fn brief(access: &Access, cluster: &str, root: &str, watcher: &ZkSession, 
     // Its server may not have heard of it yet.
     watcher.sync(&created.path).await?;
     let (_, _, mut watch) = watcher.get_and_watch(&created.path).await?;
-    if by_force {
+    // Where SASL is asked for, both ends of a session that is taken over fight for it, and many at once for seconds.
+    if by_force && access.sasl.is_none() {
         take_over_and_close(access, cluster, session.info(), TIMEOUT).await.map_err(anyhow::Error::msg)?;
     } else {
         session.close(TIMEOUT).await;
     }
-    watch.fired().await;
-    Ok(())
+    let fired = tokio::time::timeout(TIMEOUT, watch.fired()).await;
+    fired.map(drop).context("a session ended, and nobody was told within its timeout that its ephemeral znode is gone")
 }
