@@ -173,7 +173,7 @@ fn what_a_cell_was_asked_is_in_its_record() {
     simulate(&bench, "base", "1", &[]).expect(0);
     let record = Record::read(&bench.path("base")).expect("a record");
     let expire = record.cells.iter().find(|cell| cell.info.name.ends_with("expire")).expect("an expiry");
-    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("16"));
+    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("15"));
     assert!(expire.info.parameters.contains_key("phases.drain_ms"));
 }
 
