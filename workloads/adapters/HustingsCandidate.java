@@ -190,17 +190,19 @@ final class HustingsCandidate {
      */
     private static void end(Map<Integer, Seat> seats) {
         List<Seat> ended = seats.keySet().stream().map(seats::remove).filter(Objects::nonNull).toList();
-        each(ended, seat -> seat.ordered("stop", null), 1);
-        each(ended, Seat::close, 3);
+        // Five seconds are what an order to stop leaves.
+        long until = now() + 4_500_000_000L;
+        each(ended, seat -> seat.ordered("stop", null), 1_000_000_000L);
+        each(ended, Seat::close, until - now());
     }
 
-    /** All at once, and no longer than that: one that hangs keeps no other from what comes next. */
-    private static void each(List<Seat> seats, Consumer<Seat> act, long seconds) {
+    /** All at once, and no longer than so many nanoseconds: one that hangs keeps no other from what comes next. */
+    private static void each(List<Seat> seats, Consumer<Seat> act, long most) {
         ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
         seats.forEach(seat -> threads.execute(() -> act.accept(seat)));
         threads.shutdown();
         try {
-            threads.awaitTermination(seconds, TimeUnit.SECONDS);
+            threads.awaitTermination(most, TimeUnit.NANOSECONDS);
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }

@@ -6,7 +6,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 jars=/usr/share/java
 path=
 for jar in curator-client curator-framework curator-recipes guava jackson-annotations jackson-core jackson-databind slf4j-api \
-  slf4j-simple zookeeper zookeeper-jute netty-all; do
+  slf4j-simple zookeeper zookeeper-jute netty-buffer netty-codec netty-common netty-handler netty-resolver netty-transport \
+  netty-transport-native-epoll netty-transport-native-unix-common; do
+  [ -f "$jars/$jar.jar" ] || echo "$jars/$jar.jar is missing: ci/setup.sh --tests installs what it is in" >&2
   path=$path:$jars/$jar.jar
 done
 build=${HUSTINGS_ADAPTERS_BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/hustings-adapters}

@@ -1,11 +1,14 @@
 //! `hustings candidate`: programs of others, and this one as one of them.
 
+use std::collections::BTreeMap;
+
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
+use serde_json::Value;
 
 use crate::exit::{Exit, Failure, with_codes};
-use crate::foreign::kit::{Examined, Finding, Need, Outcome, examine};
+use crate::foreign::kit::{Command, Examined, Finding, Need, Outcome, examine};
 use crate::foreign::own::{Flaw, Own, stand};
 use crate::output::{inform, say};
 
@@ -14,6 +17,8 @@ use crate::output::{inform, say};
 #[command(after_help = with_codes("Examples:
   hustings candidate check -- python3 my_candidate.py        is it fit to take part, and what can be told of it?
   hustings candidate check --json -- java Candidate.java
+  hustings candidate check --config socket=netty -- java Candidate.java
+                                                             with parameters of its own
   hustings candidate check -- ./program --zk {connect} --path {group}
                                                              one that does not speak the protocol
   hustings candidate check -- hustings candidate stand lock-race
@@ -31,6 +36,9 @@ enum Action {
         /// Print what was found as JSON on standard output
         #[arg(long)]
         json: bool,
+        /// A parameter of the program's own, as a scenario's `config` has it; may be given several times
+        #[arg(long, value_name = "KEY=VALUE", value_parser = parameter)]
+        config: Vec<(String, Value)>,
         /// The program and its arguments, run as they are given, by no shell. For a program that does not speak the protocol
         /// {connect}, {group}, {resource} and {timeout_ms} in them stand for what it is to be told
         #[arg(last = true, required = true, value_name = "CMD")]
@@ -54,7 +62,9 @@ enum Action {
 
 pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     match args.action {
-        Action::Check { json, command } => check(&command, json).await,
+        Action::Check { json, config, command } => {
+            check(Command { line: command, config: config.into_iter().collect::<BTreeMap<_, _>>() }, json).await
+        }
         Action::Stand { recipe, step_down, poll_interval_ms, flaw } => {
             stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
             Ok(Exit::Pass)
@@ -62,7 +72,14 @@ pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     }
 }
 
-async fn check(command: &[String], json: bool) -> Result<Exit, Failure> {
+/// What JSON takes for a number, `true` or `false` is one; anything else is a text.
+fn parameter(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("it is KEY=VALUE")?;
+    let plain = serde_json::from_str(value).ok().filter(|value: &Value| value.is_number() || value.is_boolean());
+    Ok((key.to_owned(), plain.unwrap_or_else(|| Value::from(value))))
+}
+
+async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
     let examined = examine(&exe, command, |what| inform!("… {what}")).await.map_err(Failure::infrastructure)?;
     tell(&examined);

@@ -225,8 +225,22 @@ impl Host {
             let _ = orders.try_send(Order::Stop);
         }
         let until = tokio::time::Instant::now() + STOP_AT_MOST;
-        while let Ok(Some(life)) = tokio::time::timeout_at(until, self.lives.join_next()).await {
-            self.ended.count(life)?;
+        let mut heard = true;
+        loop {
+            tokio::select! {
+                // Whoever leads leaves with the answer to its last write.
+                message = receiver.next(), if heard => match message {
+                    Ok(Some(message @ (ToHost::Written { .. } | ToHost::Fenced { .. } | ToHost::GoOn { .. }))) => {
+                        self.obey(message)?;
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => heard = false,
+                },
+                life = tokio::time::timeout_at(until, self.lives.join_next()) => match life {
+                    Ok(Some(life)) => self.ended.count(life)?,
+                    Ok(None) | Err(_) => break,
+                },
+            }
         }
         let Ended { closed, mut unanswered } = self.ended;
         unanswered += self.lives.len() as u32;

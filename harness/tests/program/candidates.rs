@@ -13,7 +13,17 @@ struct Checked {
 }
 
 fn check(command: &[&str]) -> Checked {
-    let ran = Command::new(EXE).args(["candidate", "check", "--json", "--"]).args(command).output().expect("it runs");
+    check_with(&[], command)
+}
+
+fn check_with(options: &[&str], command: &[&str]) -> Checked {
+    let ran = Command::new(EXE)
+        .args(["candidate", "check", "--json"])
+        .args(options)
+        .arg("--")
+        .args(command)
+        .output()
+        .expect("it runs");
     let log = String::from_utf8_lossy(&ran.stderr).into_owned();
     let found = serde_json::from_slice(&ran.stdout).unwrap_or(Value::Null);
     Checked { code: ran.status.code(), found, log }
@@ -35,7 +45,11 @@ impl Checked {
 
 /// Fit, with evidence of every grade.
 fn is_fit(command: &[&str], can: usize) {
-    let checked = check(command);
+    is_fit_with(&[], command, can);
+}
+
+fn is_fit_with(options: &[&str], command: &[&str], can: usize) {
+    let checked = check_with(options, command);
     assert_eq!(checked.code, Some(0), "{}", checked.log);
     assert_eq!(checked.found["evidence"], serde_json::json!(["effect", "wire", "report"]), "{}", checked.log);
     assert!(checked.that("failed").is_empty() && checked.that("passed").len() >= can, "{}", checked.log);
@@ -74,6 +88,18 @@ fn kazoo_s_lock_is_fit_by_a_short_adapter() {
 #[test]
 fn curator_s_latch_is_fit_by_a_short_adapter() {
     is_fit(&[adapter!("java.sh"), "CuratorLatch"], 21);
+}
+
+#[test]
+fn curator_s_latch_is_fit_on_netty_as_well() {
+    is_fit_with(&["--config", "socket=netty"], &[adapter!("java.sh"), "CuratorLatch"], 21);
+}
+
+#[test]
+fn a_parameter_without_a_value_is_refused() {
+    let checked = check_with(&["--config", "netty"], &["true"]);
+    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    assert!(checked.log.contains("KEY=VALUE"), "{}", checked.log);
 }
 
 #[test]

@@ -166,3 +166,17 @@ impl Shared {
         Self { hit: hit.collect(), sessions, incarnations }
     }
 }
+
+#[test]
+fn leaders_that_are_terminated_hear_the_answers_to_their_last_writes() {
+    let bench = Bench::new();
+    let text = patient(&scenario("", "[faults.terminate]\nkind = \"terminate\"\nfor_ms = 1000\n"), 4) + LENIENT;
+    // A write is under way all the time.
+    let text = text.replace("work_interval_ms = 20", "work_interval_ms = 1");
+    let file = bench.file("scenario.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--json"]).expect(0);
+    assert!(ran.summary().cells[0].handovers.planned > 0, "a host with leaders was terminated");
+    let left = |event: &Event| matches!(event, Event::Note { text, .. } if text.contains("left its znode"));
+    let told = events(&bench.path("record"), 0);
+    assert!(!told.iter().any(left), "{:?}", told.iter().find(|event| left(event)));
+}

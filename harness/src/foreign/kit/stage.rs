@@ -12,6 +12,7 @@ use hustings_record::{Nanos, Token};
 use hustings_workloads::coordination::{CreateMode, Session as _};
 use hustings_workloads::resource::{Resource, Taken};
 use rustix::process::Signal;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
@@ -19,6 +20,7 @@ use super::super::intake::{Answer, Fenced, Incoming, Intake};
 use super::super::message::{FromProgram, Start, ToProgram};
 use super::super::program::{Heard, Program};
 use super::super::words::ToldByCommand;
+use super::Command;
 use crate::access::Access;
 use crate::clock;
 use crate::ensemble::Ensemble as _;
@@ -70,7 +72,7 @@ pub(super) struct Stage {
     observer: ZkSession,
     _work: WorkDir,
     exe: PathBuf,
-    command: Vec<String>,
+    command: Command,
     log: Log,
     resource: Rc<RefCell<Resource>>,
 }
@@ -82,6 +84,7 @@ pub(super) struct Guest {
     pub(super) seats: Rc<RefCell<Seats>>,
     relays: Vec<Relay>,
     intake: Intake,
+    config: BTreeMap<String, Value>,
 }
 
 /// Where a seat stands: seats of an election have all numbers that leave the same rest.
@@ -94,7 +97,7 @@ fn path_of(election: u32) -> String {
 }
 
 impl Stage {
-    pub(super) async fn set_up(exe: &Path, command: &[String]) -> anyhow::Result<Self> {
+    pub(super) async fn set_up(exe: &Path, command: Command) -> anyhow::Result<Self> {
         let work = WorkDir::create(&format!("candidate-{}", std::process::id()))?;
         let servers = ServerOptions { tick_ms: TICK_MS, ..ServerOptions::of(3) };
         let ensemble = EmbeddedEnsemble::start(EmbeddedOptions::new(servers, exe.to_owned()), &work).await?;
@@ -109,7 +112,7 @@ impl Stage {
             observer,
             _work: work,
             exe: exe.to_owned(),
-            command: command.to_vec(),
+            command,
             log: Log::default(),
             resource: Rc::new(RefCell::new(Resource::new(ELECTIONS as usize))),
         })
@@ -137,11 +140,12 @@ impl Stage {
             resource: intake.url(first).unwrap_or_default(),
             timeout_ms: TIMEOUT_MS,
         };
-        let command = told.put_into(&self.command);
+        let command = told.put_into(&self.command.line);
         let (program, heard) = Program::start(&self.exe, &command, &BTreeMap::new(), true)?;
         spawn_local(hear(self.log.clone(), number, heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
-        Ok(Guest { number, program, seats: seen, relays, intake })
+        let config = self.command.config.clone();
+        Ok(Guest { number, program, seats: seen, relays, intake, config })
     }
 
     /// Everything that came in and is like this.
@@ -192,7 +196,7 @@ impl Guest {
             resource: self.intake.url(seat).unwrap_or_default(),
             write_every_ms: WRITE_EVERY_MS,
             rejoin_after_ms: REJOIN_AFTER_MS,
-            config: BTreeMap::new(),
+            config: self.config.clone(),
         }))
     }
 
