@@ -147,14 +147,22 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
 }
 
 /// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone; so does
-/// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode.
+/// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode, unless the
+/// servers named its own under the same path: that is of one znode at a time.
 fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
     match loss.outcome {
         Outcome::Survived => false,
         Outcome::Censored { .. } => !index.woken(loss).is_empty(),
         Outcome::Completed { successor } => {
             let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
-            lost.ended.0 <= next.grant || !index.woken(loss).is_empty()
+            let path_is_next_s = || {
+                let mut reigns = index.reigns.of_group(loss.group).iter();
+                !lost.node.is_empty()
+                    && lost.node == next.node
+                    && lost.czxid != next.czxid
+                    && reigns.any(|reign| reign.is_of(next))
+            };
+            lost.ended.0 <= next.grant || !index.woken(loss).is_empty() || path_is_next_s()
         }
     }
 }

@@ -237,3 +237,22 @@ fn what_a_leader_is_told_late_of_its_own_lock_is_nobodys_wake_up() {
     assert_eq!(woken(30_004), Some(1));
     assert_eq!(woken(20_004), Some(2), "it had left long before: this is of the other's lock");
 }
+
+#[test]
+fn a_lock_that_another_one_has_was_lost_however_long_its_last_owner_believed() {
+    let found = |named: bool| {
+        let mut cell = Cell::new("lock-race", 1, 4, FaultKind::Pause);
+        let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(15_000));
+        cell.injected(id, 20_000);
+        cell.believe(0, 1, 32_000);
+        if named {
+            cell.own(0, 1, 32_000);
+        }
+        cell.healed(id, 35_000);
+        cell.revoke(0, 0, 35_001, RevokeReason::SessionEnded);
+        let summary = cell.summary();
+        (summary.fan_out.losses, check(&summary, NAME).verdict)
+    };
+    assert_eq!(found(true), (1, Fail), "nobody was woken");
+    assert_eq!(found(false), (0, Inconclusive), "nobody knows whether the lock has gone");
+}
