@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the league table: the scenario `league`, so many times over (3 where none is said), on real servers of this machine, and its
-# tables as Markdown beside its report. Half an hour a time on two cores.
+# tables as Markdown beside its report. Twenty minutes a time on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

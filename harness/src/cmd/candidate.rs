@@ -1,10 +1,9 @@
 //! `hustings candidate`: programs of others, and this one as one of them.
 
-use std::collections::BTreeMap;
-
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::scenario;
 use serde_json::Value;
 
 use crate::exit::{Exit, Failure, with_codes};
@@ -63,7 +62,7 @@ enum Action {
 pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     match args.action {
         Action::Check { json, config, command } => {
-            check(Command { line: command, config: config.into_iter().collect::<BTreeMap<_, _>>() }, json).await
+            check(Command { line: command, config: config.into_iter().collect() }, json).await
         }
         Action::Stand { recipe, step_down, poll_interval_ms, flaw } => {
             stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
@@ -72,11 +71,11 @@ pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// What JSON takes for a number, `true` or `false` is one; anything else is a text.
+/// Its value is read as `run --set` reads one.
 fn parameter(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("it is KEY=VALUE")?;
-    let plain = serde_json::from_str(value).ok().filter(|value: &Value| value.is_number() || value.is_boolean());
-    Ok((key.to_owned(), plain.unwrap_or_else(|| Value::from(value))))
+    let value = serde_json::to_value(scenario::value(value)).map_err(|error| error.to_string())?;
+    Ok((key.to_owned(), value))
 }
 
 async fn check(command: Command, json: bool) -> Result<Exit, Failure> {

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
+use crate::host::farewell::{given_up, hung_up};
 use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::host::seat::Seat;
 use crate::host::{expire, floor, foreign};
@@ -138,7 +139,7 @@ impl Host {
                 // As a deployment ends a process: it gives everything up, and goes.
                 _ = terminated.recv() => Some(ToHost::Stop),
                 what = journal.failed() => {
-                    return Ok(self.give_up(what).await);
+                    return Ok(given_up(&self.shared, what).await);
                 }
                 Some(life) = self.lives.join_next() => {
                     self.ended.count(life)?;
@@ -248,20 +249,11 @@ impl Host {
         self.lives.shutdown().await;
         unanswered += u32::from(!self.sessions.release().await);
         if let Err(what) = self.shared.journal.end() {
-            return Ok(self.give_up(what).await);
+            return Ok(given_up(&self.shared, what).await);
         }
         self.shared.tell(FromHost::Bye { closed, unanswered });
-        // The coordinator hangs up when it has read the farewell.
-        let hang_up = async { while let Ok(Some(_)) = receiver.next::<ToHost>().await {} };
-        let _ = tokio::time::timeout(Duration::from_secs(2), hang_up).await;
+        hung_up(&mut receiver).await;
         Ok(true)
-    }
-
-    async fn give_up(&self, what: String) -> bool {
-        self.shared.tell(FromHost::Failed { what });
-        // Long enough for the message to leave; the coordinator ends this process when it has it.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        false
     }
 }
 

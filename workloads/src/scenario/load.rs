@@ -36,7 +36,7 @@ fn syntax(origin: &str, message: impl Into<String>) -> ScenarioError {
     ScenarioError::Syntax { origin: origin.to_owned(), line: None, message: message.into() }
 }
 
-/// `a.b=value`: the keys, and the value as TOML if it is that, else as a string.
+/// `a.b=value`: the keys, and the value.
 fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError> {
     let Some((path, text)) = set.split_once('=') else {
         return Err(syntax(origin, "no `=` in it; write it as key=value, for example election.groups=10"));
@@ -45,9 +45,14 @@ fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError>
     if path.iter().any(String::is_empty) {
         return Err(syntax(origin, "an empty key; write it as key=value, for example election.groups=10"));
     }
+    Ok((path, value(text)))
+}
+
+/// A value on the command line: TOML if it is that, else a string.
+#[must_use]
+pub fn value(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok().filter(|table| table.len() == 1);
-    let value = parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()));
-    Ok((path, value))
+    parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// A value of `[election]` that the matrix varies would be set to no effect.

@@ -45,6 +45,7 @@ pub use self::error::{Problem, ScenarioError, UnknownWord, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
+pub use self::load::value;
 pub use self::placement::placement;
 pub use self::program::{ForeignSpec, Program, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};

@@ -20,6 +20,7 @@ use crate::foreign::beliefs::Told;
 use crate::foreign::intake::Incoming;
 use crate::foreign::message::FromProgram;
 use crate::foreign::program::Heard;
+use crate::host::farewell::{given_up, hung_up};
 use crate::host::floor;
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, Receiver, ToHost};
@@ -326,17 +327,4 @@ async fn reached(until: Option<Instant>) {
         Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
     }
-}
-
-/// The coordinator hangs up when it has read the last message.
-async fn hung_up(receiver: &mut Receiver) {
-    let hang_up = async { while let Ok(Some(_)) = receiver.next::<ToHost>().await {} };
-    let _ = tokio::time::timeout(Duration::from_secs(2), hang_up).await;
-}
-
-async fn given_up(shared: &Shared, what: String) -> bool {
-    shared.tell(FromHost::Failed { what });
-    // Long enough for the message to leave; the coordinator ends this process when it has it.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    false
 }
