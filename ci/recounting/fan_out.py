@@ -8,7 +8,7 @@ def figures(cell):
     woken, requests, spread = [], [], Samples()
     for loss in cell.losses[0]:
         told = Told(cell, loss)
-        if not is_gone(loss, told):
+        if not is_gone(cell, loss, told):
             continue
         woken.append(len(told.notices))
         requests.append(sum(caused(cell, notice) for notice in told.notices))
@@ -22,10 +22,17 @@ def figures(cell):
     }
 
 
-def is_gone(loss, told):
-    """Whether the lost znode is known to have gone: somebody was told, or the next leader was granted the lead after the end of the
-    lost belief."""
-    return bool(told.notices) or loss.next is not None and loss.lost.leaving <= loss.next.asked
+def is_gone(cell, loss, told):
+    """Whether the lost znode is known to have gone: somebody was told, the next leader was granted the lead after the end of the
+    lost belief, or the servers named that one's own znode under the same path."""
+    if told.notices or loss.next is None:
+        return bool(told.notices)
+    return loss.lost.leaving <= loss.next.asked or has_its_path(cell, loss.lost, loss.next)
+
+
+def has_its_path(cell, lost, successor):
+    named = any(owner.is_of(successor) for owner in cell.owners[lost.group])
+    return lost.node == successor.node != "" and lost.czxid != successor.czxid and named
 
 
 def caused(cell, notice):
