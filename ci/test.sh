@@ -77,8 +77,12 @@ export HUSTINGS_ZOOKEEPER_IMAGE HUSTINGS_TOXIPROXY_IMAGE
 
 # The tests' own build is in the image, so that both are of the same source.
 images() {
+  # What is downloaded for the most part goes beside what is compiled.
+  ci/images/build.sh zookeeper &
   # All of it, as the tests' runner does: of one package alone, libraries would be built again with other features.
-  cargo build --workspace --locked --quiet --lib --bins --tests || return
+  local downloads=$! compiled=0
+  cargo build --workspace --locked --quiet --lib --bins --tests || compiled=$?
+  wait "$downloads" && [ "$compiled" -eq 0 ] || return 1
   HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh
 }
 

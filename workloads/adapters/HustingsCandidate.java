@@ -14,13 +14,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 /** hustings-candidate/1 for Java programs: reads orders, says what seats do, and writes for those that lead. */
@@ -29,6 +30,7 @@ final class HustingsCandidate {
     /** Whoever else prints must not end up among the messages. */
     private static final PrintStream OUT = System.out;
     private static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool(HustingsCandidate::daemon);
     private static final ScheduledExecutorService WORK = Executors.newScheduledThreadPool(2, HustingsCandidate::daemon);
 
     private HustingsCandidate() {}
@@ -161,7 +163,6 @@ final class HustingsCandidate {
         Map<Integer, Seat> seats = new ConcurrentHashMap<>();
         // As a deployment ends a program: it gives everything up, and goes.
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(seats)));
-        ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode order = JSON.readTree(line);
@@ -171,10 +172,10 @@ final class HustingsCandidate {
             } else if (what.equals("start")) {
                 Seat made = seat.apply(order);
                 seats.put(made.number, made);
-                threads.execute(() -> made.ordered(what, null));
+                THREADS.execute(() -> made.ordered(what, null));
             } else if (what.equals("resign")) {
                 Seat resigns = seats.get(order.get("seat").asInt());
-                threads.execute(() -> resigns.ordered(what, order.get("fault").asInt()));
+                THREADS.execute(() -> resigns.ordered(what, order.get("fault").asInt()));
             } else if (what.equals("stop")) {
                 end(seats);
                 say("bye");
@@ -184,27 +185,31 @@ final class HustingsCandidate {
         System.exit(0);
     }
 
-    /**
-     * Has every seat give up, each at most once, and then closes their clients, in bounded time. Clients of ZooKeeper that close keep
-     * all others of their JVM from sending for 100 ms each: only what nobody waits for may come after the first of them.
-     */
+    /** Has every seat give up, each at most once, and then closes their clients, in bounded time. */
     private static void end(Map<Integer, Seat> seats) {
         List<Seat> ended = seats.keySet().stream().map(seats::remove).filter(Objects::nonNull).toList();
         // Five seconds are what an order to stop leaves.
         long until = now() + 4_500_000_000L;
-        each(ended, seat -> seat.ordered("stop", null), 1_000_000_000L);
-        each(ended, Seat::close, until - now());
+        // No longer than so: one that hangs keeps no other from what comes next.
+        within(1_000_000_000L, ended.stream().map(seat -> THREADS.submit(() -> seat.ordered("stop", null))).toList());
+        // ZooKeeper's client sleeps 100 ms when it closes, with a lock that all others of the JVM need to send anything. Where many
+        // close at once some wait until they have lost their connections, and what should have closed their sessions with them.
+        for (Seat seat : ended) {
+            within(Math.min(200_000_000L, until - now()), List.of(THREADS.submit(seat::close)));
+        }
     }
 
-    /** All at once, and no longer than so many nanoseconds: one that hangs keeps no other from what comes next. */
-    private static void each(List<Seat> seats, Consumer<Seat> act, long most) {
-        ExecutorService threads = Executors.newCachedThreadPool(HustingsCandidate::daemon);
-        seats.forEach(seat -> threads.execute(() -> act.accept(seat)));
-        threads.shutdown();
-        try {
-            threads.awaitTermination(most, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException error) {
-            Thread.currentThread().interrupt();
+    /** Waits until all are done, and no longer than so many nanoseconds. */
+    private static void within(long most, List<Future<?>> acts) {
+        long until = now() + most;
+        for (Future<?> act : acts) {
+            try {
+                act.get(Math.max(0, until - now()), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException | ExecutionException error) {
+                System.err.println("at the end: " + error);
+            } catch (InterruptedException error) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

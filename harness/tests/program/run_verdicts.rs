@@ -53,7 +53,8 @@ recipe = ["broken:no-relist", "predecessor-watch"]
 fn a_recipe_that_ignores_the_end_of_its_session_is_caught() {
     let sections = r#"
 [faults]
-expire = { kind = "expire", groups = 3 }
+# Several, so that a machine that stalls now and then does not void them all.
+expire = { kind = "expire", groups = 3, repeat = 4, every_ms = 400 }
 
 [matrix]
 recipe = ["broken:ignores-session-loss", "predecessor-watch"]
