@@ -200,7 +200,7 @@ final class HustingsCandidate {
     }
 
     /** Waits until all are done, and no longer than so many nanoseconds. */
-    private static void within(long most, List<Future<?>> acts) {
+    private static void within(long most, List<? extends Future<?>> acts) {
         long until = now() + most;
         for (Future<?> act : acts) {
             try {
