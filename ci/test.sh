@@ -105,7 +105,8 @@ step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warni
 wanted=()
 if [ "$docker" = yes ]; then step "images" images; else wanted=(-E 'not test(/^(ensemble_docker|run_docker|compose)::/)'); fi
 if cargo nextest --version >/dev/null 2>&1; then
-  step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never "${wanted[@]}"
+  # They wait for half of their time: one more at once than there are processors.
+  step "tests" cargo nextest run --workspace --locked --no-fail-fast --color never --test-threads $(($(nproc) + 1)) "${wanted[@]}"
   # shellcheck disable=SC2046
   add $(count_nextest)
   mapfile -t flaky < <(awk '$1 == "FLAKY" { print $(NF - 1), $NF }' "$log" | sort -u)
