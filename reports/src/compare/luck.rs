@@ -8,7 +8,7 @@ use statrs::function::gamma::digamma;
 use super::rounds::InRounds;
 use crate::stats::{inverse_trigamma, trigamma};
 
-/// How far the new side lies above the base in each round, by the logarithms of their medians.
+/// How far the new side lies above the base in each round, by the logarithms of their strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Luck {
     rounds: f64,
@@ -18,12 +18,9 @@ pub(super) struct Luck {
 }
 
 impl Luck {
-    /// Of the rounds that both sides have. None of fewer than two, which tell nothing of luck, or where a median has no logarithm.
+    /// Of the rounds that both sides have. None of fewer than two, which tell nothing of luck, or where most have no logarithm.
     pub(super) fn of(values: &InRounds) -> Option<Self> {
-        let above: Vec<f64> = values.medians().map(|(base, new)| new.ln() - base.ln()).collect();
-        if above.len() < 2 || above.iter().any(|log| !log.is_finite()) {
-            return None;
-        }
+        let above = values.shifts().filter(|above| above.len() > 1)?;
         let rounds = above.len() as f64;
         let mean = above.iter().sum::<f64>() / rounds;
         let variance = above.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (rounds - 1.0);

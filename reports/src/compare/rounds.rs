@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::stats::lower_median;
+use crate::stats::rank_sum::hodges_lehmann;
 
 /// A value is slow beyond this many times what nine tenths of the quicker side's are within.
 const SLOW: f64 = 2.0;
@@ -29,9 +30,16 @@ impl InRounds {
         self.0.iter().filter(move |(_, values)| both(values)).map(|(round, (base, new))| (*round, base, new))
     }
 
-    /// The medians of both sides, round by round, of rounds that both have.
-    pub(super) fn medians(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.of_both().map(|(_, base, new)| (middle(base), middle(new)))
+    /// How far the logarithms of the new side lie above those of the base, round by round, of rounds that both have. None where
+    /// half of a side's values in a round have none, being 0 or hidden.
+    pub(super) fn shifts(&self) -> Option<Vec<f64>> {
+        let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
+        let of_round = |(_, base, new): (u32, &Vec<f64>, &Vec<f64>)| {
+            let (base, new) = (logs(base), logs(new));
+            let told = [&base, &new].iter().all(|side| middle(side).is_finite());
+            hodges_lehmann(&base, &new).filter(|shift| told && shift.is_finite())
+        };
+        self.of_both().map(of_round).collect()
     }
 
     /// The means of both sides, round by round, of rounds that both have.
@@ -115,6 +123,17 @@ mod tests {
     }
 
     #[test]
+    fn how_far_the_sides_of_a_round_lie_apart_is_of_all_its_strikes_and_none_outweighs_the_others() {
+        let (base, new) = ([1.0, 2.0, 3.0, 5.0, 100.0], [2.0, 4.0, 6.0, 10.0, 11.0]);
+        let rounds = InRounds::new(vec![(1, base.to_vec())], vec![(1, new.to_vec())]);
+        let mut ratios: Vec<f64> = base.iter().flat_map(|from| new.iter().map(move |to| to / from)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let shift = rounds.shifts().unwrap()[0];
+        assert!((shift - ratios[12].ln()).abs() < 1e-9, "{shift} is not the median of {ratios:?}");
+        assert!((ratios[12] - 2.0).abs() < 0.3, "{ratios:?}");
+    }
+
+    #[test]
     fn rounds_without_a_scale_and_rounds_of_one_side_stay_as_they_are() {
         let hidden = InRounds::new(
             vec![(1, vec![1.0]), (2, vec![f64::INFINITY])],
@@ -123,6 +142,7 @@ mod tests {
         assert_eq!(hidden.aligned().all(), (vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]));
         let uneven = InRounds::new(vec![(1, vec![1.0]), (2, vec![8.0])], vec![(1, vec![2.0])]);
         assert_eq!(uneven.aligned().all(), (vec![1.0, 8.0], vec![2.0]));
-        assert_eq!(uneven.medians().collect::<Vec<_>>(), [(1.0, 2.0)]);
+        assert_eq!(uneven.shifts(), Some(vec![2.0_f64.ln()]));
+        assert_eq!(hidden.shifts(), None, "of two that are hidden nobody knows which is longer");
     }
 }

@@ -31,6 +31,14 @@ pub fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
     Some(Shift { p: p_value(base, new), estimate: median(&differences), interval })
 }
 
+/// The median of all differences between a value of `new` and one of `base`, which scatters less than the difference of the two
+/// medians: Hodges and Lehmann (1963). None without values on both sides; values as in [`shift`].
+#[must_use]
+pub fn hodges_lehmann(base: &[f64], new: &[f64]) -> Option<f64> {
+    let differences = differences(base, new);
+    (!differences.is_empty()).then(|| median(&differences))
+}
+
 /// The smallest two-sided probability that samples of so many values can have: all of one above all of the other.
 #[must_use]
 pub fn smallest_p(base: u64, new: u64) -> f64 {
