@@ -130,7 +130,7 @@ fn limits_are_held_and_what_they_say_wrong_is_named() {
     };
     gate("strikes = 8\n[cells.\"*-resign\"]\nfailover_p50_ms = 1000\nwoken_most = 4\n", 0);
     assert!(gate("[cells.\"*-resign\"]\nfailover_p50_ms = 0.001\n", 1).contains("limit failover_p50_ms"));
-    assert!(gate("strikes = 100\n", 3).contains("100 are asked for"));
+    assert!(gate("strikes = 1000\n", 3).contains("1000 are asked for"));
     assert!(gate("[cells.\"*\"]\nfailover_p5_ms = 1\n", 2).contains("failover_p5_ms"));
     assert!(gate("[cells.\"*\"]\nexcess_p50_ms = 1\n", 2).contains("has no excess_p50_ms"));
     assert!(gate("[cells.\"*-crash\"]\nfailover_p50_ms = 1\n", 2).contains("no cell of the record"));
@@ -170,10 +170,10 @@ fn every_file_that_a_pipeline_asks_for_is_written() {
 #[test]
 fn what_a_cell_was_asked_is_in_its_record() {
     let bench = Bench::new();
-    simulate(&bench, "base", "1", &[]).expect(0);
+    simulate(&bench, "base", "1", &["--set", "faults.expire.repeat=9"]).expect(0);
     let record = Record::read(&bench.path("base")).expect("a record");
     let expire = record.cells.iter().find(|cell| cell.info.name.ends_with("expire")).expect("an expiry");
-    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("15"));
+    assert_eq!(expire.info.parameters.get("fault.repeat").map(String::as_str), Some("9"));
     assert!(expire.info.parameters.contains_key("phases.drain_ms"));
 }
 
