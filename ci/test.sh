@@ -83,7 +83,7 @@ images() {
   local downloads=$! compiled=0
   cargo build --workspace --locked --quiet --lib --bins --tests || compiled=$?
   wait "$downloads" && [ "$compiled" -eq 0 ] || return 1
-  HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh
+  HUSTINGS_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}/debug/hustings") ci/images/build.sh toxiproxy
 }
 
 # The tests keep their records here, for the recount.
