@@ -25,6 +25,7 @@ def figures(cell):
         "reconnected": len(again.ended),
         "reconnect": again if again.ended or again.open else None,
         "interrupted_terms": interrupted(cell),
+        "severed": len(list(cell.events("severed"))) if disturbed else 0,
     }
 
 

@@ -17,28 +17,28 @@ class Seat(candidate.Seat):
         self.client.add_listener(self.changed)
         self.client.start(timeout=60)
         while not self.stopped:
-            self.over, self.left = threading.Event(), threading.Event()
+            self.over, self.left, self.leaving = threading.Event(), threading.Event(), False
             try:
+                recipe = {"election": self.client.Election, "lock": self.client.Lock}[sys.argv[1]]
+                self.recipe = recipe(self.order["group"], str(self.number))
                 if sys.argv[1] == "election":
-                    self.recipe = self.client.Election(self.order["group"], str(self.number))
                     self.recipe.run(lambda: self.lead(self.recipe.lock))
                 else:
-                    self.recipe = self.client.Lock(self.order["group"], str(self.number))
                     with self.recipe:
                         self.lead(self.recipe)
-            except CancelledError:
-                pass
             except Exception as error:
-                print(f"seat {self.number}: {error!r}", file=sys.stderr)
-                time.sleep(0.1)
+                if not isinstance(error, CancelledError):
+                    print(f"seat {self.number}: {error!r}", file=sys.stderr)
+                    time.sleep(0.1)
             self.left.set()
             self.rest()
 
     def lead(self, lock):
         t0 = candidate.now()
-        if self.client.state == KazooState.CONNECTED:  # Else the listener has run before.
+        self.over = over = threading.Event()  # What was lost while it waited ends no lead.
+        if self.client.state == KazooState.CONNECTED and not self.leaving:  # Else whoever sets it has run before.
             self.grant(t0, node=lock.node)
-            self.over.wait()
+            over.wait()
         self.revoke("over")
 
     def changed(self, state):
@@ -47,13 +47,13 @@ class Seat(candidate.Seat):
             self.over.set()
 
     def leave(self):
+        self.leaving = True
         self.over.set()
         self.recipe.cancel()
         self.left.wait(10)
 
     def end(self):
-        self.over.set()
-        self.client.stop()
+        self.client.stop()  # It tells the listener.
         self.client.close()
 
 

@@ -118,7 +118,8 @@ fn both_requests(Taken { session, password }: Taken, proof: Option<&str>) -> Vec
 
 /// A holder who came back to the very server that was carrying the close out, just before it took effect, keeps its
 /// connection there and is never told: the server looks for connections of a closed session only when the close came by
-/// another server. Whoever connects with that session's id makes it look.
+/// another server. Whoever connects with that session's id makes it look. A connection that the server has forgotten it does
+/// not find even then: what becomes of that is up to whoever stands between server and holder.
 async fn tell_survivors(servers: &BTreeSet<&str>, asked: &[u8], until: Instant) {
     for server in servers {
         let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(None))).await;

@@ -1,11 +1,13 @@
 //! What a client of ZooKeeper does, read off its connections: of any program, in any language, without its help.
 
 mod conversation;
+mod lines;
 mod recorder;
 mod relay;
 mod seats;
 
 pub use conversation::{Asked, Conversation, Said};
+pub use lines::Lines;
 pub(crate) use recorder::Recorder;
 pub use recorder::Witnessed;
 pub use relay::{Happened, Relay, Tell};

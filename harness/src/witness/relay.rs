@@ -13,6 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::conversation::{Conversation, Said};
+use super::lines::{Lines, Open};
 
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -39,15 +40,15 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Opens a port on this machine's loopback. Connections count on from `numbers`.
+    /// Opens a port on this machine's loopback. Its connections are among `lines`.
     ///
     /// # Errors
     /// There is no port.
-    pub async fn open(upstream: SocketAddr, numbers: Rc<RefCell<u64>>, tell: Tell) -> io::Result<Self> {
+    pub async fn open(upstream: SocketAddr, lines: Rc<Lines>, tell: Tell) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let mut accepting = JoinSet::new();
-        accepting.spawn_local(accept(listener, upstream, numbers, tell));
+        accepting.spawn_local(accept(listener, upstream, lines, tell));
         Ok(Self { address, _accepting: accepting })
     }
 
@@ -58,19 +59,12 @@ impl Relay {
     }
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, numbers: Rc<RefCell<u64>>, tell: Tell) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Rc<Lines>, tell: Tell) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((client, _)) => {
-                    let number = {
-                        let mut last = numbers.borrow_mut();
-                        *last += 1;
-                        *last
-                    };
-                    connections.spawn_local(pass(client, upstream, number, tell.clone()));
-                }
+                Ok((client, _)) => _ = connections.spawn_local(pass(client, lines.open(upstream), tell.clone())),
                 Err(error) => {
                     tracing::warn!(%error, "a client's connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -81,25 +75,30 @@ async fn accept(listener: TcpListener, upstream: SocketAddr, numbers: Rc<RefCell
     }
 }
 
-async fn pass(client: TcpStream, upstream: SocketAddr, number: u64, tell: Tell) {
+async fn pass(client: TcpStream, open: Open, tell: Tell) {
+    let number = open.number;
     tell(number, Happened::Opened);
     let conversation = Rc::new(RefCell::new(Conversation::default()));
     let passed = async {
-        let server = TcpStream::connect(upstream).await?;
+        let server = TcpStream::connect(open.line.server()).await?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (read, told) = (conversation.clone(), tell.clone());
         let mut client = Tapped::new(client, move |data| {
             read.borrow_mut().up(data, |said| told(number, Happened::Said(said)));
         });
-        let (read, told) = (conversation.clone(), tell.clone());
+        let (read, told, line) = (conversation.clone(), tell.clone(), open.line.clone());
         let mut server = Tapped::new(server, move |data| {
+            line.hears();
             read.borrow_mut().down(data, |said| told(number, Happened::Said(said)));
         });
         copy_bidirectional(&mut client, &mut server).await
     };
-    if let Err(error) = passed.await {
-        tracing::debug!(number, %error, "a connection broke off");
+    tokio::select! {
+        passed = passed => if let Err(error) = passed {
+            tracing::debug!(number, %error, "a connection broke off");
+        },
+        () = open.line.cut() => tracing::debug!(number, "a connection was cut"),
     }
     let sound = conversation.borrow().is_sound();
     tell(number, Happened::Ended { sound });

@@ -118,6 +118,11 @@ impl Seats {
         self.sessions.get(&session)
     }
 
+    /// Connections that carry a session now.
+    pub fn carried_by(&self, session: i64) -> impl Iterator<Item = u64> {
+        self.carries.iter().filter(move |(_, carried)| **carried == session).map(|(&connection, _)| connection)
+    }
+
     /// Sessions that were ever granted, by id.
     pub fn sessions(&self) -> impl Iterator<Item = (i64, &SessionSeen)> {
         self.sessions.iter().map(|(&id, session)| (id, session))

@@ -73,6 +73,47 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
     assert_eq!(serde_json::from_str::<Value>(&again.out).expect("JSON"), found);
 }
 
+/// Many groups, of which each strike meets one; what is wrong with the recipe shows now and then.
+const NOW_AND_THEN: &str = r#"
+name = "now-and-then"
+allow_broken = true
+[ensemble]
+tick_ms = 100
+warm_up_ms = 200
+[election]
+groups = 60
+hosts = 3
+candidates_per_group = 3
+session_timeout_ms = 2000
+work_interval_ms = 50
+rejoin_after_ms = 150
+[phases]
+warm_up_ms = 200
+drain_ms = 3000
+[faults.resign]
+kind = "resign"
+groups = 1
+repeat = 100
+every_ms = 100
+[matrix]
+recipe = ["RECIPE"]
+"#;
+
+#[test]
+fn one_lead_of_five_that_is_taken_over_late_is_a_regression() {
+    let bench = Bench::new();
+    let scenario =
+        |name: &str, recipe: &str| bench.file(name, &NOW_AND_THEN.replace("RECIPE", recipe)).display().to_string();
+    let (late, sound) = (scenario("late.toml", "broken:guards-by-timer"), scenario("sound.toml", "predecessor-watch"));
+    let run = ["run", &late, "--against", &sound, "--ensemble", "embedded", "--out", "record", "--json"];
+    let ran = bench.run(&run);
+    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    let all = found["pairs"][0]["comparisons"].as_array().into_iter().flatten();
+    let slow: Vec<&Value> = all.filter(|one| one["measure"] == "slow").map(|one| &one["answer"]).collect();
+    assert_eq!((ran.code, slow), (1, vec![&"worse".into()]), "{found:#}");
+    bench.assert_nothing_left();
+}
+
 #[test]
 fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
     let bench = Bench::new();

@@ -39,10 +39,10 @@ impl Witness {
         let heard: Rc<RefCell<Vec<_>>> = Rc::default();
         let told = heard.clone();
         let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
-        let numbers = Rc::default();
+        let lines = Rc::default();
         let mut relays = Vec::new();
         for server in hustings::ensemble::Ensemble::servers(&stage.ensemble) {
-            relays.push(Relay::open(server, Rc::clone(&numbers), tell.clone()).await.expect("a port"));
+            relays.push(Relay::open(server, Rc::clone(&lines), tell.clone()).await.expect("a port"));
         }
         Self { relays, heard }
     }

@@ -164,6 +164,14 @@ pub enum Event {
         text: String,
     },
 
+    /// A server still answered on a connection of a session so long after that had ended (ns), and so its holder was not told. The
+    /// connection was cut.
+    Severed {
+        t: Nanos,
+        session: i64,
+        answered_ns: Nanos,
+    },
+
     // ---- links that read along
     /// What passed and was not written down: so many things were lost, and connections of so many hosts made no sense.
     Unwitnessed {
@@ -424,6 +432,7 @@ impl Event {
             | Self::Settled { .. }
             | Self::Left { .. }
             | Self::Note { .. }
+            | Self::Severed { .. }
             | Self::HostStarted { .. }
             | Self::HostMemory { .. }
             | Self::Fault(_)

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
+use super::kept::Kept;
 use super::leaks::{interrupted, since};
+use super::words::{candidate, these};
 use crate::index::{Index, Listed, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FanOut, Nanos, SessionState};
@@ -32,15 +34,19 @@ pub struct Listing {
     pub watches_left: u64,
 }
 
-/// Holds the candidates against the lists of one edge.
-pub(super) fn judge<S>(index: &Index<'_>, listed: Option<&Listed>, finding: &mut Finding<S>) -> Option<Listing> {
+/// Holds the candidates against the lists of one edge, but for those that a server kept.
+pub(super) fn judge<S>(
+    index: &Index<'_>,
+    listed: Option<&Listed>,
+    kept: &Kept<'_>,
+    finding: &mut Finding<S>,
+) -> Option<Listing> {
     let listed = listed?;
     if !listed.dissent.is_empty() {
-        let who: Vec<String> = listed.dissent.iter().map(u32::to_string).collect();
-        finding.note(format!("servers {} listed other sessions and znodes than the others", who.join(", ")));
+        finding.note(format!("{} listed other sessions and znodes than the others", these(&listed.dissent)));
     }
     let mut match_ = Match::new(index, listed);
-    match_.candidates(finding);
+    match_.candidates(kept, finding);
     // What a fault or a stop in order has left behind is cleared away in bounded time: before that it is nobody's fault.
     let settled_since = since(index, listed.asked.0);
     if settled_since > index.span.0 {
@@ -89,8 +95,8 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Whoever stands has what it should have.
-    fn candidates<S>(&mut self, finding: &mut Finding<S>) {
-        for &cand in self.index.candidates.all.keys() {
+    fn candidates<S>(&mut self, kept: &Kept<'_>, finding: &mut Finding<S>) {
+        for &cand in self.index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             let Some(stand) = self.calm(cand) else { continue };
             let Some(what) = self.lacks(cand, stand) else {
                 (self.found.judged, self.found.matching) = (self.found.judged + 1, self.found.matching + 1);
@@ -160,7 +166,11 @@ impl<'i, 'a> Match<'i, 'a> {
     fn nobodys<S>(&mut self, settled_since: Nanos, finding: &mut Finding<S>) {
         let users = self.users(settled_since);
         for (&session, of) in &users.over {
-            if self.listed.holds.sessions.contains(&session) {
+            if let Some(servers) = self.listed.contested.get(&session) {
+                // The others know of its end, so that it was not left open.
+                finding
+                    .note(format!("session {session:#x}, which has ended, is still on the list of {}", these(servers)));
+            } else if self.listed.holds.sessions.contains(&session) {
                 self.found.sessions_left += 1;
                 self.nobodys_is(
                     finding,
@@ -268,9 +278,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     fn name(&self, cand: u32) -> String {
-        let candidate = self.index.candidates.all[&cand];
-        let (group, host) = (self.index.group_name(candidate.group), self.index.host_name(candidate.host));
-        format!("{group}: candidate {cand} on {host}")
+        candidate(self.index, cand)
     }
 }
 

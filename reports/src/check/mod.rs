@@ -13,6 +13,7 @@ pub mod failover;
 pub mod fan_out;
 mod finding;
 pub mod handovers;
+mod kept;
 pub mod leaks;
 pub mod lists;
 pub mod liveness;

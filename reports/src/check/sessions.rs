@@ -29,6 +29,8 @@ pub struct Sessions {
     pub lost: u64,
     /// Connection lost → found again.
     pub reconnect: Option<Distribution>,
+    /// Connections that servers kept, and answered, under sessions that had ended, and that were cut for it.
+    pub severed: u64,
     /// Leads given up for a lost connection and taken back in the same incarnation.
     pub interrupted_terms: u64,
 }
@@ -90,6 +92,7 @@ impl Section for Sessions {
         if result.established == 0 {
             finding.inconclusive("no session was ever established: what befell them is not known".into());
         }
+        result.severed = severed(index, &mut finding);
         result.reconnect = reconnect.distribution();
         result.interrupted_terms = interrupted(index, window);
         let again = result.reconnect.as_ref().and_then(|d| d.p50).map_or_else(String::new, |p50| {
@@ -109,6 +112,23 @@ impl Section for Sessions {
         finding.section = result;
         finding
     }
+}
+
+/// Tells of the connections that were cut, since a server still answered on them after the end of their sessions.
+fn severed<S>(index: &Index<'_>, finding: &mut Finding<S>) -> u64 {
+    let severed = index.few.iter().filter_map(|(_, event)| match event {
+        Event::Severed { t, session, answered_ns } => Some((*t, *session, *answered_ns)),
+        _ => None,
+    });
+    let severed: Vec<_> = severed.collect();
+    for &(t, session, answered_ns) in severed.iter().take(TOLD_MAX) {
+        finding.note(format!(
+            "a server still answered session {session:#x} {} after its end; its connection was cut at {}",
+            duration(answered_ns),
+            moment(index, t),
+        ));
+    }
+    severed.len() as u64
 }
 
 /// Whether there is anything to tell: a fault on servers, or a connection lost in the measured window.

@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::allowance::Allowance;
 use super::evidence::demanded;
 use super::finding::Finding;
+use super::kept::{self, Kept};
 use super::lists::{self, Listing};
 use super::quiet;
 use super::section::Section;
-use super::words::moment;
+use super::words::{candidate, moment};
 use crate::index::Index;
 use crate::stats::spans::{Span, without};
 use hustings_record::words::duration;
@@ -32,6 +33,9 @@ pub struct Standing {
     pub at_end: u64,
     /// Had the time to come back, and had not when the drain ended.
     pub dropped_out: u64,
+    /// Held by a server that alone went on listing the session that an `expire` had ended: nothing had told them, and they are not
+    /// judged.
+    pub kept_by_a_server: u64,
     /// Came back, but later than they should.
     pub late: u64,
     /// Were not done, or not in time, with joining or with what they were told.
@@ -76,7 +80,9 @@ impl Section for Standing {
             finding.inconclusive(format!("{} of {everybody} candidates are not in the record", everybody - declared));
         }
         let mut told = Vec::new();
-        for &cand in index.candidates.all.keys() {
+        let kept = kept::find(index);
+        finding.section.kept_by_a_server = kept.len() as u64;
+        for &cand in index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             One { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
         }
         let Standing { candidates, dropped_out, hung, .. } = finding.section;
@@ -89,8 +95,9 @@ impl Section for Standing {
             if is_certain { finding.fail(text) } else { finding.inconclusive(text) }
         }
         finding.section.sessions_lost += quiet::judge(index, window, &mut finding);
-        finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &mut finding);
-        finding.section.end = lists::judge(index, index.lists.end.as_ref(), &mut finding);
+        finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &Kept::new(), &mut finding);
+        finding.section.end = lists::judge(index, index.lists.end.as_ref(), &kept, &mut finding);
+        kept::tell(index, &kept, &mut finding);
         if index.lists.end.is_none() {
             finding.note("the servers' own lists of sessions, znodes and watches are not recorded".into());
             lists::at_least(index, &mut finding);
@@ -207,8 +214,6 @@ impl One<'_, '_> {
     }
 
     fn name(&self) -> String {
-        let candidate = self.index.candidates.all[&self.cand];
-        let (group, host) = (self.index.group_name(candidate.group), self.index.host_name(candidate.host));
-        format!("{group}: candidate {} on {host}", self.cand)
+        candidate(self.index, self.cand)
     }
 }

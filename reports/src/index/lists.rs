@@ -1,18 +1,22 @@
 //! The servers' own lists of sessions, ephemeral znodes and watches, at both edges of the measured window.
 
+use std::collections::BTreeMap;
+
 use hustings_record::{Event, Holdings, WindowEdge};
 
 use super::few::Told;
 use crate::stats::spans::Span;
 
 /// What all servers together listed at one edge.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Listed {
     /// From the first question to the last answer.
     pub asked: Span,
     pub holds: Holdings,
     /// Servers that said otherwise than most.
     pub dissent: Vec<u32>,
+    /// Sessions that some servers list and others do not, with those that do.
+    pub contested: BTreeMap<i64, Vec<u32>>,
 }
 
 /// None: the servers were not asked, or did not say.
@@ -24,25 +28,39 @@ pub struct Lists {
 
 impl Lists {
     pub(super) fn new(few: &[Told<'_>]) -> Self {
-        let mut lists = Self::default();
-        for (_, event) in few {
-            let Event::Holdings { from, to, at, servers, holds } = event else { continue };
-            let of_edge = match at {
-                WindowEdge::Begin => &mut lists.begin,
-                WindowEdge::End => &mut lists.end,
-            };
-            match of_edge {
-                None => {
-                    let holds = (**holds).clone();
-                    *of_edge = Some(Listed { asked: (*from, *to), holds, dissent: Vec::new() });
+        let listed = |edge: WindowEdge| {
+            let told = few.iter().filter_map(move |(_, event)| match event {
+                Event::Holdings { from, to, at, servers, holds } if *at == edge => {
+                    Some(((*from, *to), &servers[..], &**holds))
                 }
-                Some(listed) => {
-                    listed.holds.add(holds);
-                    listed.asked = (listed.asked.0.min(*from), listed.asked.1.max(*to));
-                    listed.dissent.extend(servers);
-                }
+                _ => None,
+            });
+            Listed::by(&told.collect::<Vec<_>>())
+        };
+        Self { begin: listed(WindowEdge::Begin), end: listed(WindowEdge::End) }
+    }
+}
+
+impl Listed {
+    /// Servers that say the same say it together.
+    fn by(told: &[(Span, &[u32], &Holdings)]) -> Option<Self> {
+        let &(mut asked, mut most, _) = told.first()?;
+        for (span, servers, _) in told {
+            asked = (asked.0.min(span.0), asked.1.max(span.1));
+            if servers.len() > most.len() {
+                most = servers;
             }
         }
-        lists
+        let mut listed = Self { asked, ..Self::default() };
+        for (_, servers, holds) in told {
+            listed.holds.add(holds);
+            listed.dissent.extend(servers.iter().filter(|server| !most.contains(server)));
+            for &session in &holds.sessions {
+                listed.contested.entry(session).or_default().extend(*servers);
+            }
+        }
+        let all: usize = told.iter().map(|(_, servers, _)| servers.len()).sum();
+        listed.contested.retain(|_, servers| servers.len() < all);
+        Some(listed)
     }
 }

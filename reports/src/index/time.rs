@@ -46,7 +46,8 @@ fn is_plausible(event: &Event) -> bool {
                     && looked.into_iter().all(|(from, to)| span(from, to))
             }
             Event::Write { seq, sent, .. } => *seq <= NUMBER_MAX && sent.is_none_or(|t| t <= NUMBER_MAX),
-            Event::ServerWatch { every_ns: ns, .. }
+            Event::Severed { answered_ns: ns, .. }
+            | Event::ServerWatch { every_ns: ns, .. }
             | Event::WriteProbe { every_ns: ns, .. }
             | Event::ServerWatched { longest_gap_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::ServerLooks { t, looks, .. } => {
@@ -90,6 +91,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         | Event::Settled { t, .. }
         | Event::Left { t, .. }
         | Event::Note { t, .. }
+        | Event::Severed { t, .. }
         | Event::Unwitnessed { t, .. }
         | Event::Misbehaved { t, .. }
         | Event::Cell { t, .. }

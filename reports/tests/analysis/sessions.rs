@@ -38,6 +38,20 @@ fn a_term_given_up_for_a_lost_connection_and_taken_back_is_interrupted() {
 }
 
 #[test]
+fn a_connection_that_a_server_kept_under_an_ended_session_is_counted_and_told_of() {
+    let mut cell = killed();
+    session_says(&mut cell, 1, KILL + 10, SessionState::Disconnected);
+    session_says(&mut cell, 1, KILL + 20, SessionState::Connected);
+    let session = cell.session(0, 1);
+    cell.host(1).push(Event::Severed { t: ms(KILL + 1_300), session, answered_ns: ms(1_200) });
+    let summary = cell.summary();
+    assert_eq!(summary.sessions.severed, 1);
+    let told = format!("a server still answered session {session:#x} 1.20 s after its end");
+    let details = &check(&summary, "sessions").details;
+    assert!(details.iter().any(|line| line.contains(&told)), "{details:#?}");
+}
+
+#[test]
 fn a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover() {
     let mut cell = killed();
     session_says(&mut cell, 0, KILL + 10, SessionState::Disconnected);

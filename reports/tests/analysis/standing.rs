@@ -199,19 +199,86 @@ fn what_the_servers_hold_and_nobody_stands_behind_is_a_leak() {
     assert_eq!(listing(watch), (Fail, 0, 1));
 }
 
-#[test]
-fn a_session_that_its_candidate_has_left_behind_is_a_leak() {
+/// What comes of a session that its candidate has left behind, where these servers list it and these do not.
+fn left_behind(by: &[u32], not_by: &[u32]) -> (Verdict, Option<u64>) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let old = cell.session(0, 2);
     cell.left(0, 2, 30_000, Departure::SessionEnded(SessionEnd::Expired));
     cell.join(0, 2, 30_100);
-    let mut holds = rightly_held(&cell);
-    holds.sessions.insert(old);
-    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
-    cell.coordinator.push(Event::Holdings { from, to, at, servers: vec![1], holds: Box::new(holds) });
+    for (servers, extra) in [(by, Some(old)), (not_by, None)] {
+        let mut holds = rightly_held(&cell);
+        holds.sessions.extend(extra);
+        let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+        if !servers.is_empty() {
+            let (servers, holds) = (servers.to_vec(), Box::new(holds));
+            cell.coordinator.push(Event::Holdings { from, to, at, servers, holds });
+        }
+    }
     let summary = cell.summary();
-    assert_eq!(check(&summary, NAME).verdict, Fail);
-    assert_eq!(summary.standing.end.map(|end| end.sessions_left), Some(1));
+    (check(&summary, NAME).verdict, summary.standing.end.map(|end| end.sessions_left))
+}
+
+#[test]
+fn a_session_that_its_candidate_has_left_behind_is_a_leak_where_all_servers_say_so() {
+    assert_eq!(left_behind(&[1], &[]), (Fail, Some(1)));
+    assert_eq!(left_behind(&[1, 2, 3], &[]), (Fail, Some(1)));
+    assert_eq!(left_behind(&[2], &[1, 3]).1, Some(0));
+}
+
+/// What came of a follower of three whose session an `expire` has ended at 30 s, and that does not come back; whose session these
+/// servers go on listing.
+fn kept(by: &[u32], is_proven: bool, change: impl FnOnce(&mut Cell)) -> (Verdict, u64, u64) {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    let id = cell.fault(FaultKind::Expire, 2, &[0], 30_000, None);
+    cell.receipt(id, ReceiptStage::Injected, 30_000, is_proven, Vec::new());
+    change(&mut cell);
+    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+    let mut holds = rightly_held(&cell);
+    holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
+    holds.ephemerals.retain(|_, session| *session != cell.session(0, 2));
+    let with: Vec<u32> = by.to_vec();
+    let without: Vec<u32> = [1, 2, 3].into_iter().filter(|server| !by.contains(server)).collect();
+    for (servers, lists_it) in [(without, false), (with, true)] {
+        if !servers.is_empty() {
+            let mut holds = holds.clone();
+            if !lists_it {
+                holds.sessions.remove(&cell.session(0, 2));
+            }
+            cell.coordinator.push(Event::Holdings { from, to, at, servers, holds: Box::new(holds) });
+        }
+    }
+    let summary = cell.summary();
+    let standing = &summary.standing;
+    (check(&summary, NAME).verdict, standing.kept_by_a_server, standing.dropped_out)
+}
+
+#[test]
+fn whoever_is_kept_by_one_server_under_a_session_that_was_ended_is_not_judged() {
+    let left = |cell: &mut Cell| cell.left(0, 2, 30_001, Departure::Failed("it gave its znode back".to_owned()));
+    assert_eq!(kept(&[2], true, |_| {}), (Pass, 1, 0));
+    assert_eq!(kept(&[2], true, left), (Pass, 1, 0));
+    // Nobody keeps it; all do; nothing shows that it was ended.
+    assert_eq!(kept(&[], true, |_| {}), (Fail, 0, 0));
+    assert_eq!(kept(&[], true, left), (Fail, 0, 1));
+    assert_eq!(kept(&[1, 2, 3], true, left), (Fail, 0, 1));
+    assert_eq!(kept(&[2], false, left).1, 0);
+    // It was told, and sits there.
+    let told = |cell: &mut Cell| ends(cell, 2, 30_001, Departure::SessionEnded(SessionEnd::Expired));
+    assert_eq!(kept(&[2], true, told), (Fail, 0, 1));
+}
+
+#[test]
+fn who_says_otherwise_than_most_servers_is_named() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+    for (servers, extra) in [(vec![1], Some(99)), (vec![2, 3], None)] {
+        let mut holds = rightly_held(&cell);
+        holds.sessions.extend(extra);
+        cell.coordinator.push(Event::Holdings { from, to, at, servers, holds: Box::new(holds) });
+    }
+    let summary = cell.summary();
+    let details = &check(&summary, NAME).details;
+    assert!(details.iter().any(|line| line.starts_with("server 1 listed other")), "{details:#?}");
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         10 => Event::Granted { t, cand, session, term },
         11 => Event::Revoke { from: t, to: n[4], cand, session, term, reason: RevokeReason::SteppedDown },
         12 => Event::Notified { t, cand, session, node: text, kind: told(n[4]) },
+        13 if yes => Event::Severed { t, session, answered_ns: n[4] },
         13 => Event::Settled { t, cand, session, requests: term },
         _ => Event::Left { t, cand, session, how: departure(n, text, yes) },
     }

@@ -358,6 +358,7 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
         lost: 0,
         reconnect: Some(distribution(131, 0, 420 * MS, 900 * MS)),
         interrupted_terms: if steps_down { 13 } else { 0 },
+        severed: 0,
     };
     cell.faults.receipts.truncate(2);
     for (receipt, server) in cell.faults.receipts.iter_mut().zip([3, 2]) {

@@ -33,6 +33,8 @@ macro_rules! recipes {
                 "takes the end of its session during a create for a lost connection";
             GivesUpAfterPartition: predecessor_watch::PredecessorWatch but gives_up_after_partition,
                 "broken:gives-up-after-partition", Queue, "leaves for good when it was cut off while it waited";
+            GuardsByTimer: predecessor_watch::PredecessorWatch but guards_by_timer,
+                "broken:guards-by-timer", Queue, "looks at the queue 2 s late, one time of five that it is woken";
             HangsWhenWoken: predecessor_watch::PredecessorWatch but hangs_when_woken,
                 "broken:hangs-when-woken", Queue, "does nothing any more once its watch has fired";
             IgnoresSessionLoss: predecessor_watch::PredecessorWatch but ignores_session_loss,
@@ -50,6 +52,8 @@ macro_rules! recipes {
                 "broken:lock-by-name", Lock, "takes a lock that bears its name for its own, whoever owns it";
             LooksNowAndThen: predecessor_watch::PredecessorWatch but looks_now_and_then,
                 "broken:looks-now-and-then", Queue, "looks at the queue every 300 ms, and watches nothing";
+            MissesNowAndThen: predecessor_watch::PredecessorWatch but misses_now_and_then,
+                "broken:misses-now-and-then", Queue, "does nothing any more, one time of five that it is woken";
             NoGuid: predecessor_watch::PredecessorWatch but no_guid,
                 "broken:no-guid", Queue, "creates again when the answer to a create was lost";
             NoOwnCheck: predecessor_watch::PredecessorWatch but no_own_check,

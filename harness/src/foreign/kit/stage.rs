@@ -127,9 +127,9 @@ impl Stage {
         let told = seen.clone();
         let tell: Tell =
             Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
-        let (numbers, mut relays) = (Rc::default(), Vec::new());
+        let (lines, mut relays) = (Rc::default(), Vec::new());
         for server in self.ensemble.servers() {
-            let relay = Relay::open(server, Rc::clone(&numbers), tell.clone()).await;
+            let relay = Relay::open(server, Rc::clone(&lines), tell.clone()).await;
             relays.push(relay.context("no port for a relay")?);
         }
         let (intake, incoming) = Intake::open(seats.iter().copied()).await?;

@@ -9,12 +9,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use hustings_record::{Nanos, Token};
+use hustings_record::{Event, Nanos, Token};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use super::introduction::Introduced;
+use super::survivors::{Cut, Survivors};
 use super::wall_clock::{Set, WallClock};
 use crate::clock;
 use crate::foreign::beliefs::{Beliefs, Held, Odd, Token0, Told};
@@ -25,7 +26,7 @@ use crate::foreign::words::ToldByCommand;
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
 use crate::wire::end::{Taken, addresses, end_session};
-use crate::witness::{Relay, Seating, Seats, Tell};
+use crate::witness::{Lines, Relay, Seating, Seats, Tell};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
 /// Writes of a seat that the coordinator has not answered.
@@ -41,6 +42,7 @@ pub(super) struct Guest {
     /// What this process itself connects to, by relays of its own: over as many hops, and not taken for the program.
     pub(super) own_cluster: String,
     pub(super) wall_clock: WallClock,
+    survivors: Rc<Survivors>,
     beliefs: Option<Beliefs>,
     can_resign: bool,
     _relays: [Vec<Relay>; 2],
@@ -71,8 +73,9 @@ impl Guest {
         let tell: Tell = Rc::new(move |connection, what| {
             told.borrow_mut().take(clock::now(), connection, &what, &mut |event| journal.push(&event));
         });
-        let (theirs, cluster) = relays(servers, &root, tell).await?;
-        let (own, own_cluster) = relays(servers, &root, Rc::new(|_, _| {})).await?;
+        let survivors = Rc::<Survivors>::default();
+        let (theirs, cluster) = relays(servers, &root, &survivors.lines, tell).await?;
+        let (own, own_cluster) = relays(servers, &root, &Rc::default(), Rc::new(|_, _| {})).await?;
         let (intake, incoming) = Intake::open(set_up.candidates.iter().map(|(cand, ..)| *cand)).await?;
         let exe = std::env::current_exe().context("this executable cannot be found")?;
         let (heard, said) = mpsc::channel(crate::foreign::program::HEARD_MAX);
@@ -82,6 +85,7 @@ impl Guest {
             program: None,
             seats,
             cluster,
+            survivors,
             beliefs: None,
             can_resign: false,
             own_cluster,
@@ -278,18 +282,29 @@ impl Guest {
     /// Has the servers end the session of a seat.
     pub(super) fn expire(&self, shared: &Rc<Shared>, fault: u32, cand: u32) {
         let held = {
-            let seats = self.seats.borrow();
+            let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
             let session = seats.seat(cand).and_then(|seat| seat.session);
-            session.and_then(|id| seats.session(id).map(|seen| Taken { session: id, password: seen.password }))
+            let taken = session.and_then(|id| Some(Taken { session: id, password: seats.session(id)?.password }));
+            taken.map(|taken| (taken, self.survivors.holders_last(cluster, &seats, taken.session)))
         };
-        let (shared, cluster) = (shared.clone(), shared.set_up.cluster.clone());
+        let (shared, survivors) = (shared.clone(), self.survivors.clone());
         spawn_local(async move {
             let outcome = match held {
-                Some(taken) => end_session(&cluster, taken, None, EXPIRE_AT_MOST).await,
+                Some((taken, servers)) => {
+                    let outcome = end_session(&servers, taken, None, EXPIRE_AT_MOST).await;
+                    outcome.inspect(|&(_, confirmed)| survivors.ended(taken.session, confirmed))
+                }
                 None => Err("its connections show no session to expire".to_owned()),
             };
             shared.tell(FromHost::Done { fault, cand, outcome });
         });
+    }
+
+    /// Cuts the connections that servers keep although their session was ended, and writes that down.
+    pub(super) fn cut_survivors(&self, shared: &Shared) {
+        for Cut { session, answered_after } in self.survivors.cut(&self.seats.borrow()) {
+            shared.journal.push(&Event::Severed { t: clock::now(), session, answered_ns: answered_after });
+        }
     }
 
     pub(super) fn set_clock(&mut self, shared: &Shared, by_ms: i64) {
@@ -349,11 +364,11 @@ impl Guest {
 }
 
 /// A relay before each of these servers, and how a client connects to them.
-async fn relays(servers: &str, root: &str, tell: Tell) -> anyhow::Result<(Vec<Relay>, String)> {
-    let (numbers, mut relays) = (Rc::default(), Vec::new());
+async fn relays(servers: &str, root: &str, lines: &Rc<Lines>, tell: Tell) -> anyhow::Result<(Vec<Relay>, String)> {
+    let mut relays = Vec::new();
     for server in addresses(servers) {
         let server: SocketAddr = server.parse().with_context(|| format!("{server} is no address"))?;
-        let relay = Relay::open(server, Rc::clone(&numbers), tell.clone()).await;
+        let relay = Relay::open(server, lines.clone(), tell.clone()).await;
         relays.push(relay.context("no port for a relay")?);
     }
     let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();

@@ -4,6 +4,7 @@
 
 mod guest;
 mod introduction;
+mod survivors;
 mod wall_clock;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -173,6 +174,7 @@ impl Beside {
         self.take_early();
         let journal = &self.shared.journal;
         self.guest.seats.borrow_mut().settle(now, &mut |event| journal.push(&event));
+        self.guest.cut_survivors(&self.shared);
         let silent = self.guest.fall_silent(now);
         silent.into_iter().for_each(|told| self.tell(told));
         if let Some(outcome) = self.guest.look_at_clock() {

@@ -106,7 +106,9 @@ pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
 
 fn sessions(cell: &CellSummary) -> Vec<Fact> {
     let s = &cell.sessions;
-    vec![
+    let severed =
+        (s.severed > 0).then(|| Fact::new("Kept by a server after their end, and cut", format::count(s.severed)));
+    let all = [
         Fact::new("Established", format::count(s.established)),
         Fact::new("Connections lost", format::count(s.disconnected)),
         Fact::new(
@@ -115,7 +117,8 @@ fn sessions(cell: &CellSummary) -> Vec<Fact> {
         ),
         Fact::new("Lost with no fault on their host", format::count_of(s.lost, s.established)),
         Fact::new("Terms interrupted by a lost connection", format::count(s.interrupted_terms)),
-    ]
+    ];
+    all.into_iter().chain(severed).collect()
 }
 
 fn handovers(cell: &CellSummary) -> Vec<Fact> {
@@ -323,15 +326,20 @@ fn standing(cell: &CellSummary) -> Vec<Fact> {
         Some(listing) => format::count_of(listing.matching, listing.judged),
         None => "not recorded".into(),
     };
-    vec![
+    let kept = (s.kept_by_a_server > 0)
+        .then(|| Fact::new("Not judged, kept by a server under an ended session", format::count(s.kept_by_a_server)));
+    let at_end = [
         Fact::new("Candidates that stood when the drain ended", format::count_of(s.at_end, s.candidates)),
         Fact::new("Dead by plan then", format::count(s.dead)),
         Fact::new("Dropped out", format::count(s.dropped_out)),
+    ];
+    let throughout = [
         Fact::new("Came back late, hung", format!("{}, {}", format::count(s.late), format::count(s.hung))),
         Fact::new("Followers' sessions that ended for nothing", format::count(s.sessions_lost)),
         Fact::new("As the servers list them, at first", listed(s.begin.as_ref())),
         Fact::new("As the servers list them, at the end", listed(s.end.as_ref())),
-    ]
+    ];
+    at_end.into_iter().chain(kept).chain(throughout).collect()
 }
 
 fn longest(ns: Nanos, group: Option<&String>) -> String {

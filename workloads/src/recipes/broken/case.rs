@@ -63,6 +63,17 @@ impl Case {
 
 pub(super) const NO_BUGS: Bugs = Bugs { keep_ephemerals: false, forget_missed_events: false };
 
+/// Three candidates resign in turn, four times each, and whoever leads then or not: for what is wrong now and then only.
+pub(super) const ROTATION: [Step; 12] = {
+    let mut steps = [at(0, Action::Resign(0)); 12];
+    let mut i = 0;
+    while i < steps.len() {
+        steps[i] = at(1_000 + 4_000 * i as u64, Action::Resign(i as u32 % 3));
+        i += 1;
+    }
+    steps
+};
+
 /// A step so long after everybody has joined.
 pub(super) const fn at(ms: u64, action: Action) -> Step {
     Step { when: When::At(ms), action }

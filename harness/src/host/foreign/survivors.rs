@@ -1,0 +1,183 @@
+//! Connections that a server keeps, and answers, with a session that has ended: whoever holds one is never told.
+//!
+//! A holder who comes back at the very moment at which its session is taken over may have its connection next to the one that
+//! took it, on one server. The server then knows one connection of that session only, and has forgotten the other by the time at
+//! which it would close it (seen on ZooKeeper 3.8.0). A program cannot know that, and its own end of it is cut here, so that it
+//! asks again. Whatever is cut off by a fault is left alone: it hears no answers.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use hustings_record::Nanos;
+
+use crate::wire::end::addresses;
+use crate::witness::{Lines, Seats};
+
+/// Sessions that were ended, and the connections that may still carry them.
+#[derive(Default)]
+pub(super) struct Survivors {
+    pub(super) lines: Rc<Lines>,
+    /// When the servers confirmed their ends, by session.
+    ended: RefCell<BTreeMap<i64, Nanos>>,
+}
+
+/// A connection that was cut.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) session: i64,
+    /// So long after the session's end its server still answered.
+    pub(super) answered_after: Nanos,
+}
+
+impl Survivors {
+    /// The servers of a connect string with those last that have a connection of this session: taken over elsewhere, it is ended
+    /// there as it would be by its expiry, and nobody is in its way.
+    pub(super) fn holders_last(&self, cluster: &str, seats: &Seats, session: i64) -> String {
+        let held: Vec<SocketAddr> = seats.carried_by(session).filter_map(|line| self.lines.server(line)).collect();
+        let mut servers: Vec<&str> = addresses(cluster).collect();
+        servers.sort_by_key(|server| server.parse().is_ok_and(|server| held.contains(&server)));
+        servers.join(",")
+    }
+
+    /// The servers have confirmed that a session has ended.
+    pub(super) fn ended(&self, session: i64, confirmed: Nanos) {
+        self.ended.borrow_mut().insert(session, confirmed);
+    }
+
+    /// Cuts the connections that a server still answers on. What it said before a session's end may take half the session's
+    /// timeout to come here: over links that take longer nobody keeps a session.
+    pub(super) fn cut(&self, seats: &Seats) -> Vec<Cut> {
+        let mut ended = self.ended.borrow_mut();
+        ended.retain(|&session, _| seats.session(session).is_some_and(|seen| !seen.over));
+        let mut cuts = Vec::new();
+        for (&session, &confirmed) in &*ended {
+            let on_its_way = seats.session(session).map_or(0, |seen| seen.timeout_ms * 1_000_000 / 2);
+            for connection in seats.carried_by(session) {
+                let answered_after = self.lines.heard(connection).map_or(0, |heard| heard.saturating_sub(confirmed));
+                if answered_after > on_its_way && self.lines.cut(connection) {
+                    cuts.push(Cut { session, answered_after });
+                }
+            }
+        }
+        cuts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use hustings_workloads::model::{Connect, Connected};
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::{LocalSet, spawn_local};
+
+    use super::*;
+    use crate::clock;
+    use crate::wire::client::write_ping;
+    use crate::wire::connect::{write_connect, write_connected};
+    use crate::wire::op_code;
+    use crate::wire::stream::read_frame;
+    use crate::witness::{Relay, Seating, Tell};
+
+    const SESSION: i64 = 7;
+    const T_MS: i32 = 200;
+
+    /// A client of a server that grants a session, and answers pings for ever or not at all.
+    struct Stage {
+        survivors: Survivors,
+        seats: Rc<RefCell<Seats>>,
+        client: TcpStream,
+        _relay: Relay,
+    }
+
+    impl Stage {
+        async fn with(answers_pings: bool) -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let upstream = listener.local_addr().expect("its address");
+            spawn_local(async move {
+                let (mut stream, _) = listener.accept().await.expect("a client");
+                let granted = Connected { session: SESSION, password: [1; 16], timeout_ms: T_MS };
+                read_frame(&mut stream).await.expect("who asks");
+                stream.write_all(&write_connected(&granted, true)).await.expect("sent");
+                while read_frame(&mut stream).await.is_ok() {
+                    if answers_pings {
+                        let pong = [&16_i32.to_be_bytes()[..], &op_code::XID_PING.to_be_bytes(), &[0; 12]].concat();
+                        stream.write_all(&pong).await.expect("sent");
+                    }
+                }
+            });
+            let survivors = Survivors::default();
+            let seats = Rc::new(RefCell::new(Seats::new(Seating::default())));
+            let told = seats.clone();
+            let tell: Tell = Rc::new(move |line, what| told.borrow_mut().take(clock::now(), line, &what, &mut |_| {}));
+            let relay = Relay::open(upstream, survivors.lines.clone(), tell).await.expect("a port");
+            let mut client = TcpStream::connect(relay.address()).await.expect("connected");
+            let connect = Connect { timeout_ms: T_MS, ..Connect::default() };
+            client.write_all(&write_connect(&connect)).await.expect("sent");
+            read_frame(&mut client).await.expect("a session");
+            Self { survivors, seats, client, _relay: relay }
+        }
+
+        /// Pings for so long, and cuts what is to be cut. Gives what was, and whether the client is still connected.
+        async fn pings(&mut self, ms: u64) -> (Vec<Cut>, bool) {
+            let (until, mut cuts) = (clock::now() + ms * 1_000_000, Vec::new());
+            let ping = write_ping();
+            while clock::now() < until {
+                let sent = self.client.write_all(&ping).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                cuts.extend(self.survivors.cut(&self.seats.borrow()));
+                let mut answers = [0; 256];
+                let over = match self.client.try_read(&mut answers) {
+                    Ok(bytes) => bytes == 0,
+                    Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+                };
+                if sent.is_err() || over {
+                    return (cuts, false);
+                }
+            }
+            (cuts, true)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_answers_on_after_the_end_of_a_session_has_its_connection_cut() {
+        let staged = async {
+            let mut stage = Stage::with(true).await;
+            assert_eq!(stage.pings(150).await, (vec![], true), "nobody has ended it");
+            stage.survivors.ended(SESSION, clock::now());
+            let (cuts, connected) = stage.pings(5_000).await;
+            assert!(!connected);
+            assert!(matches!(cuts[..], [Cut { session: SESSION, answered_after }] if answered_after > 100_000_000));
+        };
+        LocalSet::new().run_until(staged).await;
+    }
+
+    #[tokio::test]
+    async fn the_server_that_a_session_is_connected_to_is_the_last_to_be_asked_to_end_it() {
+        let staged = async {
+            let stage = Stage::with(true).await;
+            let (seats, holder) = (stage.seats.borrow(), stage.survivors.lines.server(1).expect("it is connected"));
+            let order =
+                |session| stage.survivors.holders_last(&format!("{holder},1.1.1.1:1,2.2.2.2:2/root"), &seats, session);
+            assert_eq!(order(SESSION), format!("1.1.1.1:1,2.2.2.2:2,{holder}"));
+            assert_eq!(order(SESSION + 1), format!("{holder},1.1.1.1:1,2.2.2.2:2"));
+        };
+        LocalSet::new().run_until(staged).await;
+    }
+
+    #[tokio::test]
+    async fn whoever_hears_nothing_any_more_is_left_alone_and_so_is_another_session() {
+        let staged = async {
+            let mut stage = Stage::with(false).await;
+            stage.survivors.ended(SESSION, clock::now());
+            assert_eq!(stage.pings(300).await, (vec![], true));
+            let mut other = Stage::with(true).await;
+            other.survivors.ended(SESSION + 1, clock::now());
+            assert_eq!(other.pings(300).await, (vec![], true));
+        };
+        LocalSet::new().run_until(staged).await;
+    }
+}

@@ -1,0 +1,32 @@
+//! One in five of those who are woken does not hear of it, and looks at the queue when a timer says so: what was lost for good
+//! without the timer becomes a slow success, and nobody asks why any more.
+
+use super::case::{Case, Caught, ROTATION};
+use super::misses_now_and_then::is_missed;
+use crate::coordination::Session;
+use crate::host::Host;
+use crate::recipes::candidate::{Candidate, Flow, Wake};
+use crate::recipes::kind::RecipeKind;
+use crate::recipes::steps::Steps;
+
+pub(super) const CASE: Case = Case {
+    wrong: "now and then a lead is taken over seconds late",
+    seen_in: "recipes that were given a timer, since now and then nobody took over",
+    schedule: &ROTATION,
+    caught: &[Caught::Late],
+    ..Case::of("guards-by-timer", RecipeKind::GuardsByTimer, RecipeKind::PredecessorWatch)
+};
+
+const TIMER_MS: u64 = 2_000;
+
+pub(in crate::recipes) struct GuardsByTimer;
+
+impl Steps for GuardsByTimer {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+        let wake = candidate.wait().await?;
+        if matches!(wake, Wake::Fired(_)) && is_missed(candidate.host) {
+            candidate.pause(TIMER_MS).await?;
+        }
+        Ok(wake)
+    }
+}
