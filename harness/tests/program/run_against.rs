@@ -81,7 +81,7 @@ allow_broken = true
 tick_ms = 100
 warm_up_ms = 200
 [election]
-groups = 60
+groups = 20
 hosts = 3
 candidates_per_group = 3
 session_timeout_ms = 2000

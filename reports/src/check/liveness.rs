@@ -161,14 +161,27 @@ impl<'a> Bounds<'_, 'a> {
         from + self.allowance.expiry() + self.allowance.return_of(from)
     }
 
-    /// When the group is to be led again at the latest.
+    /// When the group is to be led again at the latest. What strikes later than that excuses nothing.
     fn due(&self, group: u32, gap: Span) -> Nanos {
-        let (index, allowance) = (self.index, &self.allowance);
         let lost = self.lost(group, gap.0);
         let free = gap.0 + lost.map_or(0, |term| self.session_takes(term));
         // Whoever is slow must not gain by what strikes meanwhile.
-        let hand_over = allowance.handover((gap.0, free));
+        let hand_over = self.allowance.handover((gap.0, free));
         let mut due = free + hand_over;
+        while due < gap.1 {
+            let again = self.due_after(group, (gap.0, due), lost, hand_over);
+            if again <= due {
+                break;
+            }
+            due = again;
+        }
+        due
+    }
+
+    /// The same, by what has struck and what was not served within `gap`, and nothing that came later.
+    fn due_after(&self, group: u32, gap: Span, lost: Option<&Term<'a>>, hand_over: Nanos) -> Nanos {
+        let (index, allowance) = (self.index, &self.allowance);
+        let mut due = gap.1;
         let acts = |fault: &&Fault<'a>| fault.t <= gap.1 && gap.0 <= allowance.felt_until(fault);
         let again = |fault: &Fault<'a>| {
             fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + allowance.cut_off() + hand_over

@@ -113,14 +113,17 @@ impl Judge<'_, '_> {
             },
         };
         let fault = &index.faults.all[loss.fault];
-        let Some(due) = self.due(loss, fault, end).filter(|_| !self.is_void(loss, end)) else {
+        // What strikes when all of it was due excuses nothing.
+        let waits =
+            if index.info.leader_wakes() == Some(FanOut::None) { index.info.poll_interval_ms * 1_000_000 } else { 0 };
+        let by = |due: Nanos| end.min(due + waits + 2 * self.allowance.handover((due, due)));
+        let Some(due) = self.due(loss, fault, end).filter(|&due| !self.is_void(loss, by(due).max(loss.effect))) else {
             finding.section.detect.void += 1;
             finding.section.decide.void += 1;
             return;
         };
         if index.info.leader_wakes() == Some(FanOut::None) {
-            let interval = index.info.poll_interval_ms * 1_000_000;
-            return self.take(loss, (due + interval, end), finding, |promptness| &mut promptness.decide, "decided");
+            return self.take(loss, (due + waits, end), finding, |promptness| &mut promptness.decide, "decided");
         }
         let told = index.woken(loss).first().filter(|notice| notice.t <= end).copied();
         let noticed = told.map_or(end, |notice| notice.t);
@@ -197,7 +200,7 @@ impl Judge<'_, '_> {
         Some(floor.map_or(since + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
     }
 
-    /// Whether something else may have held it up.
+    /// Whether something else may have held it up by `end`.
     fn is_void(&self, loss: &Loss, end: Nanos) -> bool {
         let (index, span) = (self.index, (loss.effect, end));
         let lost = &index.terms.all[loss.term];

@@ -188,16 +188,20 @@ impl One<'_, '_> {
         told.push((true, format!("{text}: it hangs")));
     }
 
-    /// When what began at the beginning of `span` is to be over at the latest.
+    /// When what began at the beginning of `span` is to be over at the latest. What strikes later than that excuses nothing.
     fn due(&self, span: Span, pause: Nanos) -> Nanos {
         let Self { index, allowance, cand, .. } = *self;
+        let struck = index.faults.of_cand(cand).chain(index.faults.on_servers());
+        let struck = struck.map(|fault| (fault.t, fault.over().min(span.1) + pause));
+        let mut held_up: Vec<Span> = struck.chain(index.servers.outages_within(span)).collect();
+        held_up.sort_unstable();
         let mut free = span.0 + pause;
-        let over = |until: Nanos| until.min(span.1);
-        for fault in index.faults.of_cand(cand).chain(index.faults.on_servers()).filter(|fault| fault.t <= span.1) {
-            free = free.max(over(fault.over()) + pause);
+        for (from, until) in held_up {
+            if from > span.1.min(free + allowance.return_of(free)) {
+                break;
+            }
+            free = free.max(until);
         }
-        let served = index.servers.outages_within((span.0, span.1)).into_iter().map(|out| out.1).max();
-        free = free.max(served.unwrap_or(0));
         free + allowance.return_of(free)
     }
 

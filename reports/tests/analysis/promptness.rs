@@ -86,31 +86,35 @@ fn a_loss_that_nobody_is_told_of_is_noticed_late() {
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.detect.late), (Fail, 1));
 }
 
-/// The leader dies at 20 s, and is followed only at 40 s; another fault hits host 2 all the time.
-fn followed_late(standing_before_it: bool) -> Cell {
+/// The leader dies at 20 s, and is followed only at `led`; another one is cut off from `at` on, for 20 s.
+fn followed_late(standing_before_it: bool, at: u64, led: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     let other = if standing_before_it { 1 } else { 2 };
-    let id = cell.fault(FaultKind::Partition, other, &[0], 38_000, Some(20_000));
-    cell.injected(id, 38_000);
-    cell.healed(id, 58_000);
+    let id = cell.fault(FaultKind::Partition, other, &[0], at, Some(20_000));
+    cell.injected(id, at);
+    cell.healed(id, at + 20_000);
     let crash = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
     cell.injected(crash, 20_000);
     cell.kill(0, 20_000);
-    cell.lead(0, if standing_before_it { 2 } else { 1 }, 40_000);
+    cell.lead(0, if standing_before_it { 2 } else { 1 }, led);
     cell
 }
 
 #[test]
 fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_gap() {
-    assert_eq!(followed_late(false).verdict("liveness"), Fail, "the last in the queue");
-    assert_eq!(followed_late(true).verdict("liveness"), Pass, "the next in the queue");
+    let verdict = |next, at, led| followed_late(next, at, led).verdict("liveness");
+    assert_eq!(verdict(false, 24_000, 30_000), Fail, "the last in the queue");
+    assert_eq!(verdict(true, 24_000, 30_000), Pass, "the next in the queue");
+    assert_eq!(verdict(true, 24_000, 40_000), Fail, "its session has ended long before");
+    assert_eq!(verdict(true, 29_000, 30_000), Fail, "somebody was due before");
+    assert_eq!(verdict(true, 38_000, 40_000), Fail, "somebody was due before");
 }
 
 /// T is 4 s; the leader died at 20 s, and is followed at 40 s.
 #[test]
 fn after_a_stall_a_leader_is_due_anew_and_no_later() {
     let with = |from: u64, to: u64| {
-        let mut cell = followed_late(false);
+        let mut cell = followed_late(false, 38_000, 40_000);
         cell.coordinator.push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
         cell.verdict("liveness")
     };
@@ -121,7 +125,7 @@ fn after_a_stall_a_leader_is_due_anew_and_no_later() {
 
 #[test]
 fn a_gap_that_a_stall_covers_is_inconclusive() {
-    let mut cell = followed_late(false);
+    let mut cell = followed_late(false, 38_000, 40_000);
     cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0 });
     assert_eq!(cell.verdict("liveness"), Inconclusive);
 }

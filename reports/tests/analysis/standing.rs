@@ -61,6 +61,21 @@ fn whoever_comes_back_in_time_stands_and_whoever_comes_back_late_is_told_of() {
 }
 
 #[test]
+fn what_strikes_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
+    let struck = |at: u64| {
+        let mut cell = cut_off();
+        ends(&mut cell, 1, 24_000, Departure::SessionEnded(SessionEnd::Expired));
+        let id = cell.fault(FaultKind::Partition, 1, &[0], at, Some(5_000));
+        cell.injected(id, at);
+        cell.healed(id, at + 5_000);
+        cell.join(0, 1, at + 6_000);
+        let summary = cell.summary();
+        (check(&summary, NAME).verdict, summary.standing.late)
+    };
+    assert_eq!((struck(36_000), struck(50_000)), ((Pass, 0), (Fail, 1)));
+}
+
+#[test]
 fn whoever_had_no_time_to_come_back_before_the_drain_ended_is_inconclusive() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 1, &[0], 99_000, None);

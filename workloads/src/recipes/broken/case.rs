@@ -63,12 +63,12 @@ impl Case {
 
 pub(super) const NO_BUGS: Bugs = Bugs { keep_ephemerals: false, forget_missed_events: false };
 
-/// Three candidates resign in turn, four times each, and whoever leads then or not: for what is wrong now and then only.
-pub(super) const ROTATION: [Step; 12] = {
-    let mut steps = [at(0, Action::Resign(0)); 12];
+/// Three candidates resign in turn, twice each: for what is wrong with one lead of five.
+pub(super) const ROTATION: [Step; 6] = {
+    let mut steps = [at(0, Action::Resign(0)); 6];
     let mut i = 0;
     while i < steps.len() {
-        steps[i] = at(1_000 + 4_000 * i as u64, Action::Resign(i as u32 % 3));
+        steps[i] = at(1_000 + 7_000 * i as u64, Action::Resign(i as u32 % 3));
         i += 1;
     }
     steps

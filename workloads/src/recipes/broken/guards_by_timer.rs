@@ -24,7 +24,7 @@ pub(in crate::recipes) struct GuardsByTimer;
 impl Steps for GuardsByTimer {
     async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
-        if matches!(wake, Wake::Fired(_)) && is_missed(candidate.host) {
+        if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             candidate.pause(TIMER_MS).await?;
         }
         Ok(wake)

@@ -6,6 +6,7 @@ use crate::coordination::Session;
 use crate::host::Host;
 use crate::recipes::candidate::{Candidate, Flow, Wake};
 use crate::recipes::kind::RecipeKind;
+use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
 
 pub(super) const CASE: Case = Case {
@@ -18,15 +19,15 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct MissesNowAndThen;
 
-/// Whether this is the one in five.
-pub(super) fn is_missed<H: Host>(host: &H) -> bool {
-    host.draw().is_multiple_of(5)
+/// Whether this is the one in five: by its number in the queue, so that each of five who lead one after the other is another one.
+pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> bool {
+    matches!(&candidate.own, Own::Node(node) if node.name().ends_with(['3', '8']))
 }
 
 impl Steps for MissesNowAndThen {
     async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
-        if matches!(wake, Wake::Fired(_)) && is_missed(candidate.host) {
+        if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             // Only an order ends this.
             std::future::pending::<()>().await;
         }
