@@ -1,5 +1,6 @@
 """What the recounted figures force a verdict to be at the least. What else a checker looks at may make it worse, never better."""
 
+from .cell import MS
 from .compare import OneOf
 
 ORDER = ("pass", "inconclusive", "fail")
@@ -76,10 +77,27 @@ def handovers(expect, tree, cell):
     return "inconclusive" if expect["unplanned"] == "none" and tree["handovers"]["unplanned"] else "pass"
 
 
+# What is over there and then.
+MOMENTARY = ("resign", "expire", "disconnect", "lost-reply", "parent-delete")
+
+
 def liveness(expect, tree, cell):
-    # What a long stall of the harness may have brought about is nobody's fault.
-    at_end = tree["leaderless"]["groups_at_end"]
-    return ("inconclusive" if tree["stalls"]["over_limit"] else "fail") if at_end else "pass"
+    if not tree["leaderless"]["groups_at_end"]:
+        return "pass"
+    # What a long stall of the harness may have brought about is nobody's fault, and who was lost a moment before may be led again a
+    # moment later: longer than this no bound is, unless a fault gives the time again.
+    end = cell.window[1]
+    late = end - 10 * cell.t_ns - 30_000 * MS
+    led = (max([term.left for term in cell.terms_of(group)], default=cell.window[0]) for group in range(len(cell.groups)))
+    struck = (over(fault, end) >= late for fault in cell.faults)
+    return "fail" if min(led, default=end) < late and not any(struck) and not tree["stalls"]["over_limit"] else "inconclusive"
+
+
+def over(fault, end):
+    """When a fault is over: never, where nothing says so."""
+    if fault.healed:
+        return fault.healed["to"]
+    return fault.event["t"] if fault.kind in MOMENTARY else end
 
 
 def effect(expect, tree, cell):
