@@ -2,6 +2,7 @@
 
 from .cell import MS
 from .compare import OneOf
+from .kinds import ENDS_PROCESSES, LASTS_UNTIL_HEALED
 
 ORDER = ("pass", "inconclusive", "fail")
 
@@ -77,10 +78,6 @@ def handovers(expect, tree, cell):
     return "inconclusive" if expect["unplanned"] == "none" and tree["handovers"]["unplanned"] else "pass"
 
 
-# What is over there and then.
-MOMENTARY = ("resign", "expire", "disconnect", "lost-reply", "parent-delete")
-
-
 def liveness(expect, tree, cell):
     if not tree["leaderless"]["groups_at_end"]:
         return "pass"
@@ -97,7 +94,7 @@ def over(fault, end):
     """When a fault is over: never, where nothing says so."""
     if fault.healed:
         return fault.healed["to"]
-    return fault.event["t"] if fault.kind in MOMENTARY else end
+    return end if fault.kind in LASTS_UNTIL_HEALED + ENDS_PROCESSES else fault.event["t"]
 
 
 def effect(expect, tree, cell):

@@ -32,17 +32,16 @@ impl Lines {
 
     /// Ends a connection at both of its ends. False: it is over, or being cut already.
     pub fn cut(&self, number: u64) -> bool {
-        let open = self.open.borrow();
-        let Some(line) = open.get(&number).filter(|line| !line.is_cut.replace(true)) else { return false };
+        let Some(line) = self.open.borrow_mut().remove(&number) else { return false };
         line.cut.notify_one();
         true
     }
 
-    /// Counts a new connection to a server, which is open until what this gives is dropped.
+    /// Counts a new connection to a server, which is open until it is cut, or what this gives is dropped.
     pub(super) fn open(self: &Rc<Self>, server: SocketAddr) -> Open {
         let number = self.last.get() + 1;
         self.last.set(number);
-        let line = Rc::new(Line { server, heard: Cell::default(), is_cut: Cell::default(), cut: Notify::new() });
+        let line = Rc::new(Line { server, heard: Cell::default(), cut: Notify::new() });
         self.open.borrow_mut().insert(number, line.clone());
         Open { number, line, of: self.clone() }
     }
@@ -50,17 +49,12 @@ impl Lines {
 
 #[derive(Debug)]
 pub(super) struct Line {
-    server: SocketAddr,
+    pub(super) server: SocketAddr,
     heard: Cell<Option<Nanos>>,
-    is_cut: Cell<bool>,
     cut: Notify,
 }
 
 impl Line {
-    pub(super) fn server(&self) -> SocketAddr {
-        self.server
-    }
-
     /// The server has said something.
     pub(super) fn hears(&self) {
         self.heard.set(Some(clock::now()));

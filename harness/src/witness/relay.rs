@@ -52,6 +52,22 @@ impl Relay {
         Ok(Self { address, _accepting: accepting })
     }
 
+    /// One in front of each of these servers, in their order.
+    ///
+    /// # Errors
+    /// There is no port.
+    pub async fn open_all(
+        servers: impl IntoIterator<Item = SocketAddr>,
+        lines: &Rc<Lines>,
+        tell: &Tell,
+    ) -> io::Result<Vec<Self>> {
+        let mut relays = Vec::new();
+        for server in servers {
+            relays.push(Self::open(server, lines.clone(), tell.clone()).await?);
+        }
+        Ok(relays)
+    }
+
     /// What clients connect to.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -80,7 +96,7 @@ async fn pass(client: TcpStream, open: Open, tell: Tell) {
     tell(number, Happened::Opened);
     let conversation = Rc::new(RefCell::new(Conversation::default()));
     let passed = async {
-        let server = TcpStream::connect(open.line.server()).await?;
+        let server = TcpStream::connect(open.line.server).await?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (read, told) = (conversation.clone(), tell.clone());

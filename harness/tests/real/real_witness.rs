@@ -39,11 +39,8 @@ impl Witness {
         let heard: Rc<RefCell<Vec<_>>> = Rc::default();
         let told = heard.clone();
         let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
-        let lines = Rc::default();
-        let mut relays = Vec::new();
-        for server in hustings::ensemble::Ensemble::servers(&stage.ensemble) {
-            relays.push(Relay::open(server, Rc::clone(&lines), tell.clone()).await.expect("a port"));
-        }
+        let servers = hustings::ensemble::Ensemble::servers(&stage.ensemble);
+        let relays = Relay::open_all(servers, &Rc::default(), &tell).await.expect("a port");
         Self { relays, heard }
     }
 

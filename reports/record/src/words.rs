@@ -87,6 +87,13 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// `server 2`, `servers 1, 3`.
+#[must_use]
+pub fn servers(ids: &[u32]) -> String {
+    let numbers: Vec<String> = ids.iter().map(u32::to_string).collect();
+    format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers.join(", "))
+}
+
 /// A name of somebody's choice in quotes, with what is not printable escaped, and no longer than a line.
 #[must_use]
 pub fn quoted(name: &str) -> String {

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::words::{candidate, these};
+use super::words::candidate;
 use crate::index::Index;
-use hustings_record::{FaultKind, SessionState};
+use hustings_record::{FaultKind, words};
 
 /// Candidates that were held so when the drain had ended, with the servers that held them.
 pub(super) type Kept<'i> = BTreeMap<u32, &'i [u32]>;
@@ -18,8 +18,7 @@ pub(super) fn find<'i>(index: &'i Index<'_>) -> Kept<'i> {
     let last = incarnations.filter_map(|(&cand, all)| Some((cand, *all.last()?)));
     let kept = last.filter_map(|(cand, (began, session))| {
         let servers = listed.contested.get(&session)?;
-        let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
-        let was_told = states.iter().any(|state| matches!(state.1, SessionState::Ended(_)));
+        let was_told = index.candidates.ended_at(session).is_some();
         let mut faults = index.faults.of_cand(cand);
         let was_expired = faults.any(|fault| fault.kind == FaultKind::Expire && fault.t >= began && fault.verified());
         (was_expired && !was_told).then_some((cand, &servers[..]))
@@ -33,7 +32,7 @@ pub(super) fn tell<S>(index: &Index<'_>, kept: &Kept<'_>, finding: &mut Finding<
         finding.note(format!(
             "{} is not judged: its session was ended, and {} alone still listed it, and had not told it",
             candidate(index, cand),
-            these(servers)
+            words::servers(servers)
         ));
     }
 }

@@ -11,10 +11,10 @@ use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::kept::Kept;
 use super::leaks::{interrupted, since};
-use super::words::{candidate, these};
+use super::words::candidate;
 use crate::index::{Index, Listed, Stand};
 use crate::stats::spans::{Span, touches};
-use hustings_record::{FanOut, Nanos, SessionState};
+use hustings_record::{FanOut, Nanos, SessionState, words};
 
 /// Whoever did nothing for so long before and after the servers were asked was calm.
 const CALM_NS: Nanos = 150_000_000;
@@ -43,7 +43,7 @@ pub(super) fn judge<S>(
 ) -> Option<Listing> {
     let listed = listed?;
     if !listed.dissent.is_empty() {
-        finding.note(format!("{} listed other sessions and znodes than the others", these(&listed.dissent)));
+        finding.note(format!("{} listed other sessions and znodes than the others", words::servers(&listed.dissent)));
     }
     let mut match_ = Match::new(index, listed);
     match_.candidates(kept, finding);
@@ -104,7 +104,7 @@ impl<'i, 'a> Match<'i, 'a> {
             };
             let stall = self.index.felt_stall(&[self.index.candidates.all[&cand].host], self.listed.asked);
             self.found.judged += u64::from(stall.is_none());
-            let text = format!("{} {what}, say the servers' lists", self.name(cand));
+            let text = format!("{} {what}, say the servers' lists", candidate(self.index, cand));
             fail_unless_stalled(finding, self.index, stall, text);
         }
     }
@@ -168,13 +168,15 @@ impl<'i, 'a> Match<'i, 'a> {
         for (&session, of) in &users.over {
             if let Some(servers) = self.listed.contested.get(&session) {
                 // The others know of its end, so that it was not left open.
-                finding
-                    .note(format!("session {session:#x}, which has ended, is still on the list of {}", these(servers)));
+                finding.note(format!(
+                    "session {session:#x}, which has ended, is still on the list of {}",
+                    words::servers(servers)
+                ));
             } else if self.listed.holds.sessions.contains(&session) {
                 self.found.sessions_left += 1;
                 self.nobodys_is(
                     finding,
-                    format!("session {session:#x}, which {} left behind, is still there", self.name(*of)),
+                    format!("session {session:#x}, which {} left behind, is still there", candidate(self.index, *of)),
                 );
             }
         }
@@ -275,10 +277,6 @@ impl<'i, 'a> Match<'i, 'a> {
 
     fn path(&self, group: u32, name: &str) -> String {
         format!("{ROOT}{}/{name}", self.index.group_name(group))
-    }
-
-    fn name(&self, cand: u32) -> String {
-        candidate(self.index, cand)
     }
 }
 

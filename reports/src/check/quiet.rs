@@ -7,7 +7,7 @@ use super::sessions::{candidates_of_sessions, explained};
 use super::words::{moment, under_way};
 use crate::index::Index;
 use crate::stats::spans::Span;
-use hustings_record::{Expectation, Nanos, SessionState};
+use hustings_record::{Expectation, Nanos};
 
 /// What happened in so many T before the end of a session may have cost it.
 const BLAMED_T: Nanos = 2;
@@ -18,8 +18,7 @@ pub(super) fn judge<S>(index: &Index<'_>, window: Span, finding: &mut Finding<S>
     let stood = candidates_of_sessions(index);
     let timeout = index.timeout_or_asked();
     for (&session, cands) in &stood {
-        let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
-        let ended = states.iter().find(|state| matches!(state.1, SessionState::Ended(_))).map(|state| state.0);
+        let ended = index.candidates.ended_at(session);
         let Some(at) = ended.filter(|&at| window.0 <= at && at < window.1) else { continue };
         let before = (at.saturating_sub(BLAMED_T * timeout), at);
         let led = cands.iter().any(|&cand| led(index, cand, before));

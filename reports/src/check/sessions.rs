@@ -116,9 +116,9 @@ impl Section for Sessions {
 
 /// Tells of the connections that were cut, since a server still answered on them after the end of their sessions.
 fn severed<S>(index: &Index<'_>, finding: &mut Finding<S>) -> u64 {
-    let severed = index.few.iter().filter_map(|(_, event)| match event {
-        Event::Severed { t, session, answered_ns } => Some((*t, *session, *answered_ns)),
-        _ => None,
+    let severed = index.few.iter().filter_map(|(_, event)| {
+        let Event::Severed { t, session, answered_ns } = event else { return None };
+        Some((*t, *session, *answered_ns))
     });
     let severed: Vec<_> = severed.collect();
     for &(t, session, answered_ns) in severed.iter().take(TOLD_MAX) {

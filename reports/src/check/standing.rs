@@ -149,13 +149,16 @@ impl One<'_, '_> {
         let gone = !dies && away.1 >= window.1;
         if away.1 <= due {
             if gone {
-                told.push((false, format!("{} was on its way back when the drain ended", self.name())));
+                told.push((
+                    false,
+                    format!("{} was on its way back when the drain ended", candidate(self.index, self.cand)),
+                ));
             }
             return;
         }
         let text = format!(
             "{} did not stand for {} from {} on{}, and was to be back {} before",
-            self.name(),
+            candidate(self.index, self.cand),
             duration(away.1 - away.0),
             moment(index, away.0),
             self.how_it_left(away.0),
@@ -177,7 +180,7 @@ impl One<'_, '_> {
         }
         let text = format!(
             "{} was not done at {} with what it had begun {} before",
-            self.name(),
+            candidate(self.index, self.cand),
             moment(self.index, span.1),
             duration(span.1 - span.0),
         );
@@ -215,9 +218,5 @@ impl One<'_, '_> {
             Departure::ElectionDeleted => ", after the election had gone".to_owned(),
             Departure::Failed(why) => format!(", after it had failed ({why})"),
         })
-    }
-
-    fn name(&self) -> String {
-        candidate(self.index, self.cand)
     }
 }

@@ -10,7 +10,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use hustings_record::{Event, Grade, Nanos, SessionState, WatchEvent};
+use hustings_record::{Event, Grade, Nanos, WatchEvent};
 
 /// Whoever is told something has this long to say so, as long as it lives and stands.
 const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
@@ -240,8 +240,7 @@ impl Judge<'_, '_> {
             let stopped = index.faults.stops_of(host).iter().any(|stop| stop.0 <= until && t <= stop.1);
             !stopped && index.lives.stalls_in(&[host], (t, until)).next().is_none()
         });
-        let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
-        let ended = states.iter().any(|(at, state)| *at <= until && matches!(state, SessionState::Ended(_)));
+        let ended = index.candidates.ended_at(session).is_some_and(|at| at <= until);
         calm && !ended && cands.iter().any(stands)
     }
 

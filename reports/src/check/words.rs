@@ -28,7 +28,8 @@ pub(super) fn strikes(rate: &Rate) -> String {
 /// That this fault on servers was under way, to be added to what happened meanwhile; nothing where there was none.
 pub(super) fn under_way(fault: Option<&Fault<'_>>) -> String {
     fault.map_or_else(String::new, |fault| {
-        let whom = if fault.servers.is_empty() { String::new() } else { format!(" on {}", these(fault.servers)) };
+        let whom =
+            if fault.servers.is_empty() { String::new() } else { format!(" on {}", words::servers(fault.servers)) };
         format!("; {} number {}{whom} was under way", fault.kind, fault.id)
     })
 }
@@ -38,11 +39,4 @@ pub(super) fn candidate(index: &Index<'_>, cand: u32) -> String {
     let candidate = index.candidates.all[&cand];
     let (group, host) = (index.group_name(candidate.group), index.host_name(candidate.host));
     format!("{group}: candidate {cand} on {host}")
-}
-
-/// `server 2`, or `servers 1, 3`.
-pub(super) fn these(servers: &[u32]) -> String {
-    let numbers: Vec<String> = servers.iter().map(u32::to_string).collect();
-    let noun = if servers.len() == 1 { "server" } else { "servers" };
-    format!("{noun} {}", numbers.join(", "))
 }

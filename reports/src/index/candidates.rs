@@ -123,6 +123,13 @@ impl<'a> Candidates<'a> {
         self
     }
 
+    /// When a session was seen to end, by whoever had it.
+    #[must_use]
+    pub fn ended_at(&self, session: i64) -> Option<Nanos> {
+        let mut states = self.states.get(&session)?.iter();
+        states.find(|state| matches!(state.1, SessionState::Ended(_))).map(|state| state.0)
+    }
+
     #[must_use]
     pub fn of_group(&self, group: u32) -> &[u32] {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)

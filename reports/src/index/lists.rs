@@ -29,11 +29,9 @@ pub struct Lists {
 impl Lists {
     pub(super) fn new(few: &[Told<'_>]) -> Self {
         let listed = |edge: WindowEdge| {
-            let told = few.iter().filter_map(move |(_, event)| match event {
-                Event::Holdings { from, to, at, servers, holds } if *at == edge => {
-                    Some(((*from, *to), &servers[..], &**holds))
-                }
-                _ => None,
+            let told = few.iter().filter_map(|(_, event)| {
+                let Event::Holdings { from, to, at, servers, holds } = event else { return None };
+                (*at == edge).then_some(((*from, *to), &servers[..], &**holds))
             });
             Listed::by(&told.collect::<Vec<_>>())
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::candidates::Candidates;
 use super::lives::Lives;
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, Nanos, SessionState};
+use hustings_record::{CellRecord, Event, Nanos};
 
 #[derive(Default)]
 pub struct Presence {
@@ -40,11 +40,7 @@ impl Presence {
         }
         presence.incarnations.values_mut().for_each(|all| all.sort_unstable());
         for (cand, stands) in &candidates.stands {
-            let gone = |session: i64| {
-                let states = candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
-                states.iter().find(|state| matches!(state.1, SessionState::Ended(_))).map(|state| state.0)
-            };
-            let until = |to: Nanos, session: i64| gone(session).map_or(to, |gone| to.min(gone));
+            let until = |to: Nanos, session: i64| candidates.ended_at(session).map_or(to, |gone| to.min(gone));
             let stood = stands.iter().map(|stand| (stand.from, until(stand.to, stand.session).max(stand.from)));
             presence.stood.insert(*cand, union(stood.collect()));
         }

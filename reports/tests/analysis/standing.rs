@@ -165,13 +165,21 @@ fn rightly_held(cell: &Cell) -> Holdings {
     }
 }
 
+/// These servers, if any, list this when the drain has ended.
+fn list(cell: &mut Cell, servers: &[u32], holds: Holdings) {
+    if !servers.is_empty() {
+        let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+        let (servers, holds) = (servers.to_vec(), Box::new(holds));
+        cell.coordinator.push(Event::Holdings { from, to, at, servers, holds });
+    }
+}
+
 /// The verdict where the servers list this when the drain has ended.
 fn listing(change: impl FnOnce(&Cell, &mut Holdings)) -> (Verdict, u64, u64) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let mut holds = rightly_held(&cell);
     change(&cell, &mut holds);
-    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
-    cell.coordinator.push(Event::Holdings { from, to, at, servers: vec![1, 2, 3], holds: Box::new(holds) });
+    list(&mut cell, &[1, 2, 3], holds);
     let summary = cell.summary();
     let end = summary.standing.end.expect("it was recorded");
     let left = end.sessions_left + end.znodes_left + end.watches_left;
@@ -223,11 +231,7 @@ fn left_behind(by: &[u32], not_by: &[u32]) -> (Verdict, Option<u64>) {
     for (servers, extra) in [(by, Some(old)), (not_by, None)] {
         let mut holds = rightly_held(&cell);
         holds.sessions.extend(extra);
-        let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
-        if !servers.is_empty() {
-            let (servers, holds) = (servers.to_vec(), Box::new(holds));
-            cell.coordinator.push(Event::Holdings { from, to, at, servers, holds });
-        }
+        list(&mut cell, servers, holds);
     }
     let summary = cell.summary();
     (check(&summary, NAME).verdict, summary.standing.end.map(|end| end.sessions_left))
@@ -247,21 +251,13 @@ fn kept(by: &[u32], is_proven: bool, change: impl FnOnce(&mut Cell)) -> (Verdict
     let id = cell.fault(FaultKind::Expire, 2, &[0], 30_000, None);
     cell.receipt(id, ReceiptStage::Injected, 30_000, is_proven, Vec::new());
     change(&mut cell);
-    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
     let mut holds = rightly_held(&cell);
     holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
     holds.ephemerals.retain(|_, session| *session != cell.session(0, 2));
-    let with: Vec<u32> = by.to_vec();
-    let without: Vec<u32> = [1, 2, 3].into_iter().filter(|server| !by.contains(server)).collect();
-    for (servers, lists_it) in [(without, false), (with, true)] {
-        if !servers.is_empty() {
-            let mut holds = holds.clone();
-            if !lists_it {
-                holds.sessions.remove(&cell.session(0, 2));
-            }
-            cell.coordinator.push(Event::Holdings { from, to, at, servers, holds: Box::new(holds) });
-        }
-    }
+    list(&mut cell, by, holds.clone());
+    holds.sessions.remove(&cell.session(0, 2));
+    let others: Vec<u32> = [1, 2, 3].into_iter().filter(|server| !by.contains(server)).collect();
+    list(&mut cell, &others, holds);
     let summary = cell.summary();
     let standing = &summary.standing;
     (check(&summary, NAME).verdict, standing.kept_by_a_server, standing.dropped_out)
@@ -285,11 +281,10 @@ fn whoever_is_kept_by_one_server_under_a_session_that_was_ended_is_not_judged() 
 #[test]
 fn who_says_otherwise_than_most_servers_is_named() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-    let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
-    for (servers, extra) in [(vec![1], Some(99)), (vec![2, 3], None)] {
+    for (servers, extra) in [(&[1][..], Some(99)), (&[2, 3], None)] {
         let mut holds = rightly_held(&cell);
         holds.sessions.extend(extra);
-        cell.coordinator.push(Event::Holdings { from, to, at, servers, holds: Box::new(holds) });
+        list(&mut cell, servers, holds);
     }
     let summary = cell.summary();
     let details = &check(&summary, NAME).details;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hustings_record::{FaultKind, Hits};
+use hustings_record::{FaultKind, Hits, words};
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
@@ -204,10 +204,7 @@ impl fmt::Display for Target {
             Self::Share { share } => write!(f, "{} % of all", share * 100.0),
             Self::EnsembleLeader => f.write_str("the ensemble's leader"),
             Self::EnsembleFollower => f.write_str("a follower of the ensemble"),
-            Self::Servers { ids } => {
-                let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
-                write!(f, "server{} {}", if ids.len() == 1 { "" } else { "s" }, ids.join(", "))
-            }
+            Self::Servers { ids } => f.write_str(&words::servers(ids)),
             Self::AllServers => f.write_str("all servers"),
         }
     }

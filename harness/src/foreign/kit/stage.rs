@@ -127,11 +127,8 @@ impl Stage {
         let told = seen.clone();
         let tell: Tell =
             Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
-        let (lines, mut relays) = (Rc::default(), Vec::new());
-        for server in self.ensemble.servers() {
-            let relay = Relay::open(server, Rc::clone(&lines), tell.clone()).await;
-            relays.push(relay.context("no port for a relay")?);
-        }
+        let relays = Relay::open_all(self.ensemble.servers(), &Rc::default(), &tell).await;
+        let relays = relays.context("no port for a relay")?;
         let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
         let first = *seats.first().context("no seat")?;
         let told = ToldByCommand {

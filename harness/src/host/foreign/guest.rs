@@ -365,12 +365,9 @@ impl Guest {
 
 /// A relay before each of these servers, and how a client connects to them.
 async fn relays(servers: &str, root: &str, lines: &Rc<Lines>, tell: Tell) -> anyhow::Result<(Vec<Relay>, String)> {
-    let mut relays = Vec::new();
-    for server in addresses(servers) {
-        let server: SocketAddr = server.parse().with_context(|| format!("{server} is no address"))?;
-        let relay = Relay::open(server, lines.clone(), tell.clone()).await;
-        relays.push(relay.context("no port for a relay")?);
-    }
+    let parsed = addresses(servers).map(|text| text.parse().with_context(|| format!("{text} is no address")));
+    let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
+    let relays = Relay::open_all(servers, lines, &tell).await.context("no port for a relay")?;
     let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();
     let cluster = format!("{}{root}", ports.join(","));
     Ok((relays, cluster))

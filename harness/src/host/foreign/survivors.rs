@@ -53,7 +53,8 @@ impl Survivors {
         ended.retain(|&session, _| seats.session(session).is_some_and(|seen| !seen.over));
         let mut cuts = Vec::new();
         for (&session, &confirmed) in &*ended {
-            let on_its_way = seats.session(session).map_or(0, |seen| seen.timeout_ms * 1_000_000 / 2);
+            let Some(seen) = seats.session(session) else { continue };
+            let on_its_way = seen.timeout_ms * 1_000_000 / 2;
             for connection in seats.carried_by(session) {
                 let answered_after = self.lines.heard(connection).map_or(0, |heard| heard.saturating_sub(confirmed));
                 if answered_after > on_its_way && self.lines.cut(connection) {

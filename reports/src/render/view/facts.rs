@@ -106,9 +106,7 @@ pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
 
 fn sessions(cell: &CellSummary) -> Vec<Fact> {
     let s = &cell.sessions;
-    let severed =
-        (s.severed > 0).then(|| Fact::new("Kept by a server after their end, and cut", format::count(s.severed)));
-    let all = [
+    let mut facts = vec![
         Fact::new("Established", format::count(s.established)),
         Fact::new("Connections lost", format::count(s.disconnected)),
         Fact::new(
@@ -118,7 +116,10 @@ fn sessions(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Lost with no fault on their host", format::count_of(s.lost, s.established)),
         Fact::new("Terms interrupted by a lost connection", format::count(s.interrupted_terms)),
     ];
-    all.into_iter().chain(severed).collect()
+    if s.severed > 0 {
+        facts.push(Fact::new("Kept by a server after their end, and cut", format::count(s.severed)));
+    }
+    facts
 }
 
 fn handovers(cell: &CellSummary) -> Vec<Fact> {
@@ -326,20 +327,22 @@ fn standing(cell: &CellSummary) -> Vec<Fact> {
         Some(listing) => format::count_of(listing.matching, listing.judged),
         None => "not recorded".into(),
     };
-    let kept = (s.kept_by_a_server > 0)
-        .then(|| Fact::new("Not judged, kept by a server under an ended session", format::count(s.kept_by_a_server)));
-    let at_end = [
+    let mut facts = vec![
         Fact::new("Candidates that stood when the drain ended", format::count_of(s.at_end, s.candidates)),
         Fact::new("Dead by plan then", format::count(s.dead)),
         Fact::new("Dropped out", format::count(s.dropped_out)),
     ];
-    let throughout = [
+    if s.kept_by_a_server > 0 {
+        let kept = format::count(s.kept_by_a_server);
+        facts.push(Fact::new("Not judged, kept by a server under an ended session", kept));
+    }
+    facts.extend([
         Fact::new("Came back late, hung", format!("{}, {}", format::count(s.late), format::count(s.hung))),
         Fact::new("Followers' sessions that ended for nothing", format::count(s.sessions_lost)),
         Fact::new("As the servers list them, at first", listed(s.begin.as_ref())),
         Fact::new("As the servers list them, at the end", listed(s.end.as_ref())),
-    ];
-    at_end.into_iter().chain(kept).chain(throughout).collect()
+    ]);
+    facts
 }
 
 fn longest(ns: Nanos, group: Option<&String>) -> String {
