@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ fn relay(upstream: SocketAddr, reads: bool) -> SocketAddr {
                     black_box(&what);
                     *heard.borrow_mut() += 1;
                 });
-                let relay = Relay::open(upstream, Rc::default(), counts).await.expect("a port");
+                let relay = Relay::open(upstream, Arc::default(), counts).await.expect("a port");
                 tell.send(relay.address()).expect("told");
                 std::future::pending::<()>().await;
             }

@@ -7,8 +7,6 @@ use rustix::process::{Resource, getrlimit};
 
 /// Descriptors that every process of ours needs besides sessions: standard streams, runtime, record, control connections.
 pub const PROCESS_DESCRIPTORS: u64 = 64;
-/// What a session of a program takes of the host that stands beside it: both ends of what it reads along, and its writes.
-const BESIDE_DESCRIPTORS: u64 = 3;
 /// The same of a ZooKeeper server: jars, logs, quorum connections, the JVM itself.
 pub const SERVER_DESCRIPTORS: u64 = 256;
 
@@ -25,8 +23,32 @@ pub struct Demand {
     pub links: bool,
     /// Whether they go over the coordinator's own tunnel, as to servers that speak TLS.
     pub tunnel: bool,
-    /// Whether hosts stand beside programs of others, and read along on what those say.
-    pub beside: bool,
+    pub a_session: OnHost,
+}
+
+/// How a session is held by its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnHost {
+    /// By a client in its process.
+    Direct,
+    /// By such a client, by the paths that programs have.
+    Relayed,
+    /// By a program that the host stands beside.
+    Beside,
+}
+
+impl OnHost {
+    /// The descriptors that it takes of the host.
+    const fn descriptors(self) -> u64 {
+        /// Both ends of what is read along, and where writes come in.
+        const RELAYED: u64 = 3;
+        match self {
+            Self::Direct => 1,
+            Self::Beside => RELAYED,
+            // The client's own ends, too.
+            Self::Relayed => RELAYED + 2,
+        }
+    }
 }
 
 /// What one process of this machine may have.
@@ -107,7 +129,7 @@ impl Demand {
         }
         let limit = limits.descriptors;
         let share = self.sessions_per_host();
-        let each = if self.beside { BESIDE_DESCRIPTORS } else { 1 };
+        let each = self.a_session.descriptors();
         let needed = share * each + PROCESS_DESCRIPTORS;
         if needed > limit {
             let enough = hosts_enough(sessions, limit.saturating_sub(PROCESS_DESCRIPTORS) / each);
@@ -164,12 +186,12 @@ fn hosts_enough(sessions: u32, room: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CapacityError, Demand, Limits};
+    use super::{CapacityError, Demand, Limits, OnHost};
 
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
 
     fn demand(sessions: u32, hosts: u32, links: bool) -> Demand {
-        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false, beside: false }
+        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false, a_session: OnHost::Direct }
     }
 
     #[test]
@@ -189,9 +211,12 @@ mod tests {
         let tunnelled = |sessions| Demand { tunnel: true, ..external(demand(sessions, 9, false)) };
         assert_eq!(tunnelled(468).check(wide), Ok(()));
         assert!(matches!(tunnelled(469).check(wide), Err(CapacityError::Tunnel { needed: 1_002, .. })));
-        let beside = |sessions| Demand { beside: true, ..external(demand(sessions, 1, false)) };
+        let beside = |sessions| Demand { a_session: OnHost::Beside, ..external(demand(sessions, 1, false)) };
         assert_eq!(beside(312).check(wide), Ok(()));
         assert!(matches!(beside(313).check(wide), Err(CapacityError::Host { needed: 1_003, enough: 2, .. })));
+        let relayed = |sessions| Demand { a_session: OnHost::Relayed, ..external(demand(sessions, 1, false)) };
+        assert_eq!(relayed(187).check(wide), Ok(()));
+        assert!(matches!(relayed(188).check(wide), Err(CapacityError::Host { needed: 1_004, enough: 2, .. })));
         assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));
         assert!(matches!(demand(2_233, 9, false).check(wide), Err(CapacityError::Server { needed: 1_001, .. })));
         assert_eq!(demand(1_500, 9, false).check(LIMITS), Ok(()));

@@ -86,8 +86,11 @@ pub enum FromHost {
         pid: u32,
     },
     /// It has its set-up. `acts`: the process whose candidates these are, where that is another one than the host's.
+    /// `equal_paths`: its recipe has the paths of programs.
     Ready {
         acts: Option<u32>,
+        #[serde(default)]
+        equal_paths: bool,
     },
     /// Candidates that are connected and that stand, now.
     Progress {
@@ -159,6 +162,9 @@ pub struct HostSetUp {
     #[serde(default)]
     pub access: Access,
     pub stands: Stands,
+    /// A recipe reaches servers and resource as a program does.
+    #[serde(default)]
+    pub equal_paths: bool,
     pub step_down: StepDown,
     pub timeout_ms: u64,
     pub poll_interval_ms: u64,

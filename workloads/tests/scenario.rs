@@ -67,6 +67,25 @@ fn split_brain_expects_what_theory_says() {
 }
 
 #[test]
+fn recipes_have_equal_paths_beside_a_program_or_where_they_are_asked_for() {
+    let equal = |recipes: &str, paths: &str| -> Vec<bool> {
+        let sets =
+            [format!("matrix.recipe=[{recipes}]"), format!("election.paths={paths}"), "matrix.fault=go".to_owned()];
+        let cells = read(SMALL, &sets.each_ref().map(String::as_str)).unwrap().cells();
+        cells.iter().map(|cell| cell.equal_paths).collect()
+    };
+    let (alone, beside) = ("\"naive\"", "\"naive\", \"foreign:kazoo-lock\"");
+    assert_eq!(
+        (equal(alone, "auto"), equal(alone, "short"), equal(alone, "equal")),
+        (vec![false], vec![false], vec![true])
+    );
+    // A program has its paths anyway.
+    assert_eq!(equal(beside, "auto"), [true, false]);
+    assert_eq!(equal(beside, "equal"), [true, false]);
+    assert_eq!(equal(beside, "short"), [false, false]);
+}
+
+#[test]
 fn cells_with_other_servers_lie_together_and_are_told_apart() {
     let sets = ["matrix.servers=[1,3]", "matrix.tick_ms=[200,500]", "matrix.work_interval_ms=[50,500]"];
     let scenario = read(SMALL, &sets).unwrap();

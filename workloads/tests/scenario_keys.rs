@@ -38,6 +38,7 @@ resource = "unfenced"
 fencing = "resource"
 links = "auto"
 witness = false
+paths = "auto"
 poll_interval_ms = 200
 group_names = ["a", "b", "c", "d", "e"]
 host_names = ["v", "w", "x", "y", "z", "u"]
@@ -176,6 +177,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("election.resource", "\"fenced\""),
     ("election.fencing", "\"kill\""),
     ("election.links", "\"always\""),
+    ("election.paths", "\"short\""),
     ("foreign.mine.lead", "\"lock\""),
     ("foreign.mine.leader_wakes", "\"all-others\""),
     ("foreign.mine.follower_wakes", "\"one\""),

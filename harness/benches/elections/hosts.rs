@@ -284,6 +284,7 @@ fn set_up(stage: &Stage, electorate: Electorate, chroot: &str, host: u16) -> Hos
         cluster: stage.cluster(chroot),
         access: Access::default(),
         stands: Stands::Recipe(electorate.recipe),
+        equal_paths: false,
         step_down: StepDown::OnDisconnect,
         timeout_ms: TIMEOUT_MS,
         poll_interval_ms: POLL_INTERVAL_MS,

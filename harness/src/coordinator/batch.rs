@@ -49,8 +49,13 @@ mod tests {
 
     #[test]
     fn of_what_waited_the_first_sent_comes_first_and_no_host_overtakes_itself() {
-        let batch =
-            vec![write(1, 50), from(1, FromHost::Ready { acts: None }), write(1, 70), write(0, 20), write(0, 60)];
+        let batch = vec![
+            write(1, 50),
+            from(1, FromHost::Ready { acts: None, equal_paths: false }),
+            write(1, 70),
+            write(0, 20),
+            write(0, 60),
+        ];
         assert_eq!(ordered(batch), [(0, Some(20)), (1, Some(50)), (1, None), (0, Some(60)), (1, Some(70))]);
         // A clock that went back would be no reason to.
         assert_eq!(ordered(vec![write(0, 9), write(0, 3), write(1, 5)]), [(1, Some(5)), (0, Some(9)), (0, Some(3))]);

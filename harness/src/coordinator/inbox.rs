@@ -37,7 +37,14 @@ pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<Inboun
 fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     match message {
         FromHost::Hello { .. } => {}
-        FromHost::Ready { acts } => cell.acts(host, generation, acts),
+        FromHost::Ready { acts, equal_paths } => {
+            if cell.state.cell.equal_paths && !equal_paths {
+                // Another build of this program (--against-exe) may be older than they are.
+                let what = "its program does not know the paths of programs: use election.paths = \"short\"";
+                cell.fail(format!("host {host}: {what}"));
+            }
+            cell.acts(host, generation, acts);
+        }
         // The last words of a process that is dead must not bring its beliefs back.
         FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.is_current(host, generation) => {}
         FromHost::Progress { connected, standing } => {

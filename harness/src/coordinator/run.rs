@@ -13,7 +13,7 @@ use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warn
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
 use crate::archive::{AGAINST_FILE, Archive};
-use crate::capacity::{Demand, check_capacity};
+use crate::capacity::{Demand, OnHost, check_capacity};
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
 use crate::coordinator::chosen::{Against, Chosen};
@@ -388,7 +388,11 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
         local_servers: request.is_local(),
         links: cell.over_links,
         tunnel: request.access().tls.is_some(),
-        beside: cell.program.is_some(),
+        a_session: match (&cell.program, cell.equal_paths) {
+            (Some(_), _) => OnHost::Beside,
+            (None, true) => OnHost::Relayed,
+            (None, false) => OnHost::Direct,
+        },
     }
 }
 

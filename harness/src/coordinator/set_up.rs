@@ -101,6 +101,7 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
             cluster: environment.access.connect_string(&servers, &environment.chroot),
             access: environment.access.clone(),
             stands,
+            equal_paths: cell.equal_paths,
             step_down: cell.step_down,
             timeout_ms: cell.session_timeout_ms,
             poll_interval_ms: cell.poll_interval_ms,

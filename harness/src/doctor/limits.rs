@@ -4,7 +4,7 @@ use hustings_record::words::count;
 use rustix::process::{Resource, getrlimit};
 
 use super::{Context, Found};
-use crate::capacity::{Demand, Limits, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
+use crate::capacity::{Demand, Limits, OnHost, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
 use crate::ensemble::local::count_free;
 
 /// Of the scenarios that ship.
@@ -26,7 +26,7 @@ pub(super) fn descriptors(_: &Context) -> Found {
             local_servers: true,
             links,
             tunnel: false,
-            beside: false,
+            a_session: OnHost::Direct,
         };
         demand.sessions_max(limits)
     };

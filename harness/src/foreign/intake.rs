@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::protocol::WriteAnswer;
 use crate::secret::secret;
 
 /// A write is no longer than this.
@@ -34,15 +35,15 @@ const WAITING_MAX: usize = 1 << 14;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What a leader says of its write. All of it may be left out: whose write it is says where it comes in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub term: Option<u32>,
     /// The czxid of the znode that the lead rests on.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<i64>,
     /// When it was sent, by CLOCK_MONOTONIC.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub t: Option<Nanos>,
 }
 
@@ -69,6 +70,12 @@ pub struct Answer {
 pub enum Fenced {
     Taken,
     Refused,
+}
+
+impl From<WriteAnswer> for Answer {
+    fn from(WriteAnswer { seq, refused }: WriteAnswer) -> Self {
+        Self { seq, fenced: if refused { Fenced::Refused } else { Fenced::Taken } }
+    }
 }
 
 /// A port for writes. Dropped, it is closed.

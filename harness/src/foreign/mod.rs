@@ -10,4 +10,5 @@ mod lines;
 pub mod message;
 pub mod own;
 pub mod program;
+pub(crate) mod resource;
 pub(crate) mod words;

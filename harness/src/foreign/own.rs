@@ -13,21 +13,20 @@ use hustings_workloads::host::{Departure, Host, Order, Predecessor, Token};
 use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
-use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::{JoinSet, spawn_local};
 
+use super::intake::Said;
 use super::lines::Lines;
 use super::message::{Ability, FromProgram, PROTOCOL, Start, ToProgram};
+use super::resource::Resource;
 use crate::clock;
 use crate::session::ZkSession;
 
 const ORDERS_MAX: usize = 8;
 /// All seats together have this long to close their sessions.
 const STOP_AT_MOST: Duration = Duration::from_secs(4);
-/// An answer to a write that takes longer is none.
-const WRITE_AT_MOST: Duration = Duration::from_secs(120);
 /// Sessions that are opened at a time.
 const CONNECT_CONCURRENCY: u32 = 16;
 
@@ -74,6 +73,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let mut seats: BTreeMap<u32, (Rc<OwnSeat>, mpsc::Sender<Order>)> = BTreeMap::new();
     let mut lives: JoinSet<End> = JoinSet::new();
+    let resource = Resource::default();
     let mut lines = Lines::of(tokio::io::stdin());
     let mut terminated = signal(SignalKind::terminate())?;
     let mut told = false;
@@ -92,7 +92,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
             ToProgram::Sync { n } => say(&FromProgram::Sync { n, t: clock::now(), wall: wall_ns() }),
             ToProgram::Start(start) => {
                 let (orders, receiver) = mpsc::channel(ORDERS_MAX);
-                let seat = OwnSeat::new(start, own.flaw, receiver);
+                let seat = OwnSeat::new(start, own.flaw, resource.clone(), receiver);
                 seats.insert(seat.start.seat, (seat.clone(), orders));
                 let stopping = stopping.clone();
                 lives.spawn_local(async move { seat.stand(own, stopping).await });
@@ -141,11 +141,11 @@ fn note(seat: Option<u32>, text: &str) {
     say(&FromProgram::Note { seat, text: text.to_owned() });
 }
 
-/// One seat, and the client that writes for it.
+/// One seat, and what it writes to.
 struct OwnSeat {
     start: Start,
     flaw: Option<Flaw>,
-    client: reqwest::Client,
+    resource: Resource,
     /// The token it believes in, and a number that changes with every change of belief.
     belief: Cell<(Option<Token>, u64)>,
     term: Cell<u32>,
@@ -157,11 +157,11 @@ struct OwnSeat {
 }
 
 impl OwnSeat {
-    fn new(start: Start, flaw: Option<Flaw>, orders: mpsc::Receiver<Order>) -> Rc<Self> {
+    fn new(start: Start, flaw: Option<Flaw>, resource: Resource, orders: mpsc::Receiver<Order>) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             start,
             flaw,
-            client: reqwest::Client::new(),
+            resource,
             belief: Cell::new((None, 0)),
             term: Cell::new(0),
             write_under_way: Cell::new(false),
@@ -312,11 +312,12 @@ impl driver::Seat for OwnSeat {
 
     fn write(&self, token: Token) {
         let Some(this) = self.this.upgrade().filter(|_| !self.write_under_way.replace(true)) else { return };
-        let body = json!({ "term": self.term.get(), "token": token.czxid, "t": clock::now() }).to_string();
+        let change = self.belief.get().1;
         spawn_local(async move {
-            let sent = this.client.post(&this.start.resource).body(body).timeout(WRITE_AT_MOST).send();
-            // Whatever became of it, the next one is due.
-            let _ = sent.await;
+            if driver::Seat::believes(&*this, change) {
+                let said = Said { term: Some(this.term.get()), token: Some(token.czxid), t: Some(clock::now()) };
+                this.resource.write(&this.start.resource, &said).await;
+            }
             this.answered();
         });
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::host::seat::Seat;
 use crate::protocol::FromHost;
 use crate::take_over::take_over_and_close;
+use crate::wire::end::holders_last;
 
 const AT_MOST: Duration = Duration::from_secs(5);
 
@@ -13,7 +14,11 @@ const AT_MOST: Duration = Duration::from_secs(5);
 pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
     let (info, set_up) = (seat.session.borrow().clone(), &seat.shared.set_up);
     let outcome = match info {
-        Some(info) => take_over_and_close(&set_up.access, &set_up.cluster, info, AT_MOST).await,
+        Some(info) => {
+            // Where the session is connected is only known on the paths of programs.
+            let held = seat.shared.paths.as_ref().map(|paths| paths.holders(info.id().0)).unwrap_or_default();
+            take_over_and_close(&set_up.access, &holders_last(&set_up.cluster, &held), info, AT_MOST).await
+        }
         None => Err("it has no session to expire".into()),
     };
     seat.shared.tell(FromHost::Done { fault, cand: seat.cand, outcome });

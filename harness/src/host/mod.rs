@@ -5,6 +5,7 @@ mod farewell;
 mod floor;
 mod foreign;
 mod orders;
+mod paths;
 mod process;
 mod seat;
 

@@ -17,7 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
+use crate::foreign::intake::Incoming;
 use crate::host::farewell::{given_up, hung_up};
+use crate::host::paths::{Paths, Streams};
 use crate::host::process::{HostProcess, Outgoing, Shared};
 use crate::host::seat::Seat;
 use crate::host::{expire, floor, foreign};
@@ -68,21 +70,52 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
             return Ok(false);
         }
     };
-    let (shared, stop) = begin(&args, *set_up, journal, sender);
-    match shared.set_up.stands {
-        Stands::Recipe(recipe) => Host::new(shared, recipe, args.generation, stop).serve(receiver).await,
-        // What ends with the order to stop goes on until this is over.
-        Stands::Program(_) => foreign::serve(shared, receiver).await,
+    let opened = match open_paths(&set_up).await {
+        Ok(opened) => opened,
+        Err(error) => {
+            sender.send(&FromHost::Failed { what: format!("{error:#}") }).await?;
+            return Ok(false);
+        }
+    };
+    match (&set_up.stands, opened) {
+        (&Stands::Recipe(recipe), opened) => {
+            let (paths, streams) = opened.unzip();
+            let (shared, stop) = begin(&args, *set_up, paths, journal, sender);
+            let writes = streams.map(|streams| streams.writes);
+            Host::new(shared, recipe, args.generation, (stop, writes)).serve(receiver).await
+        }
+        (Stands::Program(_), Some(opened)) => {
+            // What ends with the order to stop goes on until this is over.
+            let (shared, _stop) = begin(&args, *set_up, None, journal, sender);
+            foreign::serve(shared, opened, receiver).await
+        }
+        (Stands::Program(_), None) => bail!("a program has no paths"),
     }
 }
 
+/// The paths of programs, for one, and for a recipe that is to have them, too.
+async fn open_paths(set_up: &HostSetUp) -> anyhow::Result<Option<(Paths, Streams)>> {
+    if !set_up.equal_paths && set_up.stands.program().is_none() {
+        return Ok(None);
+    }
+    let candidates = set_up.candidates.iter().map(|(cand, ..)| *cand).collect();
+    Ok(Some(Paths::open(&set_up.cluster, candidates).await?))
+}
+
 /// What runs on every host, whatever stands there. Gives what it shares, and what ends it.
-fn begin(args: &HostArgs, set_up: HostSetUp, journal: Journal, sender: Sender) -> (Rc<Shared>, watch::Sender<bool>) {
+fn begin(
+    args: &HostArgs,
+    set_up: HostSetUp,
+    paths: Option<Paths>,
+    journal: Journal,
+    sender: Sender,
+) -> (Rc<Shared>, watch::Sender<bool>) {
     let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
     let (stop, stopping) = watch::channel(false);
     let shared = Rc::new(Shared {
         host: args.host,
         set_up,
+        paths,
         journal: journal.clone(),
         outgoing,
         fences: RefCell::default(),
@@ -109,13 +142,20 @@ struct Host {
     recipe: RecipeKind,
     sessions: Rc<Sessions<HostProcess>>,
     stop: watch::Sender<bool>,
+    /// What comes in from candidates that write as programs do.
+    writes: Option<mpsc::Receiver<Incoming>>,
     seats: BTreeMap<u32, (Rc<Seat>, mpsc::Sender<Order>)>,
     lives: JoinSet<End>,
     ended: Ended,
 }
 
 impl Host {
-    fn new(shared: Rc<Shared>, recipe: RecipeKind, generation: u32, stop: watch::Sender<bool>) -> Self {
+    fn new(
+        shared: Rc<Shared>,
+        recipe: RecipeKind,
+        generation: u32,
+        (stop, writes): (watch::Sender<bool>, Option<mpsc::Receiver<Incoming>>),
+    ) -> Self {
         let set_up = &shared.set_up;
         let process = Rc::new(HostProcess(shared.clone()));
         let sessions = Rc::new(Sessions::new(process, set_up.sessions, set_up.connect_concurrency));
@@ -126,11 +166,11 @@ impl Host {
             rng.set_stream(u64::from(cand) << 32 | u64::from(generation));
             seats.insert(cand, (Seat::new(shared.clone(), cand, orders, rng), sender));
         }
-        Self { shared, recipe, sessions, stop, seats, lives: JoinSet::new(), ended: Ended::default() }
+        Self { shared, recipe, sessions, stop, writes, seats, lives: JoinSet::new(), ended: Ended::default() }
     }
 
     async fn serve(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
-        self.shared.tell(FromHost::Ready { acts: None });
+        self.shared.tell(FromHost::Ready { acts: None, equal_paths: self.shared.paths.is_some() });
         let journal = self.shared.journal.clone();
         let mut terminated = signal(SignalKind::terminate()).context("this host cannot hear the signal to end")?;
         loop {
@@ -143,6 +183,10 @@ impl Host {
                 }
                 Some(life) = self.lives.join_next() => {
                     self.ended.count(life)?;
+                    continue;
+                }
+                Some(write) = next(&mut self.writes) => {
+                    self.take(write)?;
                     continue;
                 }
             };
@@ -159,7 +203,7 @@ impl Host {
             ToHost::SetUp(_) => bail!("set up twice"),
             ToHost::Enrol => self.enrol(),
             ToHost::Floor { part, one } => {
-                let cluster = self.shared.set_up.cluster.clone();
+                let cluster = self.shared.own_cluster().to_owned();
                 spawn_local(floor::measure(self.shared.clone(), cluster, part, one));
             }
             ToHost::Resign { fault, cand } => {
@@ -177,7 +221,7 @@ impl Host {
                 let seat = self.seat(cand)?.0.clone();
                 spawn_local(expire::expire(seat, fault));
             }
-            ToHost::Written { cand, .. } => self.seat(cand)?.0.answered(),
+            ToHost::Written { cand, answer } => self.seat(cand)?.0.written(answer),
             ToHost::Fenced { request, error } => {
                 if let Some(answer) = self.shared.fences.borrow_mut().remove(&request) {
                     // The candidate may have given up waiting.
@@ -195,6 +239,12 @@ impl Host {
             ToHost::Terminate => bail!("this host has no program to end"),
             ToHost::Stop => {}
         }
+        Ok(())
+    }
+
+    /// A candidate's write has come in.
+    fn take(&self, write: Incoming) -> anyhow::Result<()> {
+        self.seat(write.seat)?.0.wrote(write);
         Ok(())
     }
 
@@ -237,6 +287,7 @@ impl Host {
                     Ok(Some(_)) => {}
                     Ok(None) | Err(_) => heard = false,
                 },
+                Some(write) = next(&mut self.writes) => self.take(write)?,
                 life = tokio::time::timeout_at(until, self.lives.join_next()) => match life {
                     Ok(Some(life)) => self.ended.count(life)?,
                     Ok(None) | Err(_) => break,
@@ -272,6 +323,14 @@ impl Ended {
             End::Unanswered => self.unanswered += 1,
         }
         Ok(())
+    }
+}
+
+/// The next write; never, if none come in here.
+async fn next(writes: &mut Option<mpsc::Receiver<Incoming>>) -> Option<Incoming> {
+    match writes {
+        Some(writes) => writes.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -11,6 +11,7 @@ use hustings_workloads::driver::Process;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
+use crate::host::paths::Paths;
 use crate::journal::Journal;
 use crate::protocol::{FromHost, HostSetUp};
 use crate::session::ZkSession;
@@ -19,6 +20,8 @@ use crate::session::ZkSession;
 pub(super) struct Shared {
     pub(super) host: u16,
     pub(super) set_up: HostSetUp,
+    /// By which its candidates go, where these are those of programs.
+    pub(super) paths: Option<Paths>,
     pub(super) journal: Journal,
     pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
@@ -51,6 +54,16 @@ impl Outgoing {
 }
 
 impl Shared {
+    /// What its candidates connect to.
+    pub(super) fn cluster(&self) -> &str {
+        self.paths.as_ref().map_or(&self.set_up.cluster, |paths| &paths.cluster)
+    }
+
+    /// What this process connects to for itself, over as many hops.
+    pub(super) fn own_cluster(&self) -> &str {
+        self.paths.as_ref().map_or(&self.set_up.cluster, |paths| &paths.own_cluster)
+    }
+
     /// Queues a message. One that is lost would leave the coordinator with a wrong picture for good (a belief that ended, a
     /// write without an answer), so it ends the host.
     pub(super) fn tell(&self, message: FromHost) {
@@ -97,7 +110,7 @@ impl Process for HostProcess {
     async fn connect(&self, _: Option<u32>) -> Result<ZkSession, String> {
         let (set_up, started) = (&self.0.set_up, clock::now());
         let timeout = Duration::from_millis(set_up.timeout_ms);
-        let connecting = Box::pin(ZkSession::connect_as(&set_up.access, &set_up.cluster, timeout));
+        let connecting = Box::pin(ZkSession::connect_as(&set_up.access, self.0.cluster(), timeout));
         let session = connecting.await.map_err(|error| error.to_string())?;
         self.0.established(&session, started);
         Ok(session)

@@ -12,8 +12,9 @@ use rand_chacha::ChaCha8Rng;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::clock;
+use crate::foreign::intake::{Answer, Incoming};
 use crate::host::process::{HostProcess, Outgoing, Shared};
-use crate::protocol::FromHost;
+use crate::protocol::{FromHost, WriteAnswer};
 use crate::session::ZkSession;
 
 /// The coordinator may take this long over a fencing before the candidate gives up.
@@ -30,8 +31,10 @@ pub(super) struct Seat {
     pub(super) session: RefCell<Option<zookeeper_client::SessionInfo>>,
     /// The token it believes in, and a number that changes with every change of belief.
     pub(super) belief: Cell<(Option<Token>, u64)>,
-    /// A write waits to be sent, or for its answer.
-    write_under_way: Cell<bool>,
+    /// The token of a write that waits to be sent, or for its answer.
+    write_under_way: Cell<Option<Token>>,
+    /// Who waits for the answer to a write that came in as a program's does.
+    asked: RefCell<Option<oneshot::Sender<Answer>>>,
     done_waker: RefCell<Option<Waker>>,
     pub(super) stands: Cell<bool>,
     /// The fault whose resignation or expiry is under way.
@@ -48,7 +51,8 @@ impl Seat {
             cand,
             session: RefCell::default(),
             belief: Cell::new((None, 0)),
-            write_under_way: Cell::new(false),
+            write_under_way: Cell::new(None),
+            asked: RefCell::default(),
             done_waker: RefCell::default(),
             stands: Cell::new(false),
             resigning: Cell::new(None),
@@ -67,9 +71,35 @@ impl Seat {
         Some(FromHost::Write { cand: self.cand, token, sent: clock::now(), is_stamped: true })
     }
 
+    /// As [`Self::send_write`], by the path that programs have, until it is answered.
+    async fn write_as_programs_do(&self, token: Token, change: u64) {
+        if let Some(paths) = self.shared.paths.as_ref().filter(|_| driver::Seat::believes(self, change)) {
+            paths.write(self.cand, token, clock::now()).await;
+        }
+        self.answered();
+    }
+
+    /// Its write has come in, by the path that programs have, and goes on to the resource.
+    pub(super) fn wrote(&self, write: Incoming) {
+        // Without one, nobody waits for its answer any more.
+        let Some(token) = self.write_under_way.get() else { return };
+        self.asked.replace(Some(write.answer));
+        let sent = write.said.t.unwrap_or(write.t);
+        self.shared.tell(FromHost::Write { cand: self.cand, token, sent, is_stamped: true });
+    }
+
+    /// The resource has answered its write.
+    pub(super) fn written(&self, answer: WriteAnswer) {
+        match self.asked.take() {
+            // It goes back by the path that the write came. Whoever asked may have gone.
+            Some(asked) => _ = asked.send(answer.into()),
+            None => self.answered(),
+        }
+    }
+
     /// No write is under way any more.
     pub(super) fn answered(&self) {
-        self.write_under_way.set(false);
+        self.write_under_way.set(None);
         if let Some(waker) = self.done_waker.borrow_mut().take() {
             waker.wake();
         }
@@ -126,7 +156,7 @@ impl Host for Seat {
 
     async fn work_done(&self) {
         std::future::poll_fn(|cx| {
-            if !self.write_under_way.get() {
+            if self.write_under_way.get().is_none() {
                 return Poll::Ready(());
             }
             self.done_waker.replace(Some(cx.waker().clone()));
@@ -196,8 +226,14 @@ impl driver::Seat for Seat {
 
     fn write(&self, token: Token) {
         let Some(seat) = self.this.upgrade() else { return };
-        if !self.write_under_way.replace(true) {
-            let change = self.belief.get().1;
+        if self.write_under_way.get().is_some() {
+            return;
+        }
+        self.write_under_way.set(Some(token));
+        let change = self.belief.get().1;
+        if self.shared.paths.is_some() {
+            tokio::task::spawn_local(async move { seat.write_as_programs_do(token, change).await });
+        } else {
             self.shared.send(Outgoing::Later(Box::new(move || seat.send_write(token, change))));
         }
     }

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use hustings_record::Nanos;
@@ -164,6 +165,14 @@ pub(crate) fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
     servers.split(',').map(str::trim).filter(|server| !server.is_empty())
 }
 
+/// The servers of a connect string with those last that have a connection of a session: taken over elsewhere, it is ended there
+/// as it would be by its expiry, and nobody is in its way.
+pub(crate) fn holders_last(cluster: &str, held: &[SocketAddr]) -> String {
+    let mut servers: Vec<&str> = addresses(cluster).collect();
+    servers.sort_by_key(|server| server.parse().is_ok_and(|server| held.contains(&server)));
+    servers.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,5 +243,14 @@ mod tests {
     async fn servers_that_never_answer_are_given_up() {
         let error = against(vec![]).await.expect_err("no answer");
         assert!(error.contains("within 400 ms"), "{error}");
+    }
+
+    #[test]
+    fn the_servers_that_hold_a_session_are_the_last_to_be_asked_to_end_it() {
+        let cluster = "1.1.1.1:1,2.2.2.2:2,3.3.3.3:3/root";
+        let held = |text: &str| holders_last(cluster, &[text.parse().expect("an address")]);
+        assert_eq!(held("1.1.1.1:1"), "2.2.2.2:2,3.3.3.3:3,1.1.1.1:1");
+        assert_eq!(held("4.4.4.4:4"), "1.1.1.1:1,2.2.2.2:2,3.3.3.3:3");
+        assert_eq!(holders_last("zk1:1,1.1.1.1:1", &[]), "zk1:1,1.1.1.1:1");
     }
 }

@@ -1,9 +1,9 @@
 //! The connections that pass through a witness's relays, by number: when their servers last said anything, and a way to cut them.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hustings_record::Nanos;
 use tokio::sync::Notify;
@@ -13,51 +13,56 @@ use crate::clock;
 /// All relays of one witness count their connections together.
 #[derive(Debug, Default)]
 pub struct Lines {
-    last: Cell<u64>,
-    open: RefCell<HashMap<u64, Rc<Line>>>,
+    last: AtomicU64,
+    open: Mutex<HashMap<u64, Arc<Line>>>,
 }
 
 impl Lines {
     /// Where a connection leads to, if it is not over.
     #[must_use]
     pub fn server(&self, number: u64) -> Option<SocketAddr> {
-        Some(self.open.borrow().get(&number)?.server)
+        Some(self.all().get(&number)?.server)
     }
 
     /// When the server of a connection last said anything. None: it has not, or that connection is over.
     #[must_use]
     pub fn heard(&self, number: u64) -> Option<Nanos> {
-        self.open.borrow().get(&number)?.heard.get()
+        let heard = self.all().get(&number)?.heard.load(Relaxed);
+        (heard > 0).then_some(heard)
     }
 
     /// Ends a connection at both of its ends. False: it is over, or being cut already.
     pub fn cut(&self, number: u64) -> bool {
-        let Some(line) = self.open.borrow_mut().remove(&number) else { return false };
+        let Some(line) = self.all().remove(&number) else { return false };
         line.cut.notify_one();
         true
     }
 
     /// Counts a new connection to a server, which is open until it is cut, or what this gives is dropped.
-    pub(super) fn open(self: &Rc<Self>, server: SocketAddr) -> Open {
-        let number = self.last.get() + 1;
-        self.last.set(number);
-        let line = Rc::new(Line { server, heard: Cell::default(), cut: Notify::new() });
-        self.open.borrow_mut().insert(number, line.clone());
+    pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> Open {
+        let number = self.last.fetch_add(1, Relaxed) + 1;
+        let line = Arc::new(Line { server, heard: AtomicU64::new(0), cut: Notify::new() });
+        self.all().insert(number, line.clone());
         Open { number, line, of: self.clone() }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, Arc<Line>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) server: SocketAddr,
-    heard: Cell<Option<Nanos>>,
+    /// 0: never.
+    heard: AtomicU64,
     cut: Notify,
 }
 
 impl Line {
     /// The server has said something.
     pub(super) fn hears(&self) {
-        self.heard.set(Some(clock::now()));
+        self.heard.store(clock::now(), Relaxed);
     }
 
     /// Waits until it is to end.
@@ -69,12 +74,12 @@ impl Line {
 /// An open connection.
 pub(super) struct Open {
     pub(super) number: u64,
-    pub(super) line: Rc<Line>,
-    of: Rc<Lines>,
+    pub(super) line: Arc<Line>,
+    of: Arc<Lines>,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.of.open.borrow_mut().remove(&self.number);
+        self.of.all().remove(&self.number);
     }
 }

@@ -5,15 +5,18 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::conversation::{Conversation, Said};
 use super::lines::{Lines, Open};
+use crate::wire::end::addresses;
 
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -44,7 +47,7 @@ impl Relay {
     ///
     /// # Errors
     /// There is no port.
-    pub async fn open(upstream: SocketAddr, lines: Rc<Lines>, tell: Tell) -> io::Result<Self> {
+    pub async fn open(upstream: SocketAddr, lines: Arc<Lines>, tell: Tell) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let mut accepting = JoinSet::new();
@@ -58,7 +61,7 @@ impl Relay {
     /// There is no port.
     pub async fn open_all(
         servers: impl IntoIterator<Item = SocketAddr>,
-        lines: &Rc<Lines>,
+        lines: &Arc<Lines>,
         tell: &Tell,
     ) -> io::Result<Vec<Self>> {
         let mut relays = Vec::new();
@@ -68,6 +71,20 @@ impl Relay {
         Ok(relays)
     }
 
+    /// One in front of each server of a connect string. Gives the string by which a client connects to them, below the same root.
+    ///
+    /// # Errors
+    /// What is no address of a server, or there is no port.
+    pub async fn open_before(cluster: &str, lines: &Arc<Lines>, tell: &Tell) -> anyhow::Result<(Vec<Self>, String)> {
+        let root = cluster.find('/').map_or("", |at| &cluster[at..]);
+        let parsed = addresses(cluster).map(|text| text.parse().with_context(|| format!("{text} is no address")));
+        let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
+        let relays = Self::open_all(servers, lines, tell).await.context("no port for a relay")?;
+        let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();
+        let cluster = format!("{}{root}", ports.join(","));
+        Ok((relays, cluster))
+    }
+
     /// What clients connect to.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -75,7 +92,7 @@ impl Relay {
     }
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Rc<Lines>, tell: Tell) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<Lines>, tell: Tell) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

@@ -61,6 +61,7 @@ fault = "jump"
     for cell in &summary.cells {
         let is_program = cell.info.recipe.starts_with("foreign:");
         assert_eq!(cell.programs.processes > 0, is_program, "{}", cell.info.name);
+        assert_eq!(cell.info.has_equal_paths(), !is_program, "{}", cell.info.name);
         assert!(cell.writes.total > 0 && !cell.faults.receipts.is_empty(), "{}", cell.info.name);
         assert_eq!(check(cell, "split-brain").rests_on, [hustings_record::Grade::Report], "{}", cell.info.name);
     }
@@ -76,7 +77,7 @@ fault = "jump"
     assert!(refused.err.contains("which no simulation can run"), "{}", refused.err);
 }
 
-/// Each wrong in one way, and the check that must find it out.
+/// Each wrong in one way, and the check that must find it out. Those of this program go by the paths of programs.
 const BROKEN: &[(&str, &str)] = &[
     ("deaf-expire", "split-brain"),
     ("writes-on-resign", "stray-writes"),
@@ -84,6 +85,8 @@ const BROKEN: &[(&str, &str)] = &[
     ("never-resign", "split-brain"),
     ("herd-resign", "fan-out"),
     ("rude-terminate", "programs"),
+    ("ignores-session-loss", "split-brain"),
+    ("writes-after-revoke", "stray-writes"),
 ];
 
 #[test]
@@ -127,11 +130,11 @@ groups = 3
 kind = "terminate"
 
 [matrix]
-recipe = ["foreign:writes-on", "foreign:late", "foreign:never", "foreign:herd"]
+recipe = ["foreign:writes-on", "foreign:late", "foreign:never", "foreign:herd", "broken:writes-after-revoke"]
 fault = "resign"
 
 [[also]]
-recipe = "foreign:deaf"
+recipe = ["foreign:deaf", "broken:ignores-session-loss"]
 fault = "expire"
 
 [[also]]

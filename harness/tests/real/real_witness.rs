@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hustings::session::ZkSession;
@@ -40,7 +41,7 @@ impl Witness {
         let told = heard.clone();
         let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
         let servers = hustings::ensemble::Ensemble::servers(&stage.ensemble);
-        let relays = Relay::open_all(servers, &Rc::default(), &tell).await.expect("a port");
+        let relays = Relay::open_all(servers, &Arc::default(), &tell).await.expect("a port");
         Self { relays, heard }
     }
 

@@ -84,6 +84,13 @@ impl CellInfo {
         !self.groups.is_empty() && self.candidates_per_group > 0
     }
 
+    /// Whether a recipe of this program's own had the paths of programs: a relay of its host's before every server, and HTTP to
+    /// the resource.
+    #[must_use]
+    pub fn has_equal_paths(&self) -> bool {
+        self.parameters.get("paths").is_some_and(|paths| paths == "equal")
+    }
+
     /// Which others the loss of a leader is to wake; None: nothing is promised.
     #[must_use]
     pub fn leader_wakes(&self) -> Option<FanOut> {

@@ -23,6 +23,7 @@ pub(crate) enum Axis {
     Repetition,
     FencingMethod,
     Links,
+    Paths,
     Tick,
     Hosts,
     WorkInterval,
@@ -48,9 +49,10 @@ const MAIN: [Axis; 11] = [
 ];
 
 /// What mostly follows from the others, as the tick from T: said only where cells would look the same without it.
-const FURTHER: [Axis; 9] = [
+const FURTHER: [Axis; 10] = [
     Axis::FencingMethod,
     Axis::Links,
+    Axis::Paths,
     Axis::Tick,
     Axis::Hosts,
     Axis::WorkInterval,
@@ -95,6 +97,7 @@ impl Axis {
                 .map_or_else(String::new, |one| format!("repetition {} of {}", one.number, one.count)),
             Self::FencingMethod => of_candidates(format!("old active fenced by {}", info.fencing_method)),
             Self::Links => of_candidates(format!("links {}", info.links)),
+            Self::Paths => (if info.has_equal_paths() { "by a program's paths" } else { "" }).to_owned(),
             Self::Tick => ms("tick", info.tick_ms),
             Self::Hosts => of_candidates(format::plural(info.hosts.len() as u64, "host", "hosts")),
             Self::WorkInterval => of_candidates(ms("writes every", info.work_interval_ms)),

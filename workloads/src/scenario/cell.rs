@@ -65,6 +65,9 @@ pub struct Cell {
     /// Whether links read along on what passes.
     #[serde(default)]
     pub witness: bool,
+    /// Whether a recipe reaches servers and resource by the paths that programs have.
+    #[serde(default)]
+    pub equal_paths: bool,
     /// Interval of `poll-race`, in milliseconds.
     pub poll_interval_ms: u64,
     /// Sessions that one host opens at a time.

@@ -9,7 +9,7 @@ use super::cell::Cell;
 use super::expected;
 use super::fault::FaultSpec;
 use super::program::Program;
-use super::schema::{Links, Scenario, SelfTest};
+use super::schema::{Links, Paths, Scenario, SelfTest};
 
 /// The longest name of a cell.
 const NAME_MAX: usize = 100;
@@ -167,6 +167,7 @@ fn base(scenario: &Scenario) -> Cell {
         fencing: election.fencing,
         over_links: false,
         witness: election.witness,
+        equal_paths: false,
         poll_interval_ms: election.poll_interval_ms,
         connect_concurrency: election.connect_concurrency,
         rejoin_after_ms: election.rejoin_after_ms,
@@ -187,11 +188,17 @@ fn finish(scenario: &Scenario, cells: &mut [Cell]) {
     let mut taken = BTreeSet::new();
     cells.iter_mut().filter(|cell| cell.groups == 0).for_each(|cell| cell.hosts = 0);
     let described = describe(cells);
+    let equal = match scenario.election.paths {
+        Paths::Auto => cells.iter().any(|cell| cell.recipe.foreign().is_some()),
+        Paths::Equal => true,
+        Paths::Short => false,
+    };
     for (index, (cell, name)) in cells.iter_mut().zip(described).enumerate() {
         cell.index = u32::try_from(index).unwrap_or(u32::MAX);
         cell.name = unique(&name, &mut taken);
         cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
         cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
+        cell.equal_paths = equal && cell.recipe.own().is_some() && cell.groups > 0;
         cell.program = cell.recipe.foreign().and_then(|name| Program::find(&scenario.foreign, name));
         cell.expect = expected::resolve(&scenario.expect, cell);
     }

@@ -114,7 +114,12 @@ fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
         cell.timeout_granted_ms(),
         cell.sessions,
         cell.session_count(),
-        if cell.over_links { "over links" } else { "connected directly" },
+        match (cell.over_links, cell.equal_paths || cell.program.is_some()) {
+            (true, false) => "over links",
+            (true, true) => "over links and relays",
+            (false, true) => "over relays",
+            (false, false) => "connected directly",
+        },
         cell.resource,
     )?;
     let a_host = cell.session_count().div_ceil(u64::from(cell.hosts.max(1))) + DESCRIPTORS_BESIDE;

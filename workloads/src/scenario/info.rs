@@ -6,6 +6,7 @@ use hustings_record::{Caught, CellInfo, LinkUse};
 use toml::Value;
 
 use super::cell::Cell;
+use super::schema::Paths;
 use crate::recipes::cases;
 
 impl Cell {
@@ -69,6 +70,9 @@ impl Cell {
         add("fsync", Value::try_from(self.fsync));
         if self.witness {
             add("witness", Value::try_from(true));
+        }
+        if self.equal_paths {
+            add("paths", Value::try_from(Paths::Equal));
         }
         told
     }

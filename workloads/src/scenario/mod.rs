@@ -50,7 +50,7 @@ pub use self::placement::placement;
 pub use self::program::{ForeignSpec, Program, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};
 pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
-pub use self::schema::{ElectionSpec, EnsembleSpec, Links, PhasesSpec, Scenario, SelfTest};
+pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 
 use hustings_record::Warning;

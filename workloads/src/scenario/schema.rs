@@ -150,6 +150,8 @@ pub struct ElectionSpec {
     /// Whether links read along on what passes: what candidates say of themselves is held against that. In every cell, over links
     /// of hustings' own.
     pub witness: bool,
+    /// How this program's own recipes reach the servers and the resource.
+    pub paths: Paths,
     /// `poll-race` tries this often, in milliseconds.
     pub poll_interval_ms: u64,
     /// Names of the groups, as many as there are or more; `g0`, `g1`, … without it.
@@ -179,6 +181,7 @@ impl Default for ElectionSpec {
             fencing: FencingMethod::Resource,
             links: Links::Auto,
             witness: false,
+            paths: Paths::Auto,
             poll_interval_ms: 200,
             group_names: Vec::new(),
             host_names: Vec::new(),
@@ -218,4 +221,17 @@ pub enum Links {
     Always,
     /// In none. Refused when a fault needs them.
     Never,
+}
+
+/// How this program's own recipes reach the servers and the resource. A program of somebody else's connects through a relay that
+/// reads along, and writes over HTTP, which takes part of a millisecond more than it has to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paths {
+    /// By equal ones in scenarios in which a program stands, too, so that nobody has a head start; by short ones elsewhere.
+    Auto,
+    /// As programs do.
+    Equal,
+    /// As directly as they can.
+    Short,
 }

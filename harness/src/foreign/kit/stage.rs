@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -127,7 +128,7 @@ impl Stage {
         let told = seen.clone();
         let tell: Tell =
             Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
-        let relays = Relay::open_all(self.ensemble.servers(), &Rc::default(), &tell).await;
+        let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
         let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
         let first = *seats.first().context("no seat")?;

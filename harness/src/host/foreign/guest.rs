@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,14 +18,15 @@ use super::survivors::{Cut, Survivors};
 use super::wall_clock::{Set, WallClock};
 use crate::clock;
 use crate::foreign::beliefs::{Beliefs, Held, Odd, Token0, Told};
-use crate::foreign::intake::{Answer, Fenced, Incoming, Intake};
+use crate::foreign::intake::{Answer, Incoming};
 use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
 use crate::foreign::program::{Heard, Program};
 use crate::foreign::words::ToldByCommand;
+use crate::host::paths::{Passed, Paths};
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
-use crate::wire::end::{Taken, addresses, end_session};
-use crate::witness::{Lines, Relay, Seating, Seats, Tell};
+use crate::wire::end::{Taken, end_session, holders_last};
+use crate::witness::{Seating, Seats};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
 /// Writes of a seat that the coordinator has not answered.
@@ -37,16 +37,11 @@ pub(super) struct Guest {
     pub(super) spec: ProgramSetUp,
     pub(super) program: Option<Program>,
     pub(super) seats: Rc<RefCell<Seats>>,
-    /// What the program connects to: the relays, and the root below which its znodes are.
-    pub(super) cluster: String,
-    /// What this process itself connects to, by relays of its own: over as many hops, and not taken for the program.
-    pub(super) own_cluster: String,
+    pub(super) paths: Paths,
     pub(super) wall_clock: WallClock,
     survivors: Rc<Survivors>,
     beliefs: Option<Beliefs>,
     can_resign: bool,
-    _relays: [Vec<Relay>; 2],
-    intake: Intake,
     /// Writes that the coordinator has not answered yet, by seat.
     waiting: BTreeMap<u32, VecDeque<oneshot::Sender<Answer>>>,
     /// The fault that a seat was told to resign for.
@@ -56,27 +51,15 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Opens ports, and starts the program unless it is told by its command where to stand. Gives what it says, and its writes.
-    pub(super) async fn prepare(
-        shared: &Rc<Shared>,
-    ) -> anyhow::Result<(Self, mpsc::Receiver<Heard>, mpsc::Receiver<Incoming>)> {
+    /// Starts the program unless it is told by its command where to stand. Gives what it says.
+    pub(super) fn prepare(shared: &Rc<Shared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
         let set_up = &shared.set_up;
         let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
-        let (servers, root) = match set_up.cluster.split_once('/') {
-            Some((servers, root)) => (servers, format!("/{root}")),
-            None => (set_up.cluster.as_str(), String::new()),
-        };
+        let root = set_up.cluster.find('/').map_or("", |at| &set_up.cluster[at..]);
         let on_wire = |path: &str| format!("{root}{path}");
         let candidates = set_up.candidates.iter().map(|(cand, _, path)| (*cand, on_wire(path))).collect();
         let seats = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: spec.queue })));
-        let (told, journal) = (seats.clone(), shared.journal.clone());
-        let tell: Tell = Rc::new(move |connection, what| {
-            told.borrow_mut().take(clock::now(), connection, &what, &mut |event| journal.push(&event));
-        });
-        let survivors = Rc::<Survivors>::default();
-        let (theirs, cluster) = relays(servers, &root, &survivors.lines, tell).await?;
-        let (own, own_cluster) = relays(servers, &root, &Rc::default(), Rc::new(|_, _| {})).await?;
-        let (intake, incoming) = Intake::open(set_up.candidates.iter().map(|(cand, ..)| *cand)).await?;
+        let survivors = Rc::new(Survivors::among(paths.lines.clone()));
         let exe = std::env::current_exe().context("this executable cannot be found")?;
         let (heard, said) = mpsc::channel(crate::foreign::program::HEARD_MAX);
         let mut guest = Self {
@@ -84,13 +67,10 @@ impl Guest {
             spec,
             program: None,
             seats,
-            cluster,
+            paths,
             survivors,
             beliefs: None,
             can_resign: false,
-            own_cluster,
-            _relays: [theirs, own],
-            intake,
             waiting: BTreeMap::new(),
             resigning: BTreeMap::new(),
             exe,
@@ -100,7 +80,7 @@ impl Guest {
             let command = guest.spec.command.clone();
             guest.start(&command)?;
         }
-        Ok((guest, said, incoming))
+        Ok((guest, said))
     }
 
     fn start(&mut self, command: &[String]) -> anyhow::Result<()> {
@@ -122,7 +102,7 @@ impl Guest {
         let set_up = &shared.set_up;
         let (cand, _, path) = set_up.candidates.first().context("no seat")?;
         let told = ToldByCommand {
-            connect: self.cluster.clone(),
+            connect: self.paths.cluster.clone(),
             group: path.clone(),
             resource: self.resource(*cand),
             timeout_ms: set_up.timeout_ms,
@@ -132,7 +112,7 @@ impl Guest {
         let introduced = Introduced::mute(self.spec.name.clone());
         shared.journal.push(&introduced.event(clock::now()));
         self.introduced(shared, introduced);
-        shared.tell(FromHost::Ready { acts: self.pid() });
+        shared.tell(FromHost::Ready { acts: self.pid(), equal_paths: false });
         Ok(())
     }
 
@@ -166,7 +146,7 @@ impl Guest {
         ToProgram::Start(Start {
             seat: cand,
             group: path.to_owned(),
-            connect: self.cluster.clone(),
+            connect: self.paths.cluster.clone(),
             timeout_ms: set_up.timeout_ms,
             resource: self.resource(cand),
             write_every_ms: set_up.work_interval_ms,
@@ -185,10 +165,15 @@ impl Guest {
 
     /// Where a seat writes.
     pub(super) fn resource(&self, cand: u32) -> String {
-        self.intake.url(cand).unwrap_or_default()
+        self.paths.address(cand).to_owned()
     }
 
     // ---- what it says and does
+
+    /// Something has passed on one of its connections.
+    pub(super) fn passed(&self, shared: &Shared, Passed { t, connection, what }: &Passed) {
+        self.seats.borrow_mut().take(*t, *connection, what, &mut |event| shared.journal.push(&event));
+    }
 
     fn held(&self, cand: u32) -> Held {
         let seats = self.seats.borrow();
@@ -237,11 +222,9 @@ impl Guest {
 
     /// The coordinator's answer to the first write of a seat that has none yet.
     pub(super) fn written(&mut self, cand: u32, answer: WriteAnswer) {
-        let WriteAnswer { seq, refused } = answer;
-        let fenced = if refused { Fenced::Refused } else { Fenced::Taken };
         if let Some(waiting) = self.waiting.get_mut(&cand).and_then(VecDeque::pop_front) {
             // Whoever asked may have gone.
-            let _ = waiting.send(Answer { seq, fenced });
+            let _ = waiting.send(answer.into());
         }
     }
 
@@ -285,7 +268,7 @@ impl Guest {
             let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
             let session = seats.seat(cand).and_then(|seat| seat.session);
             let taken = session.and_then(|id| Some(Taken { session: id, password: seats.session(id)?.password }));
-            taken.map(|taken| (taken, self.survivors.holders_last(cluster, &seats, taken.session)))
+            taken.map(|taken| (taken, holders_last(cluster, &self.paths.holders(taken.session))))
         };
         let (shared, survivors) = (shared.clone(), self.survivors.clone());
         spawn_local(async move {
@@ -361,14 +344,4 @@ impl Guest {
         let words = self.program.as_ref().map(Program::last_words).unwrap_or_default();
         if words.is_empty() { what.to_owned() } else { format!("{what}; the last it logged: {}", words.join(" | ")) }
     }
-}
-
-/// A relay before each of these servers, and how a client connects to them.
-async fn relays(servers: &str, root: &str, lines: &Rc<Lines>, tell: Tell) -> anyhow::Result<(Vec<Relay>, String)> {
-    let parsed = addresses(servers).map(|text| text.parse().with_context(|| format!("{text} is no address")));
-    let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
-    let relays = Relay::open_all(servers, lines, &tell).await.context("no port for a relay")?;
-    let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();
-    let cluster = format!("{}{root}", ports.join(","));
-    Ok((relays, cluster))
 }

@@ -23,13 +23,14 @@ use crate::foreign::message::FromProgram;
 use crate::foreign::program::Heard;
 use crate::host::farewell::{given_up, hung_up};
 use crate::host::floor;
+use crate::host::paths::{Passed, Paths, Streams};
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, Receiver, ToHost};
 
 use guest::Guest;
 use introduction::Introduction;
 
-/// Quiet seats, silent leaders and deadlines are looked after so often, and never sooner after the last time.
+/// Connections, quiet seats, silent leaders and deadlines are looked after so often, and never sooner after the last time.
 const LOOK: Duration = Duration::from_millis(10);
 /// A program that was told to stop has this long.
 const STOP_AT_MOST: Duration = Duration::from_secs(5);
@@ -42,26 +43,32 @@ const LOOKS_FOR_REPORT: u64 = 20;
 const TOLD_MAX: u32 = 10;
 
 /// Serves until the coordinator says stop, or the program ends. False: it could not go on, and the coordinator was told why.
-pub(super) async fn serve(shared: std::rc::Rc<Shared>, mut receiver: Receiver) -> anyhow::Result<bool> {
-    let (guest, heard, incoming) = match Guest::prepare(&shared).await {
+pub(super) async fn serve(
+    shared: std::rc::Rc<Shared>,
+    (paths, streams): (Paths, Streams),
+    mut receiver: Receiver,
+) -> anyhow::Result<bool> {
+    let (guest, heard) = match Guest::prepare(&shared, paths) {
         Ok(prepared) => prepared,
         Err(error) => return Ok(given_up(&shared, format!("{error:#}")).await),
     };
     let mut beside = Beside {
         shared,
         guest,
+        passed: streams.passed,
         odd: BTreeMap::new(),
         early: VecDeque::new(),
         enrolled: false,
         leaving: false,
         looks: 0,
     };
-    beside.serve(&mut receiver, heard, incoming).await
+    beside.serve(&mut receiver, heard, streams.writes).await
 }
 
 struct Beside {
     shared: std::rc::Rc<Shared>,
     guest: Guest,
+    passed: mpsc::UnboundedReceiver<Passed>,
     /// How often it misbehaved, by how.
     odd: BTreeMap<Misbehaviour, u32>,
     enrolled: bool,
@@ -132,14 +139,23 @@ impl Beside {
             return self.shared.tell(FromHost::Failed { what });
         }
         self.guest.introduced(&self.shared, introduced);
-        self.shared.tell(FromHost::Ready { acts: self.guest.pid() });
+        self.shared.tell(FromHost::Ready { acts: self.guest.pid(), equal_paths: false });
         if self.enrolled {
             self.guest.stand(&self.shared);
         }
     }
 
+    /// Takes what has passed on the connections: what else is heard may have come of it. Otherwise that waits for the next look,
+    /// since every wake-up of this thread is one that a program on the same cores waits for.
+    fn catch_up(&mut self) {
+        while let Ok(passed) = self.passed.try_recv() {
+            self.guest.passed(&self.shared, &passed);
+        }
+    }
+
     /// A write comes on another way than the report of the grant that it follows, and may be there first.
     fn write(&mut self, write: Incoming) {
+        self.catch_up();
         let waits = self.early.iter().any(|(early, _)| early.seat == write.seat);
         if waits || self.guest.may_write(&write).is_err() {
             self.early.push_back((write, self.looks + LOOKS_FOR_REPORT));
@@ -169,6 +185,7 @@ impl Beside {
     }
 
     fn look(&mut self) {
+        self.catch_up();
         let now = clock::now();
         self.looks += 1;
         self.take_early();
@@ -193,6 +210,7 @@ impl Beside {
     }
 
     fn obey(&mut self, message: ToHost) -> anyhow::Result<()> {
+        self.catch_up();
         match message {
             ToHost::SetUp(_) => bail!("set up twice"),
             ToHost::Enrol => {
@@ -209,7 +227,7 @@ impl Beside {
             ToHost::Floor { part, one } => {
                 tokio::task::spawn_local(floor::measure(
                     self.shared.clone(),
-                    self.guest.own_cluster.clone(),
+                    self.guest.paths.own_cluster.clone(),
                     part,
                     one,
                 ));
@@ -231,6 +249,7 @@ impl Beside {
     }
 
     fn heard(&mut self, heard: Heard) {
+        self.catch_up();
         match heard {
             Heard::Said { t, message } => self.said(t, message),
             Heard::Garbage { why, line, .. } => {
@@ -286,6 +305,7 @@ impl Beside {
             self.odd(None, Misbehaviour::StopIgnored, text);
         }
         tokio::time::sleep(LAST_WORDS).await;
+        self.catch_up();
         if self.leaving {
             self.look();
             if !killed {

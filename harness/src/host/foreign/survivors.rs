@@ -7,18 +7,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use hustings_record::Nanos;
 
-use crate::wire::end::addresses;
 use crate::witness::{Lines, Seats};
 
 /// Sessions that were ended, and the connections that may still carry them.
-#[derive(Default)]
 pub(super) struct Survivors {
-    pub(super) lines: Rc<Lines>,
+    lines: Arc<Lines>,
     /// When the servers confirmed their ends, by session.
     ended: RefCell<BTreeMap<i64, Nanos>>,
 }
@@ -32,13 +29,8 @@ pub(super) struct Cut {
 }
 
 impl Survivors {
-    /// The servers of a connect string with those last that have a connection of this session: taken over elsewhere, it is ended
-    /// there as it would be by its expiry, and nobody is in its way.
-    pub(super) fn holders_last(&self, cluster: &str, seats: &Seats, session: i64) -> String {
-        let held: Vec<SocketAddr> = seats.carried_by(session).filter_map(|line| self.lines.server(line)).collect();
-        let mut servers: Vec<&str> = addresses(cluster).collect();
-        servers.sort_by_key(|server| server.parse().is_ok_and(|server| held.contains(&server)));
-        servers.join(",")
+    pub(super) fn among(lines: Arc<Lines>) -> Self {
+        Self { lines, ended: RefCell::default() }
     }
 
     /// The servers have confirmed that a session has ended.
@@ -68,6 +60,7 @@ impl Survivors {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
     use std::time::Duration;
 
     use hustings_workloads::model::{Connect, Connected};
@@ -110,7 +103,7 @@ mod tests {
                     }
                 }
             });
-            let survivors = Survivors::default();
+            let survivors = Survivors::among(Arc::default());
             let seats = Rc::new(RefCell::new(Seats::new(Seating::default())));
             let told = seats.clone();
             let tell: Tell = Rc::new(move |line, what| told.borrow_mut().take(clock::now(), line, &what, &mut |_| {}));
@@ -152,19 +145,6 @@ mod tests {
             let (cuts, connected) = stage.pings(5_000).await;
             assert!(!connected);
             assert!(matches!(cuts[..], [Cut { session: SESSION, answered_after }] if answered_after > 100_000_000));
-        };
-        LocalSet::new().run_until(staged).await;
-    }
-
-    #[tokio::test]
-    async fn the_server_that_a_session_is_connected_to_is_the_last_to_be_asked_to_end_it() {
-        let staged = async {
-            let stage = Stage::with(true).await;
-            let (seats, holder) = (stage.seats.borrow(), stage.survivors.lines.server(1).expect("it is connected"));
-            let order =
-                |session| stage.survivors.holders_last(&format!("{holder},1.1.1.1:1,2.2.2.2:2/root"), &seats, session);
-            assert_eq!(order(SESSION), format!("1.1.1.1:1,2.2.2.2:2,{holder}"));
-            assert_eq!(order(SESSION + 1), format!("{holder},1.1.1.1:1,2.2.2.2:2"));
         };
         LocalSet::new().run_until(staged).await;
     }

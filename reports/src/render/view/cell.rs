@@ -165,6 +165,7 @@ fn parameters(cell: &CellSummary) -> Vec<Fact> {
                 LinkUse::External => "external Toxiproxy",
             },
         ),
+        Fact::new("Relays", relays(cell)),
         Fact::new(
             "Verdict on stale writes",
             match info.fencing {
@@ -177,6 +178,17 @@ fn parameters(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Poll interval", format::setting_ms(info.poll_interval_ms)),
         Fact::new("Expected", expected(&info.expect)),
     ]
+}
+
+/// Who goes through a relay of its host, and writes over HTTP.
+fn relays(cell: &CellSummary) -> &'static str {
+    if cell.programs.belief.is_some() {
+        "one a host and server, as for every program"
+    } else if cell.info.has_equal_paths() {
+        "one a host and server, as for programs"
+    } else {
+        "none"
+    }
 }
 
 fn expected(expect: &Expect) -> String {

@@ -1,0 +1,207 @@
+//! The paths of a program, and of recipes that are to have them, too: to the servers through relays that read along, and to the
+//! resource over HTTP. They have a thread of their own, so that nobody waits at a relay for what else a host does.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use hustings_record::{Nanos, Token};
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::LocalSet;
+
+use crate::clock;
+use crate::foreign::intake::{Incoming, Intake, Said as Written};
+use crate::foreign::resource::Resource;
+use crate::witness::{Happened, Lines, Relay, Said, Tell};
+
+/// Open until this is dropped.
+pub(super) struct Paths {
+    /// What candidates connect to: the relays, and the root below which their znodes are.
+    pub(super) cluster: String,
+    /// What this process itself connects to, by relays of its own: over as many hops, and not taken for a candidate.
+    pub(super) own_cluster: String,
+    /// The candidates' connections.
+    pub(super) lines: Arc<Lines>,
+    /// Where each candidate writes.
+    addresses: BTreeMap<u32, String>,
+    resource: Resource,
+    carried: Carried,
+    _open: oneshot::Sender<()>,
+}
+
+/// What comes by the paths.
+pub(super) struct Streams {
+    /// What candidates write.
+    pub(super) writes: mpsc::Receiver<Incoming>,
+    /// What passes on their connections. It is here before it is passed on: whoever hears of something that was done upon it
+    /// finds it here.
+    pub(super) passed: mpsc::UnboundedReceiver<Passed>,
+}
+
+/// Something that happened on a candidate's connection, at `t`.
+pub(super) struct Passed {
+    pub(super) t: Nanos,
+    pub(super) connection: u64,
+    pub(super) what: Happened,
+}
+
+/// The session and the server of each open connection, by its number.
+type Carried = Arc<Mutex<BTreeMap<u64, (i64, SocketAddr)>>>;
+
+impl Paths {
+    /// Opens them for these candidates, to the servers of this connect string.
+    ///
+    /// # Errors
+    /// There is no thread, or no port; what is no address of a server.
+    pub(super) async fn open(cluster: &str, candidates: Vec<u32>) -> anyhow::Result<(Self, Streams)> {
+        let (open, dropped) = oneshot::channel();
+        let (tell, told) = oneshot::channel();
+        let (pass, passed) = mpsc::unbounded_channel();
+        let (lines, carried) = (Arc::<Lines>::default(), Carried::default());
+        let seen = hear(lines.clone(), carried.clone(), pass);
+        let (cluster, theirs) = (cluster.to_owned(), lines.clone());
+        let work = move || {
+            let served = Builder::new_current_thread().enable_all().build().map(|runtime| {
+                LocalSet::new().block_on(&runtime, async move {
+                    match Opened::open(&cluster, &candidates, &theirs, Rc::new(seen)).await {
+                        Ok((opened, writes)) => {
+                            // Whoever asked may be gone.
+                            let _ = tell.send(Ok((opened.clusters.clone(), opened.addresses(&candidates), writes)));
+                            let _ = dropped.await;
+                        }
+                        Err(error) => _ = tell.send(Err(error)),
+                    }
+                });
+            });
+            // Nothing is told then, which is an error there.
+            served.unwrap_or_else(|error| tracing::error!(%error, "no async runtime"));
+        };
+        std::thread::Builder::new().name("paths".to_owned()).spawn(work).context("no thread for the paths")?;
+        let ([cluster, own_cluster], addresses, writes) = told.await.context("the thread of the paths has ended")??;
+        let resource = Resource::default();
+        let paths = Self { cluster, own_cluster, lines, addresses, resource, carried, _open: open };
+        Ok((paths, Streams { writes, passed }))
+    }
+
+    /// Where a candidate writes.
+    pub(super) fn address(&self, cand: u32) -> &str {
+        self.addresses.get(&cand).map_or("", String::as_str)
+    }
+
+    /// Writes for a candidate, which began so at `t`, and waits for the answer.
+    pub(super) async fn write(&self, cand: u32, token: Token, t: Nanos) {
+        let written = Written { token: Some(token.czxid), t: Some(t), term: None };
+        self.resource.write(self.address(cand), &written).await;
+    }
+
+    /// The servers that have a connection of this session.
+    pub(super) fn holders(&self, session: i64) -> Vec<SocketAddr> {
+        let carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        carried.values().filter(|(of, _)| *of == session).map(|&(_, server)| server).collect()
+    }
+}
+
+/// Keeps what each connection carries, and passes on what happened.
+fn hear(lines: Arc<Lines>, carried: Carried, pass: mpsc::UnboundedSender<Passed>) -> impl Fn(u64, Happened) {
+    move |connection, what| {
+        let t = clock::now();
+        {
+            let mut carried = carried.lock().unwrap_or_else(PoisonError::into_inner);
+            match &what {
+                Happened::Said(Said::Established { session, .. }) => {
+                    let server = lines.server(connection);
+                    server.map(|server| carried.insert(connection, (*session, server)));
+                }
+                Happened::Ended { .. } => _ = carried.remove(&connection),
+                Happened::Opened | Happened::Said(_) => {}
+            }
+        }
+        // Nobody hears it where candidates say themselves what they do.
+        let _ = pass.send(Passed { t, connection, what });
+    }
+}
+
+/// What the thread holds.
+struct Opened {
+    _relays: [Vec<Relay>; 2],
+    clusters: [String; 2],
+    intake: Intake,
+}
+
+impl Opened {
+    async fn open(
+        cluster: &str,
+        candidates: &[u32],
+        lines: &Arc<Lines>,
+        tell: Tell,
+    ) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
+        let (theirs, their_cluster) = Relay::open_before(cluster, lines, &tell).await?;
+        let unheard: Tell = Rc::new(|_, _| {});
+        let (own, own_cluster) = Relay::open_before(cluster, &Arc::default(), &unheard).await?;
+        let (intake, writes) = Intake::open(candidates.iter().copied()).await?;
+        Ok((Self { _relays: [theirs, own], clusters: [their_cluster, own_cluster], intake }, writes))
+    }
+
+    fn addresses(&self, candidates: &[u32]) -> BTreeMap<u32, String> {
+        candidates.iter().filter_map(|&cand| Some((cand, self.intake.url(cand)?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_workloads::model::{Connect, Connected};
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::foreign::intake::{Answer, Fenced};
+    use crate::wire::connect::{write_connect, write_connected};
+    use crate::wire::end::addresses;
+    use crate::wire::stream::read_frame;
+
+    #[tokio::test]
+    async fn they_lead_to_servers_and_resource_until_they_are_dropped() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let server = listener.local_addr().expect("its address").to_string();
+        let (paths, Streams { mut writes, mut passed }) =
+            Paths::open(&format!("{server}/root"), vec![3, 4]).await.expect("paths");
+        assert!(paths.cluster.ends_with("/root") && !paths.cluster.starts_with(&server), "{}", paths.cluster);
+
+        let relay = addresses(&paths.cluster).next().expect("a relay").to_owned();
+        let mut client = TcpStream::connect(relay).await.expect("it listens");
+        let (mut served, _) = listener.accept().await.expect("it passes clients on");
+        client.write_all(&write_connect(&Connect::default())).await.expect("sent");
+        read_frame(&mut served).await.expect("it is passed on");
+        let granted = Connected { session: 7, password: [1; 16], timeout_ms: 2_000 };
+        served.write_all(&write_connected(&granted, true)).await.expect("sent");
+        read_frame(&mut client).await.expect("it is passed back");
+        // It was told before it was passed on.
+        let told = std::iter::from_fn(|| passed.try_recv().ok().map(|passed| passed.what)).collect::<Vec<_>>();
+        assert!(
+            matches!(&told[..], [Happened::Opened, Happened::Said(Said::Established { session: 7, .. })]),
+            "{told:?}"
+        );
+        assert_eq!((paths.holders(7), paths.holders(8)), (vec![server.parse().expect("an address")], vec![]));
+
+        let takes = async {
+            let Incoming { seat, said, answer, .. } = writes.recv().await.expect("a write");
+            answer.send(Answer { seq: 0, fenced: Fenced::Taken }).expect("who asked is there");
+            (seat, said.token, said.t)
+        };
+        let ((), written) = tokio::join!(paths.write(4, Token { czxid: 77, session: 1 }, 5), takes);
+        assert_eq!(written, (4, Some(77), Some(5)));
+
+        drop(paths);
+        assert!(read_frame(&mut served).await.is_err(), "the relay is gone");
+        assert!(writes.recv().await.is_none(), "and so is what took writes");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_server_is_said() {
+        let error = Paths::open("localhost:here", vec![0]).await.err().expect("an error");
+        assert!(error.to_string().contains("localhost:here is no address"), "{error:#}");
+    }
+}
