@@ -21,6 +21,7 @@ pub mod journal;
 pub mod leftovers;
 pub mod limits;
 pub mod links;
+mod lock;
 pub mod machine;
 mod note;
 pub mod output;

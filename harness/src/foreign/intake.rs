@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::lock::lock;
 use crate::protocol::WriteAnswer;
 use crate::secret::secret;
 
@@ -152,7 +153,7 @@ async fn write(State(shared): State<Arc<Shared>>, Path(path): Path<String>, body
 
 impl Shared {
     fn has_room(&self, seat: u32, t: Nanos) -> bool {
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates = lock(&self.rates);
         let (second, writes) = rates.entry(seat).or_default();
         if *second != t / SECOND_NS {
             (*second, *writes) = (t / SECOND_NS, 0);

@@ -16,7 +16,7 @@ pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
     let outcome = match info {
         Some(info) => {
             // Where the session is connected is only known on the paths of programs.
-            let held = seat.shared.paths.as_ref().map(|paths| paths.holders(info.id().0)).unwrap_or_default();
+            let held = seat.shared.paths.as_ref().map(|paths| paths.lines.holders(info.id().0)).unwrap_or_default();
             take_over_and_close(&set_up.access, &holders_last(&set_up.cluster, &held), info, AT_MOST).await
         }
         None => Err("it has no session to expire".into()),

@@ -2,9 +2,8 @@
 //! resource over HTTP. They have a thread of their own, so that nobody waits at a relay for what else a host does.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use hustings_record::{Nanos, Token};
@@ -13,9 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
 use crate::clock;
-use crate::foreign::intake::{Incoming, Intake, Said as Written};
+use crate::foreign::intake::{Incoming, Intake, Said};
 use crate::foreign::resource::Resource;
-use crate::witness::{Happened, Lines, Relay, Said, Tell};
+use crate::witness::{Happened, Lines, Relay, Tell};
 
 /// Open until this is dropped.
 pub(super) struct Paths {
@@ -28,7 +27,6 @@ pub(super) struct Paths {
     /// Where each candidate writes.
     addresses: BTreeMap<u32, String>,
     resource: Resource,
-    carried: Carried,
     _open: oneshot::Sender<()>,
 }
 
@@ -48,9 +46,6 @@ pub(super) struct Passed {
     pub(super) what: Happened,
 }
 
-/// The session and the server of each open connection, by its number.
-type Carried = Arc<Mutex<BTreeMap<u64, (i64, SocketAddr)>>>;
-
 impl Paths {
     /// Opens them for these candidates, to the servers of this connect string.
     ///
@@ -60,13 +55,16 @@ impl Paths {
         let (open, dropped) = oneshot::channel();
         let (tell, told) = oneshot::channel();
         let (pass, passed) = mpsc::unbounded_channel();
-        let (lines, carried) = (Arc::<Lines>::default(), Carried::default());
-        let seen = hear(lines.clone(), carried.clone(), pass);
+        let lines = Arc::<Lines>::default();
         let (cluster, theirs) = (cluster.to_owned(), lines.clone());
         let work = move || {
             let served = Builder::new_current_thread().enable_all().build().map(|runtime| {
                 LocalSet::new().block_on(&runtime, async move {
-                    match Opened::open(&cluster, &candidates, &theirs, Rc::new(seen)).await {
+                    let heard: Tell = Rc::new(move |connection, what| {
+                        // Nobody listens where candidates say themselves what they do.
+                        let _ = pass.send(Passed { t: clock::now(), connection, what });
+                    });
+                    match Opened::open(&cluster, &candidates, &theirs, heard).await {
                         Ok((opened, writes)) => {
                             // Whoever asked may be gone.
                             let _ = tell.send(Ok((opened.clusters.clone(), opened.addresses(&candidates), writes)));
@@ -82,7 +80,7 @@ impl Paths {
         std::thread::Builder::new().name("paths".to_owned()).spawn(work).context("no thread for the paths")?;
         let ([cluster, own_cluster], addresses, writes) = told.await.context("the thread of the paths has ended")??;
         let resource = Resource::default();
-        let paths = Self { cluster, own_cluster, lines, addresses, resource, carried, _open: open };
+        let paths = Self { cluster, own_cluster, lines, addresses, resource, _open: open };
         Ok((paths, Streams { writes, passed }))
     }
 
@@ -93,34 +91,8 @@ impl Paths {
 
     /// Writes for a candidate, which began so at `t`, and waits for the answer.
     pub(super) async fn write(&self, cand: u32, token: Token, t: Nanos) {
-        let written = Written { token: Some(token.czxid), t: Some(t), term: None };
-        self.resource.write(self.address(cand), &written).await;
-    }
-
-    /// The servers that have a connection of this session.
-    pub(super) fn holders(&self, session: i64) -> Vec<SocketAddr> {
-        let carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
-        carried.values().filter(|(of, _)| *of == session).map(|&(_, server)| server).collect()
-    }
-}
-
-/// Keeps what each connection carries, and passes on what happened.
-fn hear(lines: Arc<Lines>, carried: Carried, pass: mpsc::UnboundedSender<Passed>) -> impl Fn(u64, Happened) {
-    move |connection, what| {
-        let t = clock::now();
-        {
-            let mut carried = carried.lock().unwrap_or_else(PoisonError::into_inner);
-            match &what {
-                Happened::Said(Said::Established { session, .. }) => {
-                    let server = lines.server(connection);
-                    server.map(|server| carried.insert(connection, (*session, server)));
-                }
-                Happened::Ended { .. } => _ = carried.remove(&connection),
-                Happened::Opened | Happened::Said(_) => {}
-            }
-        }
-        // Nobody hears it where candidates say themselves what they do.
-        let _ = pass.send(Passed { t, connection, what });
+        let said = Said { token: Some(token.czxid), t: Some(t), term: None };
+        self.resource.write(self.address(cand), &said).await;
     }
 }
 
@@ -181,10 +153,16 @@ mod tests {
         // It was told before it was passed on.
         let told = std::iter::from_fn(|| passed.try_recv().ok().map(|passed| passed.what)).collect::<Vec<_>>();
         assert!(
-            matches!(&told[..], [Happened::Opened, Happened::Said(Said::Established { session: 7, .. })]),
+            matches!(
+                &told[..],
+                [Happened::Opened, Happened::Said(crate::witness::Said::Established { session: 7, .. })]
+            ),
             "{told:?}"
         );
-        assert_eq!((paths.holders(7), paths.holders(8)), (vec![server.parse().expect("an address")], vec![]));
+        assert_eq!(
+            (paths.lines.holders(7), paths.lines.holders(8)),
+            (vec![server.parse().expect("an address")], vec![])
+        );
 
         let takes = async {
             let Incoming { seat, said, answer, .. } = writes.recv().await.expect("a write");

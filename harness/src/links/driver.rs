@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::archive::AddSegment;
 use crate::clock;
+use crate::lock::lock;
 use crate::proxy::stats::ProxyStats;
 use crate::witness::{Seating, Witnessed};
 
@@ -209,7 +210,7 @@ impl Links {
     }
 
     fn fleet(&self) -> MutexGuard<'_, Fleet> {
-        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.fleet)
     }
 
     /// The API's address, as it was given.
@@ -342,7 +343,7 @@ impl Links {
     }
 
     pub(super) fn layout(&self) -> MutexGuard<'_, Layout> {
-        self.layout.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.layout)
     }
 
     pub(super) async fn connections(&self, links: Vec<Link>, closed_after: u64) -> Result<Vec<ProxyStats>, LinkError> {

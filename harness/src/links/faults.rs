@@ -2,12 +2,12 @@
 //!
 //! Probes run before the first change and after the last: they do not widen a receipt's times.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures::future::{join_all, join3};
 use hustings_record::{CutLink, Direction, ResetLink, WholeLink};
 
+use crate::lock::lock;
 use crate::proxy::stats::ProxyStats;
 
 use super::actions;
@@ -126,7 +126,7 @@ impl Links {
         let heal = move |controls: &mut Vec<Control>| actions::heal(controls, &here);
         let bracket = self.caller.call("heal", CALL_LIMIT, heal).await?;
         let expected: Vec<_> = {
-            let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+            let answered = lock(&self.answered);
             links.iter().map(|link| answered.get(&link.name).copied().unwrap_or(true)).collect()
         };
         let limit = |expected: &bool| if *expected { HEALED_LIMIT } else { BEFORE_LIMIT };
@@ -207,7 +207,7 @@ impl Links {
     }
 
     pub(super) fn remember(&self, links: &[Link], answered: impl Iterator<Item = bool>) {
-        let mut known = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.answered);
         known.extend(links.iter().map(|link| link.name.clone()).zip(answered));
     }
 }

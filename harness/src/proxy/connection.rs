@@ -7,10 +7,10 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use crate::clock;
+use crate::lock::lock;
 
 use super::active_toxic::Fate;
 use super::counters::Counters;
-use super::lock::lock;
 use super::reading::Reading;
 use super::stats::{ConnectionStats, WayStats, hex};
 use super::tap::Tap;

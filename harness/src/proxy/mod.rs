@@ -21,7 +21,6 @@ mod door;
 mod error;
 mod front;
 mod greeting;
-mod lock;
 mod pipeline;
 mod pump;
 mod reading;

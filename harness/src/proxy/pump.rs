@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::clock;
+use crate::lock::lock;
 
 use super::active_toxic::{End, Fate, Item, What};
 use super::connection::Connection;
 use super::counters::Counters;
-use super::lock::lock;
 use super::pipeline::{Chain, Pipeline};
 use super::shared::Shared;
 use super::toxic::Stream;

@@ -8,11 +8,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::clock;
+use crate::lock::lock;
 
 use super::active_toxic::Fate;
 use super::connection::Connection;
 use super::counters::Counters;
-use super::lock::lock;
 use super::pipeline::Chain;
 use super::reading::Created;
 use super::stats::{ConnectionStats, LostReply, ProxyStats};

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use hustings_record::Nanos;
 use tokio::sync::mpsc;
 
-use super::lock::lock;
 use super::toxic::Stream;
 use crate::clock;
+use crate::lock::lock;
 use crate::witness::{Conversation, Happened, Said};
 
 /// Things that may wait to be written down.

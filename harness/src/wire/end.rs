@@ -165,6 +165,11 @@ pub(crate) fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
     servers.split(',').map(str::trim).filter(|server| !server.is_empty())
 }
 
+/// The chroot of a connect string, with the slash that it begins with, or nothing.
+pub(crate) fn root(cluster: &str) -> &str {
+    cluster.find('/').map_or("", |at| &cluster[at..])
+}
+
 /// The servers of a connect string with those last that have a connection of a session: taken over elsewhere, it is ended there
 /// as it would be by its expiry, and nobody is in its way.
 pub(crate) fn holders_last(cluster: &str, held: &[SocketAddr]) -> String {

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use hustings_record::Nanos;
 use tokio::sync::Notify;
 
 use crate::clock;
+use crate::lock::lock;
 
 /// All relays of one witness count their connections together.
 #[derive(Debug, Default)]
@@ -18,22 +19,23 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Where a connection leads to, if it is not over.
+    /// The servers that have a connection on which they granted this session.
     #[must_use]
-    pub fn server(&self, number: u64) -> Option<SocketAddr> {
-        Some(self.all().get(&number)?.server)
+    pub fn holders(&self, session: i64) -> Vec<SocketAddr> {
+        let open = lock(&self.open);
+        open.values().filter(|line| line.session.load(Relaxed) == session).map(|line| line.server).collect()
     }
 
     /// When the server of a connection last said anything. None: it has not, or that connection is over.
     #[must_use]
     pub fn heard(&self, number: u64) -> Option<Nanos> {
-        let heard = self.all().get(&number)?.heard.load(Relaxed);
+        let heard = lock(&self.open).get(&number)?.heard.load(Relaxed);
         (heard > 0).then_some(heard)
     }
 
     /// Ends a connection at both of its ends. False: it is over, or being cut already.
     pub fn cut(&self, number: u64) -> bool {
-        let Some(line) = self.all().remove(&number) else { return false };
+        let Some(line) = lock(&self.open).remove(&number) else { return false };
         line.cut.notify_one();
         true
     }
@@ -41,19 +43,17 @@ impl Lines {
     /// Counts a new connection to a server, which is open until it is cut, or what this gives is dropped.
     pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> Open {
         let number = self.last.fetch_add(1, Relaxed) + 1;
-        let line = Arc::new(Line { server, heard: AtomicU64::new(0), cut: Notify::new() });
-        self.all().insert(number, line.clone());
+        let line = Arc::new(Line { server, session: AtomicI64::new(0), heard: AtomicU64::new(0), cut: Notify::new() });
+        lock(&self.open).insert(number, line.clone());
         Open { number, line, of: self.clone() }
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<u64, Arc<Line>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) server: SocketAddr,
+    /// 0: none yet.
+    session: AtomicI64,
     /// 0: never.
     heard: AtomicU64,
     cut: Notify,
@@ -63,6 +63,11 @@ impl Line {
     /// The server has said something.
     pub(super) fn hears(&self) {
         self.heard.store(clock::now(), Relaxed);
+    }
+
+    /// The server has granted a session.
+    pub(super) fn carries(&self, session: i64) {
+        self.session.store(session, Relaxed);
     }
 
     /// Waits until it is to end.
@@ -80,6 +85,6 @@ pub(super) struct Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.of.all().remove(&self.number);
+        lock(&self.of.open).remove(&self.number);
     }
 }

@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 
 use super::conversation::{Conversation, Said};
 use super::lines::{Lines, Open};
-use crate::wire::end::addresses;
+use crate::access::Access;
+use crate::wire::end::{addresses, root};
 
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -76,12 +77,11 @@ impl Relay {
     /// # Errors
     /// What is no address of a server, or there is no port.
     pub async fn open_before(cluster: &str, lines: &Arc<Lines>, tell: &Tell) -> anyhow::Result<(Vec<Self>, String)> {
-        let root = cluster.find('/').map_or("", |at| &cluster[at..]);
         let parsed = addresses(cluster).map(|text| text.parse().with_context(|| format!("{text} is no address")));
         let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
         let relays = Self::open_all(servers, lines, tell).await.context("no port for a relay")?;
-        let ports: Vec<String> = relays.iter().map(|relay| relay.address().to_string()).collect();
-        let cluster = format!("{}{root}", ports.join(","));
+        let ports: Vec<SocketAddr> = relays.iter().map(Self::address).collect();
+        let cluster = Access::default().connect_string(&ports, root(cluster));
         Ok((relays, cluster))
     }
 
@@ -123,7 +123,12 @@ async fn pass(client: TcpStream, open: Open, tell: Tell) {
         let (read, told, line) = (conversation.clone(), tell.clone(), open.line.clone());
         let mut server = Tapped::new(server, move |data| {
             line.hears();
-            read.borrow_mut().down(data, |said| told(number, Happened::Said(said)));
+            read.borrow_mut().down(data, |said| {
+                if let Said::Established { session, .. } = said {
+                    line.carries(session);
+                }
+                told(number, Happened::Said(said));
+            });
         });
         copy_bidirectional(&mut client, &mut server).await
     };

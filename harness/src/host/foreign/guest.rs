@@ -25,7 +25,7 @@ use crate::foreign::words::ToldByCommand;
 use crate::host::paths::{Passed, Paths};
 use crate::host::process::Shared;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
-use crate::wire::end::{Taken, end_session, holders_last};
+use crate::wire::end::{Taken, end_session, holders_last, root};
 use crate::witness::{Seating, Seats};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Guest {
     pub(super) fn prepare(shared: &Rc<Shared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
         let set_up = &shared.set_up;
         let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
-        let root = set_up.cluster.find('/').map_or("", |at| &set_up.cluster[at..]);
+        let root = root(&set_up.cluster);
         let on_wire = |path: &str| format!("{root}{path}");
         let candidates = set_up.candidates.iter().map(|(cand, _, path)| (*cand, on_wire(path))).collect();
         let seats = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: spec.queue })));
@@ -268,7 +268,7 @@ impl Guest {
             let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
             let session = seats.seat(cand).and_then(|seat| seat.session);
             let taken = session.and_then(|id| Some(Taken { session: id, password: seats.session(id)?.password }));
-            taken.map(|taken| (taken, holders_last(cluster, &self.paths.holders(taken.session))))
+            taken.map(|taken| (taken, holders_last(cluster, &self.paths.lines.holders(taken.session))))
         };
         let (shared, survivors) = (shared.clone(), self.survivors.clone());
         spawn_local(async move {
