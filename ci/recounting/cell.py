@@ -167,6 +167,10 @@ class Cell:
         first = min(segment.events[0]["t"] for segment in self.segments)
         return self.phases.get("measure", first), self.phases.get("tear-down", self.last)
 
+    def measures(self, moment):
+        """Whether it is in the measured window, which does not hold its own end."""
+        return self.window[0] <= moment < self.window[1]
+
     def _faults(self):
         faults = {event["id"]: Fault(event) for event in self.events("fault")}
         for receipt in self.events("receipt"):

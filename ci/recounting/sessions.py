@@ -5,7 +5,7 @@ from .numbers import Samples
 
 
 def figures(cell):
-    states = [e for e in cell.events("state") if cell.window[0] <= e["t"] <= cell.window[1]]
+    states = [e for e in cell.events("state") if cell.measures(e["t"])]
     lost_at, again, count = {}, Samples(), 0
     for event in sorted(states, key=lambda event: event["t"]):
         if event["state"] == "disconnected" and event["session"] not in lost_at:
@@ -15,8 +15,9 @@ def figures(cell):
             again.add(event["t"] - lost_at.pop(event["session"]))
         elif event["state"] in ("expired", "closed", "auth-failed"):
             lost_at.pop(event["session"], None)
-    for since in lost_at.values():
-        again.add(cell.window[1] - since, ended=False)
+    for session, since in lost_at.items():
+        if not was_killed(cell, session):
+            again.add(cell.window[1] - since, ended=False)
     disturbed = is_disturbed(cell)
     return {
         "established": len({event["session"] for event in cell.events("session")}) if disturbed else 0,
@@ -24,14 +25,20 @@ def figures(cell):
         "lost": lost(cell) if disturbed else 0,
         "reconnected": len(again.ended),
         "reconnect": again if again.ended or again.open else None,
-        "interrupted_terms": interrupted(cell),
+        "interrupted_terms": interrupted(cell) if disturbed else 0,
         "severed": len(list(cell.events("severed"))) if disturbed else 0,
     }
 
 
+def was_killed(cell, session):
+    """Whether a process of its host was: nobody reconnects from the dead."""
+    homes = {event["session"]: segment.host for segment, event in cell.by_kind["session"]}
+    return session in homes and any(host == homes[session] for host, _ in cell.deaths)
+
+
 def is_disturbed(cell):
     """Whether there is anything to tell: a fault on servers, or a connection lost in the window."""
-    gone = (e["state"] == "disconnected" and cell.window[0] <= e["t"] < cell.window[1] for e in cell.events("state"))
+    gone = (e["state"] == "disconnected" and cell.measures(e["t"]) for e in cell.events("state"))
     return any(is_on_servers(kind) for kind in [cell.info["fault_kind"]] + [f.kind for f in cell.faults]) or any(gone)
 
 
@@ -40,8 +47,8 @@ def lost(cell):
     owner = {event["session"]: event["cand"] for event in cell.events("incarnation")}
     gone = set()
     for event in cell.events("state"):
-        inside = cell.window[0] <= event["t"] <= cell.window[1]
-        if inside and event["state"] in ("expired", "closed") and not blamed(cell, owner.get(event["session"]), event["t"]):
+        ended = event["state"] in ("expired", "closed", "auth-failed") and cell.measures(event["t"])
+        if ended and not blamed(cell, owner.get(event["session"]), event["t"]):
             gone.add(event["session"])
     return len(gone)
 
@@ -56,5 +63,6 @@ def interrupted(cell):
     for group in range(len(cell.groups)):
         terms = cell.terms_of(group)
         for term, following in zip(terms, terms[1:]):
-            count += cell.window[0] <= term.left and term.reason == "stepped-down" and following.life_id == term.life_id
+            mine = term.reason == "stepped-down" and following.life_id == term.life_id
+            count += mine and cell.measures(term.leaving)
     return count

@@ -38,20 +38,23 @@ def of_overlap(handovers, overlap):
 
 
 def strike_of(handovers, overlap):
-    """Of the handover that it came of; what came of none is a case of its own."""
+    """Of the handover that it came of; None of what came of none."""
     handover = of_overlap(handovers, overlap)
-    return handover.strike if handover else ("unplanned", max(overlap.terms, key=lambda term: term.asked))
+    return handover.strike if handover else None
 
 
 def rate(handovers, seen):
-    """`seen` holds a strike for each time that what was looked for was seen."""
-    behind = {handover.strike for handover in handovers} | set(seen)
+    """`seen` holds a strike for each time that what was looked for was seen, or None: what came of no handover is an opportunity
+    and a strike of its own."""
+    bad, strays = {strike for strike in seen if strike}, seen.count(None)
+    behind = {handover.strike for handover in handovers} | bad
+    shown, all_strikes = len(bad) + strays, len(behind) + strays
     return {
         "seen": len(seen),
-        "n": len(handovers),
-        "strikes": len(behind),
-        "bad_strikes": len(set(seen)),
-        "upper_95": bound_95(len(set(seen)), len(behind)),
+        "n": len(handovers) + strays,
+        "strikes": all_strikes,
+        "bad_strikes": shown,
+        "upper_95": bound_95(shown, all_strikes),
     }
 
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::run_support::Bench;
+use hustings_record::{Event, MANIFEST_FILE, Manifest, Nanos, Phase, SegmentWriter, read_segment, seal_segment};
 use serde_json::{Value, json};
 
 /// What the recount says about the record, and its exit code.
@@ -160,6 +161,64 @@ fn elections_of_the_servers_are_recounted() {
             *summary.pointer_mut(&format!("/cells/0/{figure}")).unwrap_or_else(|| panic!("no {figure}")) = changed;
         });
         assert_eq!(code, 1, "{figure}: {said}");
+    }
+}
+
+/// Lets the tear-down begin after this share of the measured window, in every cell, as when the run is interrupted.
+fn interrupt(record: &Path, share: f64) {
+    let path = record.join(MANIFEST_FILE);
+    let mut manifest: Manifest = serde_json::from_slice(&fs::read(&path).expect("read")).expect("a manifest");
+    let segments = manifest.cells.iter_mut().flat_map(|cell| &mut cell.segments);
+    for segment in segments.filter(|segment| segment.file.contains("coordinator")) {
+        let sealed = record.join("events").join(&segment.file);
+        let (mut events, _) = read_segment(&sealed).expect("a segment");
+        end_early(&mut events, share);
+        let plain = sealed.with_extension("");
+        let mut writer = SegmentWriter::create(&plain).expect("made");
+        events.iter().for_each(|event| writer.push(event).expect("written"));
+        writer.flush().expect("written");
+        let made = seal_segment(&plain).expect("sealed");
+        assert_eq!(made.path, sealed);
+        fs::remove_file(plain).expect("removed");
+        (segment.sealed, segment.plain) = (Some((made.bytes, made.crc)), Some(made.plain));
+    }
+    fs::write(path, manifest.to_sealed_json().expect("json")).expect("written");
+}
+
+fn end_early(events: &mut Vec<Event>, share: f64) {
+    let begins = |wanted: Phase| {
+        let mut times = events.iter().filter_map(|event| match event {
+            Event::Phase { t, phase } if *phase == wanted => Some(*t),
+            _ => None,
+        });
+        times.next().expect("the phase")
+    };
+    let (from, to) = (begins(Phase::Measure), begins(Phase::TearDown));
+    let end = from + ((to - from) as f64 * share) as Nanos;
+    events.retain(|event| !matches!(event, Event::Phase { t, phase: Phase::Drain } if *t >= end));
+    for event in events {
+        if let Event::Phase { t, phase: Phase::TearDown } = event {
+            *t = end;
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_at_any_moment_is_recounted() {
+    let faults = "matrix.fault=[\"resign\",\"partition\"]";
+    for (scenario, sets) in [
+        ("quick", &["--set", "election.groups=5", "--set", faults][..]),
+        ("split-brain", &["--set", "election.groups=4"][..]),
+    ] {
+        for share in [0.1, 0.35, 0.7] {
+            let bench = Bench::new();
+            simulated(&bench, scenario, sets);
+            interrupt(&bench.path("record"), share);
+            let made = bench.run(&["report", "record"]);
+            assert!([0, 1, 3].contains(&made.code), "{}", made.err);
+            let (code, said) = recount(&bench, &["record"]);
+            assert_eq!(code, 0, "{scenario}, {share}: {said}");
+        }
     }
 }
 
