@@ -36,6 +36,12 @@ fn docker(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Who holds the ports that are published for links: a start may find one taken.
+fn holders() -> String {
+    let asked = Command::new("ss").args(["-Htanp", "( sport >= :21000 and sport <= :21029 )"]).output();
+    asked.map_or_else(|e| format!("ss: {e}"), |output| said(&output))
+}
+
 /// A project of the test's own; taken down when dropped.
 struct Project {
     name: String,
@@ -52,7 +58,7 @@ impl Project {
         }
         let project = Self { name: format!("hustings-test-{}", std::process::id()) };
         let output = project.compose(&["up", "-d"]);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}; its ports: {}", said(&output), holders());
         project
     }
 
