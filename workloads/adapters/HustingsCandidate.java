@@ -67,6 +67,7 @@ final class HustingsCandidate {
         private ScheduledFuture<?> work;
         private Future<?> writing;
         private volatile boolean stopped;
+        private boolean leaves;
 
         Seat(JsonNode order) {
             this.order = order;
@@ -81,8 +82,9 @@ final class HustingsCandidate {
         /** Ends what the seat was connected by. No seat of the program stands any more. */
         abstract void close();
 
+        /** It leads from here on, unless it is to leave instead. */
         synchronized void grant(long t0, String node, Long token, Long session) {
-            if (work != null) {
+            if (leaves || work != null) {
                 return;
             }
             term += 1;
@@ -116,15 +118,25 @@ final class HustingsCandidate {
             writing = HTTP.sendAsync(request, HttpResponse.BodyHandlers.discarding());
         }
 
-        /** Waits for the answer to the last write: what is under way when a znode is given back may come after its successor's. */
-        private void settle() throws Exception {
+        /**
+         * It is to give its place back: it leads no more, and will not before it has. Waits for the answer to the last write: what is
+         * under way when a znode is given back may come after its successor's.
+         */
+        private void leave(String reason) throws Exception {
             Future<?> last;
             synchronized (this) {
+                leaves = true;
+                revoke(reason);
                 last = writing;
             }
             if (last != null) {
                 last.get(10, TimeUnit.SECONDS);
             }
+        }
+
+        private synchronized boolean standsAgain() {
+            leaves = stopped;
+            return !stopped;
         }
 
         private void ordered(String what, Integer fault) {
@@ -133,20 +145,18 @@ final class HustingsCandidate {
                 switch (what) {
                     case "start" -> stand();
                     case "resign" -> {
-                        revoke("resigned");
-                        settle();
+                        leave("resigned");
                         t0 = now();
                         resign();
                         say("resigned", "seat", number, "fault", fault, "t0", t0, "t1", now());
                         Thread.sleep(order.get("rejoin_after_ms").asLong());
-                        if (!stopped) {
+                        if (standsAgain()) {
                             stand();
                         }
                     }
                     default -> {
                         stopped = true;
-                        revoke("stopped");
-                        settle();
+                        leave("stopped");
                         resign();
                     }
                 }

@@ -28,14 +28,18 @@ class Seat:
     def __init__(self, order):
         self.order, self.number = order, order["seat"]
         self.term, self.leads, self.stopped, self.away_until = 0, threading.Event(), False, 0.0
-        self._ending, self._writing = threading.Lock(), threading.Lock()
+        self._leaves, self._ending, self._writing = False, threading.Lock(), threading.Lock()
 
     def grant(self, t0, node=None, token=None, session=None):
-        """Says that it leads, then has it write until it is revoked."""
-        self.term += 1
-        say("grant", seat=self.number, term=self.term, t0=t0, t1=now(), node=node, token=token, session=session)
-        self.leads.set()
+        """Says that it leads, then has it write until it is revoked. False: it is to leave instead."""
+        with self._ending:
+            if self._leaves:
+                return False
+            self.term += 1
+            say("grant", seat=self.number, term=self.term, t0=t0, t1=now(), node=node, token=token, session=session)
+            self.leads.set()
         threading.Thread(target=self._write, args=(self.term, token), daemon=True).start()
+        return True
 
     def revoke(self, reason):
         """It believes no more: nothing is begun after this, whoever says it first."""
@@ -48,6 +52,8 @@ class Seat:
     def rest(self):
         """Whoever has resigned stays away for a while."""
         time.sleep(max(0.0, self.away_until - time.monotonic()))
+        with self._ending:
+            self._leaves = self.stopped
 
     def _write(self, term, token):
         url = urllib.parse.urlsplit(self.order["resource"])
@@ -66,19 +72,24 @@ class Seat:
             due = max(due + every, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
 
+    def _leave(self, reason):
+        """It is to give its place back: it leads no more, and will not before it has. Gives the time by which its last write is
+        answered: what is under way when a znode is given back may come after its successor's."""
+        with self._ending:
+            self._leaves = True
+        self.revoke(reason)
+        with self._writing:
+            return now()
+
     def _resign(self, fault):
         self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000
-        self.revoke("resigned")
-        with self._writing:  # What is under way when a znode is given back may come after its successor's.
-            t0 = now()
+        t0 = self._leave("resigned")
         self.leave()
         say("resigned", seat=self.number, fault=fault, t0=t0, t1=now())
 
     def _stop(self):
         self.stopped = True
-        self.revoke("stopped")
-        with self._writing:
-            pass
+        self._leave("stopped")
         self.end()
 
 

@@ -17,7 +17,7 @@ class Seat(candidate.Seat):
         self.client.add_listener(self.changed)
         self.client.start(timeout=60)
         while not self.stopped:
-            self.over, self.left, self.leaving = threading.Event(), threading.Event(), False
+            self.over, self.left = threading.Event(), threading.Event()
             try:
                 recipe = {"election": self.client.Election, "lock": self.client.Lock}[sys.argv[1]]
                 self.recipe = recipe(self.order["group"], str(self.number))
@@ -36,8 +36,8 @@ class Seat(candidate.Seat):
     def lead(self, lock):
         t0 = candidate.now()
         self.over = over = threading.Event()  # What was lost while it waited ends no lead.
-        if self.client.state == KazooState.CONNECTED and not self.leaving:  # Else whoever sets it has run before.
-            self.grant(t0, node=lock.node)
+        # Whoever sets it may have run before.
+        if self.client.state == KazooState.CONNECTED and self.grant(t0, node=lock.node):
             over.wait()
         self.revoke("over")
 
@@ -47,7 +47,6 @@ class Seat(candidate.Seat):
             self.over.set()
 
     def leave(self):
-        self.leaving = True
         self.over.set()
         self.recipe.cancel()
         self.left.wait(10)

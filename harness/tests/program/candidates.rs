@@ -1,6 +1,7 @@
 //! `hustings candidate check`: fit programs pass it, and of every other one it says what is wrong.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -124,6 +125,30 @@ fn a_program_of_thirty_lines_is_fit() {
     let text = std::fs::read_to_string(program).expect("a text");
     assert!(text.lines().filter(|line| !line.is_empty()).count() <= 30);
     is_fit(&[PYTHON, "-B", program], 24);
+}
+
+#[test]
+fn whoever_is_told_to_leave_before_it_is_granted_the_lead_takes_none() {
+    let mut program = Command::new(PYTHON)
+        .args(["-B", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/late_grant.py")])
+        .env("PYTHONPATH", adapter!(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut orders = program.stdin.take().expect("piped");
+    let start = r#"{"m":"start","seat":0,"rejoin_after_ms":1,"write_every_ms":5,"resource":"http://127.0.0.1:1/0"}"#;
+    writeln!(orders, "{start}\n{{\"m\":\"resign\",\"seat\":0,\"fault\":1}}").expect("told");
+    let mut messages = Vec::new();
+    for line in BufReader::new(program.stdout.take().expect("piped")).lines() {
+        let message: Value = serde_json::from_str(&line.expect("a line")).expect("a message");
+        messages.push(message["m"].as_str().expect("a name").to_owned());
+        if messages.last().is_some_and(|last| last == "resigned") {
+            writeln!(orders, r#"{{"m":"stop"}}"#).expect("told");
+        }
+    }
+    assert!(program.wait().expect("it ends").success());
+    assert_eq!(messages, ["hello", "resigned", "bye"]);
 }
 
 #[test]
