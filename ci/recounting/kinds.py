@@ -11,3 +11,8 @@ LETS_SESSIONS_EXPIRE = ("crash", "partition", "partition-up", "pause")
 
 def is_on_servers(kind):
     return kind.startswith("server-")
+
+
+def hits_hosts(kind):
+    """Whether all that is on its hosts is hit, be it a candidate's or not."""
+    return kind not in HITS_CANDIDATES and not is_on_servers(kind)

@@ -1,6 +1,8 @@
 """Sessions and connections in the measured window."""
 
-from .kinds import is_on_servers
+from collections import defaultdict
+
+from .kinds import hits_hosts, is_on_servers
 from .numbers import Samples
 
 
@@ -30,9 +32,14 @@ def figures(cell):
     }
 
 
+def homes_of(cell):
+    """The host of each session."""
+    return {event["session"]: segment.host for segment, event in cell.by_kind["session"]}
+
+
 def was_killed(cell, session):
     """Whether a process of its host was: nobody reconnects from the dead."""
-    homes = {event["session"]: segment.host for segment, event in cell.by_kind["session"]}
+    homes = homes_of(cell)
     return session in homes and any(host == homes[session] for host, _ in cell.deaths)
 
 
@@ -43,18 +50,22 @@ def is_disturbed(cell):
 
 
 def lost(cell):
-    """Sessions that ended in the window though no fault on their host or candidate explains it."""
-    owner = {event["session"]: event["cand"] for event in cell.events("incarnation")}
-    gone = set()
+    """Sessions that ended in the window though no fault on their host, or on a candidate of theirs, explains it."""
+    owners = defaultdict(set)
+    for event in cell.events("incarnation"):
+        owners[event["session"]].add(event["cand"])
+    homes, gone = homes_of(cell), set()
     for event in cell.events("state"):
-        ended = event["state"] in ("expired", "closed", "auth-failed") and cell.measures(event["t"])
-        if ended and not blamed(cell, owner.get(event["session"]), event["t"]):
-            gone.add(event["session"])
+        session, moment = event["session"], event["t"]
+        ended = event["state"] in ("expired", "closed", "auth-failed") and cell.measures(moment)
+        if ended and not any(hit(fault, owners[session], homes.get(session), moment) for fault in cell.faults):
+            gone.add(session)
     return len(gone)
 
 
-def blamed(cell, cand, moment):
-    return any(cand in fault.cands and fault.event["t"] <= moment <= fault.explains_until for fault in cell.faults)
+def hit(fault, cands, host, moment):
+    whom = fault.cands & cands or hits_hosts(fault.kind) and host in fault.event["hosts"]
+    return whom and fault.event["t"] <= moment <= fault.explains_until
 
 
 def interrupted(cell):

@@ -49,7 +49,7 @@ impl Section for Sessions {
         let window = window(index);
         let mut result = Self { established: established(index), ..Self::default() };
         let mut reconnect = Samples::default();
-        let stood = candidates_of_sessions(index);
+        let owners = owners(index);
         let mut told = 0;
         for (&session, states) in &index.candidates.states {
             let mut gone: Option<Nanos> = None;
@@ -67,7 +67,7 @@ impl Section for Sessions {
                     }
                     SessionState::Ended(how) => {
                         gone = None;
-                        if explained(index, session, stood.get(&session), t) {
+                        if explained(index, session, owners.get(&session), t) {
                             continue;
                         }
                         result.lost += 1;
@@ -162,6 +162,18 @@ fn established(index: &Index<'_>) -> u64 {
     sessions.collect::<std::collections::BTreeSet<_>>().len() as u64
 }
 
+/// Whose each session was, whether they stood under it or not.
+fn owners(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
+    let mut owners: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+    for (&cand, incarnations) in &index.presence.incarnations {
+        for &(_, session) in incarnations {
+            owners.entry(session).or_default().push(cand);
+        }
+    }
+    owners
+}
+
+/// Who stood under each session.
 pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
     let mut stood: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
     for (&cand, stands) in &index.candidates.stands {
@@ -173,13 +185,13 @@ pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32
 }
 
 /// Whether a fault on the session's own host, or on a candidate under it, accounts for its end. Faults on servers hit neither.
-pub(super) fn explained(index: &Index<'_>, session: i64, stood: Option<&Vec<u32>>, at: Nanos) -> bool {
+pub(super) fn explained(index: &Index<'_>, session: i64, cands: Option<&Vec<u32>>, at: Nanos) -> bool {
     let under_way = |f: &Fault<'_>| f.explains((at, at));
     let host = index.candidates.sessions.get(&session);
     // One that hits single candidates names their hosts too, and does nothing to the others there.
     let whole = index.faults.all.iter().filter(|f| f.kind.hits_hosts());
     let on_host = whole.into_iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
-    on_host || stood.into_iter().flatten().any(|&cand| index.faults.on_cand_in(cand, (at, at)).any(under_way))
+    on_host || cands.into_iter().flatten().any(|&cand| index.faults.on_cand_in(cand, (at, at)).any(under_way))
 }
 
 /// Whether the session's host was not killed: nobody reconnects from the dead.

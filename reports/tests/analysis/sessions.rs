@@ -103,6 +103,24 @@ fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
     assert!(undisturbed.checks.iter().all(|c| c.name != "sessions"));
 }
 
+#[test]
+fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s() {
+    let lost = |struck: u32| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+        let id = cell.fault(FaultKind::Expire, struck as u16, &[struck], KILL, None);
+        cell.injected(id, KILL);
+        session_says(&mut cell, 0, KILL + 1, SessionState::Disconnected);
+        session_says(&mut cell, 0, KILL + 3, SessionState::Ended(SessionEnd::Expired));
+        let (session, t) = (77, ms(KILL + 5));
+        cell.host(0).push(Event::Session { t, session, timeout_ms: T, asked_ms: T, connect_ns: 0 });
+        cell.host(0).push(Event::Incarnation { t, cand: 0, session });
+        let state = SessionState::Ended(SessionEnd::Closed);
+        cell.host(0).push(Event::State { t: ms(KILL + 8), session, state });
+        cell.summary().sessions.lost
+    };
+    assert_eq!((lost(0), lost(1)), (0, 2), "struck itself, and another");
+}
+
 /// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader served for T.
 pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
     let mut cell = killed();
