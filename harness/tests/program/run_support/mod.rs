@@ -142,19 +142,6 @@ impl Ran {
         self
     }
 
-    /// It passed, or left nothing in doubt but what a busy machine's stalls did.
-    pub(crate) fn expect_no_doubts_but_of_stalls(self, record: &Path) -> Self {
-        if self.code != 3 {
-            return self.expect(0);
-        }
-        let checks = summary_of(record).cells.into_iter().flat_map(|cell| cell.checks);
-        for check in checks.filter(|check| check.verdict == Verdict::Inconclusive) {
-            let of_stalls = |line: &String| line.contains("stall") || line.contains("did not run");
-            assert!(check.details.iter().any(of_stalls), "{check:?}");
-        }
-        self.expect(3)
-    }
-
     /// Its one error message, which names all of these.
     pub(crate) fn error(&self, wanted: &[&str]) -> &str {
         let at = self.err.find("error: ").unwrap_or_else(|| panic!("no error in {}", self.err));
