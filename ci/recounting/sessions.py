@@ -17,30 +17,21 @@ def figures(cell):
             again.add(event["t"] - lost_at.pop(event["session"]))
         elif event["state"] in ("expired", "closed", "auth-failed"):
             lost_at.pop(event["session"], None)
+    homes = {event["session"]: segment.host for segment, event in cell.by_kind["session"]}
+    killed = {host for host, _ in cell.deaths}
     for session, since in lost_at.items():
-        if not was_killed(cell, session):
+        if homes.get(session) not in killed:  # Nobody reconnects from the dead.
             again.add(cell.window[1] - since, ended=False)
     disturbed = is_disturbed(cell)
     return {
         "established": len({event["session"] for event in cell.events("session")}) if disturbed else 0,
         "disconnected": count,
-        "lost": lost(cell) if disturbed else 0,
+        "lost": lost(cell, homes) if disturbed else 0,
         "reconnected": len(again.ended),
         "reconnect": again if again.ended or again.open else None,
         "interrupted_terms": interrupted(cell) if disturbed else 0,
         "severed": len(list(cell.events("severed"))) if disturbed else 0,
     }
-
-
-def homes_of(cell):
-    """The host of each session."""
-    return {event["session"]: segment.host for segment, event in cell.by_kind["session"]}
-
-
-def was_killed(cell, session):
-    """Whether a process of its host was: nobody reconnects from the dead."""
-    homes = homes_of(cell)
-    return session in homes and any(host == homes[session] for host, _ in cell.deaths)
 
 
 def is_disturbed(cell):
@@ -49,12 +40,12 @@ def is_disturbed(cell):
     return any(is_on_servers(kind) for kind in [cell.info["fault_kind"]] + [f.kind for f in cell.faults]) or any(gone)
 
 
-def lost(cell):
+def lost(cell, homes):
     """Sessions that ended in the window though no fault on their host, or on a candidate of theirs, explains it."""
     owners = defaultdict(set)
     for event in cell.events("incarnation"):
         owners[event["session"]].add(event["cand"])
-    homes, gone = homes_of(cell), set()
+    gone = set()
     for event in cell.events("state"):
         session, moment = event["session"], event["t"]
         ended = event["state"] in ("expired", "closed", "auth-failed") and cell.measures(moment)

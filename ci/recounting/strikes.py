@@ -46,15 +46,19 @@ def strike_of(handovers, overlap):
 def rate(handovers, seen):
     """`seen` holds a strike for each time that what was looked for was seen, or None: what came of no handover is an opportunity
     and a strike of its own."""
-    bad, strays = {strike for strike in seen if strike}, seen.count(None)
+    return shown(len(seen), handovers, {strike for strike in seen if strike}, seen.count(None))
+
+
+def shown(seen, handovers, bad, strays):
+    """What was seen at these handovers, of whose strikes `bad` showed it, and so often at none."""
     behind = {handover.strike for handover in handovers} | bad
-    shown, all_strikes = len(bad) + strays, len(behind) + strays
+    bad_strikes, strikes = len(bad) + strays, len(behind) + strays
     return {
-        "seen": len(seen),
+        "seen": seen,
         "n": len(handovers) + strays,
-        "strikes": all_strikes,
-        "bad_strikes": shown,
-        "upper_95": bound_95(shown, all_strikes),
+        "strikes": strikes,
+        "bad_strikes": bad_strikes,
+        "upper_95": bound_95(bad_strikes, strikes),
     }
 
 
@@ -68,15 +72,7 @@ def rate_of_writes(handovers, stale, doubtful):
     able = [h for h in handovers if h.has_rival and not h.stalled and not any(h is other for other in void)]
     counted = [h for h in handovers if any(h is other for other in able + within)]
     strays = {(write["group"], write["cand"], write["session"], write["czxid"]) for handover, write in blamed if not handover}
-    strikes, bad = {h.strike for h in counted}, {h.strike for h in within}
-    behind, shown = len(strikes) + len(strays), len(bad) + len(strays)
-    return {
-        "seen": len(stale),
-        "n": len(counted) + len(strays),
-        "strikes": behind,
-        "bad_strikes": shown,
-        "upper_95": bound_95(shown, behind),
-    }
+    return shown(len(stale), counted, {h.strike for h in within}, len(strays))
 
 
 def of_write(handovers, write):

@@ -187,9 +187,9 @@ fn interrupt(record: &Path, share: f64) {
 
 fn end_early(events: &mut Vec<Event>, share: f64) {
     let begins = |wanted: Phase| {
-        let mut times = events.iter().filter_map(|event| match event {
-            Event::Phase { t, phase } if *phase == wanted => Some(*t),
-            _ => None,
+        let mut times = events.iter().filter_map(|event| {
+            let Event::Phase { t, phase } = event else { return None };
+            (*phase == wanted).then_some(*t)
         });
         times.next().expect("the phase")
     };

@@ -164,24 +164,20 @@ fn established(index: &Index<'_>) -> u64 {
 
 /// Whose each session was, whether they stood under it or not.
 fn owners(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
-    let mut owners: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
-    for (&cand, incarnations) in &index.presence.incarnations {
-        for &(_, session) in incarnations {
-            owners.entry(session).or_default().push(cand);
-        }
-    }
-    owners
+    let all = index.presence.incarnations.iter();
+    by_session(all.flat_map(|(&cand, begun)| begun.iter().map(move |&(_, session)| (session, cand))))
 }
 
 /// Who stood under each session.
 pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
-    let mut stood: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
-    for (&cand, stands) in &index.candidates.stands {
-        for stand in stands {
-            stood.entry(stand.session).or_default().push(cand);
-        }
-    }
-    stood
+    let all = index.candidates.stands.iter();
+    by_session(all.flat_map(|(&cand, stands)| stands.iter().map(move |stand| (stand.session, cand))))
+}
+
+fn by_session(candidates: impl Iterator<Item = (i64, u32)>) -> BTreeMap<i64, Vec<u32>> {
+    let mut of: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+    candidates.for_each(|(session, cand)| of.entry(session).or_default().push(cand));
+    of
 }
 
 /// Whether a fault on the session's own host, or on a candidate under it, accounts for its end. Faults on servers hit neither.
