@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold: format, lints, all tests, doc tests, every benchmark once; and the figures of the records that
-# the tests leave behind, which another program recounts. The last line is "<n> passed, <n> failed", counted from what the
+# Everything that must hold: format, lints, all tests, doc tests, every benchmark once; and the records that the tests leave
+# behind: another program recounts their figures, and their checks are asked whether they could have failed. The last line is "<n> passed, <n> failed", counted from what the
 # test runners say. Exits with 0 only if every step succeeded and tests were run. --no-docker leaves the tests out that need
 # a Docker engine, and says so.
 set -euo pipefail
@@ -100,6 +100,11 @@ recount() {
   ci/recount --quiet "${records[@]}"
 }
 
+# Whether the checks that passed on the tests' records of real servers could have failed.
+mutations() {
+  ci/mutations "${CARGO_TARGET_DIR:-target}/debug/hustings" "$kept"/*/
+}
+
 step "format" cargo fmt --all --check -- --color never
 step "lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 wanted=()
@@ -126,6 +131,7 @@ add $(count_libtest)
 step "benchmarks" timeout --kill-after=10 300 cargo test --workspace --locked --benches
 
 step "recount" recount
+step "mutations" mutations
 
 [ "${#flaky[@]}" -eq 0 ] || printf 'passed only when tried again: %s\n' "${flaky[@]}"
 [ "$docker" = yes ] || echo "the tests that need Docker were left out"

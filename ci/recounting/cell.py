@@ -3,9 +3,11 @@
 from collections import defaultdict
 
 from . import losses, ownership, servers, spans, strikes
-from .kinds import ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
+from .kinds import ALWAYS_COSTS, ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
 
 MS = 1_000_000
+# The czxid of a token that nobody knows.
+UNKNOWN = -1
 
 
 # What candidates and their clients do or are told.
@@ -64,6 +66,20 @@ class Fault:
     def took_effect(self):
         return self.injected["from"]
 
+    @property
+    def effective(self):
+        """Between which times it took effect: from the order on, where no receipt tells."""
+        return (self.injected["from"], self.injected["to"]) if self.injected else (self.event["t"], self.event["t"])
+
+    @property
+    def over(self):
+        """When it acts no longer, and was seen to be healed."""
+        return max([self.acts_until, self.healed["to"] if self.healed else 0])
+
+    @property
+    def always_costs(self):
+        return self.kind in ALWAYS_COSTS
+
 
 class Cell:
     def __init__(self, segments):
@@ -94,8 +110,13 @@ class Cell:
         hosts = range(len(self.info["hosts"]))
         self.stopped = defaultdict(list, {host: self._stops(host, "from", self.window[1]) for host in hosts})
         self.surely_stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1], "from") for host in hosts})
-        self.hangs = [f for f in self.faults if f.kind == "hang" and f.injected]
+        self.hangs = [f for f in self.faults if f.kind == "hang"]
+        self.sent = defaultdict(list)
+        for write in self.events("write"):
+            if write.get("sent") is not None:
+                self.sent[write["host"]].append(write["sent"])
         self.deaths = self._deaths()
+        self.znodes, self.named = self._znodes()
         self.terms = self._terms()
         for fault in self.faults:
             fault.unfounded = fault.kind == "resign" and not self._a_leader_resigned(fault)
@@ -131,6 +152,9 @@ class Cell:
             self.incarnations[event["cand"]].append(event)
         self._forget_own_notices()
         self.owners = ownership.owners(self)
+        self.states = defaultdict(list)
+        for event in sorted(self.events("state"), key=lambda event: event["t"]):
+            self.states[event["session"]].append(event)
         self.terms_by_cand, self.granted = defaultdict(list), defaultdict(list)
         for term in self.terms:
             self.terms_by_cand[term.cand].append(term)
@@ -194,6 +218,24 @@ class Cell:
                         return True
         return False
 
+    def _znodes(self):
+        """Session and name of the znodes that the observer, or connections that somebody read, tell of, by czxid; and the czxids by
+        session and name."""
+        made = [e for segment in self.segments for e in segment.events if e["e"] in ("created", "owner")]
+        znodes = {}
+        for event in made:
+            if event["czxid"] not in (None, UNKNOWN) and event["session"] is not None and event["node"] is not None:
+                znodes.setdefault(event["czxid"], (event["session"], event["node"]))
+        named = defaultdict(set)
+        for czxid, of in znodes.items():
+            named[of].add(czxid)
+        return znodes, named
+
+    def token_of(self, event):
+        """The czxid of a grant; one that was not known then is that of the only znode of its name and session."""
+        known = self.named.get((event["session"], event["node"]), set())
+        return next(iter(known)) if event["czxid"] == UNKNOWN and len(known) == 1 else event["czxid"]
+
     def _terms(self):
         terms = {}
         for segment in self.segments:
@@ -201,7 +243,7 @@ class Cell:
             for event in segment.events:
                 key = (event.get("cand"), event.get("session"), event.get("term"))
                 if event["e"] == "grant":
-                    mine[key] = terms[key] = Term(event, segment, self.group_of[event["cand"]])
+                    mine[key] = terms[key] = Term(event | {"czxid": self.token_of(event)}, segment, self.group_of[event["cand"]])
                 elif event["e"] == "granted":
                     mine[key].begun = event["t"]
                 elif event["e"] == "revoke":
@@ -230,7 +272,7 @@ class Cell:
 
     def _death(self, segment, gone):
         """Of a crash: surely there until the kill was sent, at most until it was proven. Of any other death: surely there until
-        its last event, or until it was last seen to be stopped, at most until somebody saw that it was gone."""
+        its last event, until it last sent a write or was last seen to be stopped, at most until somebody saw that it was gone."""
         times = [moment(event) for event in segment.events]
         first, last = min(times), max(times)
         for fault in self.faults:
@@ -240,7 +282,8 @@ class Cell:
                     return proof["from"], proof["to"]
         if gone is None:
             return None
-        seen = [begin for begin, _ in self.surely_stopped[segment.host] if first <= begin <= gone]
+        stops = [begin for begin, _ in self.surely_stopped[segment.host]]
+        seen = [t for t in stops + self.sent[segment.host] if first <= t <= gone]
         return min(max([last] + seen), gone), gone
 
     def _reach(self, fault, outages):
@@ -258,7 +301,7 @@ class Cell:
                 # A leader that is cut off is missed by nobody before syncLimit is over.
                 if begin <= fault.explains_until + self.t_ns // 2 and not is_on_servers(fault.kind):
                     fault.explains_until = max(fault.explains_until, end + expiry)
-        fault.acts_until = max(over, fault.event["t"]) if fault.kind in LASTS_UNTIL_HEALED else fault.explains_until
+        fault.acts_until = max(over, fault.event["t"])
 
     def _coordinator(self):
         return next(s.events for s in self.segments if s.writer == "coordinator")
@@ -267,19 +310,20 @@ class Cell:
         """When a host's process was stopped by order: since that time of the proof that it was, to that of the proof that it goes
         on, or its end."""
         ended = [event["t"] for event in self.events("host_ended") if event["host"] == host]
-        stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"] and f.injected)
-        ends = ((f, [t for t in ended if t >= f.injected["from"]]) for f in stops)
-        times = ((f.injected[since], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
+        stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"])
+        stops = [f for f in stops if since == "from" or f.proven]
+        ends = ((f, [t for t in ended if t >= f.effective[0]]) for f in stops)
+        times = ((f.effective[since == "to"], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
         return spans.union([(begin, end) for begin, end in times if begin < end])
 
-    def stalled(self, host, begin, end):
-        """Whether a process of this host stalled of its own accord for longer than T/10 meanwhile."""
-        return any(a < end and begin < b for a, b in self.long_stalls[host])
-
-    def did_not_run(self, hosts, begin, end):
-        """For how long of begin..end at most, in one stall of its own, a process of these hosts, or one of no host, did not run."""
-        theirs = ((parts, waited) for host, parts, waited in self.own_stalls if host is None or host in hosts)
-        return max((min(spans.total(spans.clip(parts, begin, end)), waited) for parts, waited in theirs), default=0)
+    def did_not_run(self, hosts, begin, end, until):
+        """For how long from `begin` to `until` (None: to its end) at most, in one stall of its own that has begun by `end`, a process of
+        these hosts, or one of no host, did not run."""
+        theirs = zip(self.own_stalls, self.stall_spans, strict=True)
+        touching = (own for own, (_, span) in theirs if span[0] <= end and span[1] >= begin)
+        mine = ((parts, waited) for host, parts, waited in touching if host is None or host in hosts)
+        until = float("inf") if until is None else until
+        return max((min(spans.total(spans.clip(parts, begin, until)), waited) for parts, waited in mine), default=0)
 
     def _find_stalls(self, ordered):
         """What of each stall the harness did not order, and for how long of that the process did not run; when long ones were."""

@@ -1,13 +1,14 @@
 """What is counted as it stands: enrolment, faults, stalls, what the record holds, what the servers hold."""
 
 from . import spans
-from .kinds import is_on_servers
+from .kinds import LASTS_UNTIL_HEALED, LIES_IN_WAIT, is_on_servers
 from .numbers import Samples
 from .ownership import blindness
 
 
 # What a session or a connection left behind is gone 2 T, two ticks and this much later; longer after an outage of the quorum.
 LEAKS_MARGIN_NS = 1_000_000_000
+MS = 1_000_000
 
 
 def enrolment(cell):
@@ -25,7 +26,7 @@ def enrolment(cell):
     memory = cell.events("host_memory")
     return {
         "candidates": len(cell.group_of),
-        "sessions": len(sessions),
+        "sessions": len(connect.ended),
         "all_led_ns": led,
         "connect": connect if connect.ended else None,
         "connect_anew": anew if anew.ended else None,
@@ -38,11 +39,35 @@ def faults(cell):
     lateness = Samples()
     for fault in cell.faults:
         lateness.add(max(0, fault.event["t"] - fault.event["intended"]))
-    return {
+    return plan(cell) | {
         "verified": sum(fault.verified for fault in cell.faults),
         "unverified": sum(not fault.verified for fault in cell.faults),
         "lateness": lateness if lateness.ended else None,
         "receipts": [receipt(cell, fault) for fault in cell.faults],
+    }
+
+
+def plan(cell):
+    """A planned fault counts when it was ordered, and not withheld, and every order is verified. Without a plan: every order."""
+    plans = cell.events("fault_plan")
+    if not plans:
+        verified = sum(fault.verified for fault in cell.faults)
+        return {"planned": len(cell.faults), "planned_verified": verified, "withheld": [], "lost": 0}
+    planned = {fault["id"]: fault for event in plans for fault in event["faults"]}
+    reasons = {event["planned"]: event["why"] for event in cell.events("fault_withheld") if event["planned"] in planned}
+    orders = {number: [] for number in planned}
+    for fault in cell.faults:
+        number = fault.event.get("planned")
+        if number in planned and planned[number]["kind"] == fault.kind:
+            orders[number].append(fault.verified)
+    return {
+        "planned": len(planned),
+        "planned_verified": sum(bool(own) and number not in reasons and all(own) for number, own in orders.items()),
+        "withheld": [
+            {"planned": number, "kind": planned[number]["kind"], "intended": planned[number]["intended"], "why": reasons[number]}
+            for number in sorted(reasons)
+        ],
+        "lost": sum(not own and number not in reasons for number, own in orders.items()),
     }
 
 
@@ -57,15 +82,28 @@ def receipt(cell, fault):
         "injected": span(fault.injected),
         "healed": span(fault.healed),
         "verified": fault.verified,
+    } | overrun(fault) | {
         "hosts": [cell.info["hosts"][host] for host in fault.event["hosts"]],
         "servers": fault.event.get("servers", []),
         "groups": len(fault.event["groups"]),
     }
 
 
+def overrun(fault):
+    """For how long a fault that is healed surely lasted, where that is longer than planned: by a twentieth of it, and by 25 ms."""
+    planned_ms = fault.event["for_ms"]
+    if not fault.injected or not fault.healed or planned_ms is None or fault.kind not in LASTS_UNTIL_HEALED or fault.kind in LIES_IN_WAIT:
+        return {}
+    lasted, planned = max(0, fault.healed["from"] - fault.injected["to"]), planned_ms * MS
+    return {"overran_ns": lasted} if lasted > planned + max(planned // 20, 25 * MS) else {}
+
+
 def stalls(cell):
-    lengths = [spans.total(own) for _, own, _ in cell.own_stalls]
-    lengths = [length for length in lengths if length > 0]
+    """Those that share a moment with the measured window, each with its whole length."""
+    begin, end = cell.window
+    stalls = zip(cell.stall_spans, cell.own_stalls)
+    measured = (own for (_, (a, b)), (_, own, _) in stalls if a < end and begin < b)
+    lengths = [length for length in map(spans.total, measured) if length > 0]
     return {
         "count": len(lengths),
         "longest_ns": max(lengths, default=0),
@@ -110,22 +148,3 @@ def servers_say(cell):
     name = "sum_node_deleted_watch_count"
     before, after = (sum(m.get(name, 0) for m in ends[at]["metrics"].values()) for at in ("begin", "end"))
     return round(after - before)
-
-
-def leaks(cell):
-    """What the servers held at the end: nothing is told where the cell is so young that what an earlier one left may be there."""
-    last = [event for event in cell.events("servers") if event["at"] == "end"]
-    none = {"ephemerals.count": 0, "watches.count": 0}
-    if not last or not cell.info.get("own_servers"):
-        return none
-    limit = 2 * (cell.t_ns + cell.tick_ns) + LEAKS_MARGIN_NS
-    since = last[-1]["t"] - limit
-    for begin, end in reversed(spans.union(cell.outages)):
-        if end >= since:
-            since = min(since, begin - limit)
-    held = last[-1]["metrics"].values()
-    ephemerals = [m["ephemerals_count"] for m in held if "ephemerals_count" in m]
-    watches = [m["watch_count"] for m in held if "watch_count" in m]
-    if since <= cell.first or not ephemerals or not watches:
-        return none
-    return {"ephemerals.count": round(max(ephemerals)), "watches.count": round(sum(watches))}

@@ -2,7 +2,7 @@
 
 from .excess import floor_of
 from .numbers import Samples
-from .phases import Taker, Told, first_write, wakes
+from .phases import Taker, Told, first_write, medians_of, wakes
 
 # In this order two of the same length are told apart.
 MOMENTS = ("granted", "touched_before", "due", "released", "told", "last_told", "written")
@@ -12,7 +12,8 @@ def of(cell):
     """Those of all failovers that ended and are not void."""
     courses = []
     for loss in cell.losses[0]:
-        if loss.next and Taker(cell, loss).take(Samples(), loss.since, loss.next.begun, True):
+        taker = Taker(cell, loss, medians_of(cell))
+        if loss.next and taker.take(Samples(), "whole", loss.since, loss.next.begun, True) is not None:
             courses.append(course(cell, loss))
     return courses
 

@@ -26,31 +26,35 @@ def shown(seen):
 
 def seen_of(cell, losses=None):
     """The samples, and what is counted of them; those of all losses, or of some."""
-    over, naive, real = Samples(), Samples(), Samples()
+    medians = {name: samples.usual() for name, samples in taken(cell, cell.losses[0], None)[0].items()}
+    samples, counts = taken(cell, cell.losses[0] if losses is None else losses, medians)
+    return samples | counts
+
+
+def taken(cell, losses, medians):
+    """By these medians of all losses; without any, stalls are disregarded."""
+    samples = {name: Samples() for name in ("over_floor", "over_naive_floor", "over_restarted_floor")}
     early = restarted = beyond = 0
     window = cell.tick_ns * 3 // 2 + 500 * MS
-    losses = cell.losses[0] if losses is None else losses
     for loss in losses if wakes(cell) != "none" else []:
         told = Told(cell, loss).times
         seen = told[0] if told else (loss.next.begun if loss.next else cell.window[1])
         touched, begun_anew, floor = floor_of(cell, loss, seen)
         if touched is None:
             continue
-        taker = Taker(cell, loss)
+        taker = Taker(cell, loss, medians)
+
+        def take(name, begin):
+            return taker.take(samples[name], name, begin, seen, bool(told))
+
         if begun_anew:
-            taker.take(naive, touched + cell.t_ns, seen, bool(told))
-            restarted += taker.take(real, floor, seen, bool(told)) and bool(told)
+            take("over_naive_floor", touched + cell.t_ns)
+            restarted += take("over_restarted_floor", floor) is not None and bool(told)
         early += bool(told) and seen < floor
-        beyond += taker.take(over, floor, seen, bool(told)) and seen - floor > window
-    return {
-        "over_floor": over,
-        "early": early,
-        "window_ns": window,
-        "beyond_window": beyond,
-        "restarted": restarted,
-        "over_naive_floor": naive,
-        "over_restarted_floor": real,
-    }
+        over = take("over_floor", floor)
+        beyond += over is not None and over > window
+    counts = {"early": early, "window_ns": window, "beyond_window": beyond, "restarted": restarted}
+    return samples, counts
 
 
 def floor_of(cell, loss, seen):

@@ -14,6 +14,12 @@ def wakings(cell, term):
     return [(a, b + unheard(cell, term, b, b)) for a, b in cell.stopped[term.host] if began <= a]
 
 
+def stalled(cell, term, wakes):
+    """When the term's process stalled of its own accord for longer than T/10; if it wakes, until its client must have looked around
+    after it."""
+    return [(a, b + (unheard(cell, term, b, b) if wakes else 0)) for a, b in cell.long_stalls[term.host] if a <= term.left]
+
+
 def forced(cell, term):
     """From each order to end this term by force until its client must have heard of it."""
     for fault in cell.faults:

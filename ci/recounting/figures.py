@@ -3,7 +3,7 @@
 import re
 
 from . import counts, courses, excess, fan_out, leaderless, losses, overlaps, ownership, per_strike, phases, servers
-from . import sessions, stray, writes
+from . import sessions, stray, tokens, writes
 from .definitions import DEFINITIONS
 
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
@@ -16,12 +16,11 @@ NOT_RECOUNTED = {
     "checks[].headline": "words",
     "checks[].details": "words",
     "checks[].rests_on": "words",
+    "checks[].testability": "mutations of the record",
     "faults.receipts[].evidence": "words",
     "ensemble.elections[].votes": "words",
     "fan_out.promised": "bounds on who stood and could be told",
     "deletion_watches.clients_saw": "bounds on what nobody can have heard of",
-    "leaks.ephemerals.most": "bounds on what nobody can have heard of",
-    "leaks.watches.most": "bounds on what nobody can have heard of",
     "ensemble.elections[].roles[].log_ns": "bounds that rest on how late servers tell",
     "ensemble.watch.unavailable[].times.polls": "bounds that rest on how late servers tell",
     "ensemble.watch.unavailable[].times.log_ns": "bounds that rest on how late servers tell",
@@ -59,6 +58,8 @@ def of(cell):
         "split_brain": overlaps.figures(cell),
         "writes": writes.figures(cell),
         "stray_writes": stray.figures(cell),
+        "write_tokens": tokens.writes(cell),
+        "grant_tokens": tokens.grants(cell),
         "handovers": handovers,
         "leaderless": leaderless.leaderless(cell),
         "effect": leaderless.effect(cell),
@@ -69,7 +70,6 @@ def of(cell):
         "fan_out": fan_out.figures(cell),
         "deletion_watches": {"servers_say": counts.servers_say(cell)},
         "ownership": ownership.figures(cell),
-        "leaks": counts.leaks(cell),
         "sessions": sessions.figures(cell),
         "ensemble": servers.figures(cell),
         "faults": counts.faults(cell),

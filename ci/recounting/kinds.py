@@ -4,7 +4,9 @@ LASTS_UNTIL_HEALED = (
     "partition", "partition-up", "partition-down", "slow", "pause", "server-kill", "server-pause", "server-partition",
     "server-restart-all", "lost-reply", "hang", "clock-step",
 )
+LIES_IN_WAIT = ("lost-reply",)
 HITS_CANDIDATES = ("none", "resign", "expire", "parent-delete")
+ALWAYS_COSTS = ("resign", "crash", "terminate", "expire", "parent-delete")
 ENDS_PROCESSES = ("crash", "terminate")
 LETS_SESSIONS_EXPIRE = ("crash", "partition", "partition-up", "pause")
 

@@ -8,7 +8,7 @@ from .numbers import Tallied
 INTERVALS, MARGIN_NS = 10, 1000 * MS
 
 # A cell without its measured window has neither.
-NO_TIME = {"share": 0.0, "longest_ns": 0, "longest_group": None, "groups_at_end": 0}
+NO_TIME = {"share": 0.0, "led_ns": 0, "longest_ns": 0, "longest_group": None, "groups_at_end": 0}
 NO_EFFECT = {"without_write": 0.0, "longest_ns": 0, "longest_group": None, "between": None, "refused": 0, "refused_terms": 0, "mute_terms": 0,
              "hung_leads": 0, "hung_longest_ns": 0, "terms": 0}
 
@@ -25,6 +25,7 @@ def leaderless(cell):
         longest = max([longest] + [(b - a, name) for a, b in gaps], key=lambda gap: gap[0])
     return {
         "share": share(without, cell),
+        "led_ns": len(cell.groups) * (end - begin) - without,
         "longest_ns": longest[0],
         "longest_group": longest[1],
         "groups_at_end": sum(not led_at(cell, group, end) for group in range(len(cell.groups))),
@@ -81,7 +82,7 @@ def able(cell, term, stalls):
     """For how long the leader could write: not while its process was stopped or its work hung, nor while a process stalled for
     long."""
     led = [(term.begun, min(term.leaving, cell.window[1]))]
-    hung = [(f.injected["from"], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if term.host in f.event["hosts"]]
+    hung = [(f.effective[0], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if term.host in f.event["hosts"]]
     return spans.total(spans.minus(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls), spans.union(hung)))
 
 

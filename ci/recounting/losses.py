@@ -24,21 +24,20 @@ class Loss:
 
 def find(cell):
     """(losses that a proven fault explains, changes of the lead that nothing explains, faults that a leader survived)"""
-    planned, survived = [], 0
+    planned, kept = [], set()
     for fault in cell.faults:
         if fault.proven:
             for term in met(cell, fault):
                 loss = Loss(cell, term, fault, None)
                 loss.next = successor(cell, loss)
+                planned.append(loss)
                 if is_kept(cell, loss):
-                    survived += 1
-                else:
-                    planned.append(loss)
+                    kept.add(loss)
     planned.sort(key=lambda loss: (loss.lost.group, loss.since))
-    planned, more = one_a_term(cell, planned)
+    planned, survived = one_a_term(cell, planned, kept)
     limit(cell, planned)
     found, cell.explained, cell.unproven = unexplained(cell, planned)
-    return planned, found, survived + more
+    return planned, found, survived
 
 
 def met(cell, fault):
@@ -49,11 +48,18 @@ def met(cell, fault):
             held = [term for term in cell.terms_by_cand[cand] if term.asked <= moment <= term.left]
             if held and is_over(cell, held[-1], fault.took_effect):
                 break
-            if held:
+            if held and is_hit(fault, held[-1]):
                 group = held[-1].group
                 found[group] = max(held[-1], found.get(group, held[-1]), key=lambda term: term.asked)
                 break
     return [term for _, term in sorted(found.items())]
+
+
+def is_hit(fault, term):
+    """Of the answers that were lost, one has to be to the create of the lead's own znode; what nobody recorded rules nothing out."""
+    seen = fault.injected.get("seen") or {}
+    replies = seen.get("replies", []) if seen.get("of") == "lost" else []
+    return not replies or any(reply["zxid"] == term.czxid for reply in replies)
 
 
 def is_over(cell, term, moment):
@@ -74,31 +80,66 @@ def successor(cell, loss):
 
 
 def is_kept(cell, loss):
-    """Whether the same incarnation leads on without having deleted its znode, or the belief outlasts all that the fault could do."""
+    """Whether the same incarnation leads on by the same znode without having deleted it, or the belief outlives the fault."""
     lost, following = loss.lost, loss.next
-    outlasts = lost.leaving > loss.fault.explains_until
+    outlived = outlived_at(cell, loss.fault, lost)
     if following is None:
-        return not loss.deleted and (outlasts or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1])
-    renewed = loss.fault.kind == "parent-delete" and following.czxid != lost.czxid
-    if following.life_id == lost.life_id and not renewed and not (loss.deleted and following.asked >= loss.answered):
+        return not loss.deleted and (outlived is not None or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1])
+    given_up = is_another_znode(lost, following) or loss.deleted and following.asked >= loss.answered
+    if following.life_id == lost.life_id and not given_up:
         return True
-    return outlasts and following.begun > loss.fault.explains_until
+    return outlived is not None and following.begun > outlived
 
 
-def one_a_term(cell, planned):
-    """Of several faults on one term the first that cost it keeps the loss, or that from which on one or another acted until the
-    next came."""
-    kept, acts_until, survived = {}, {}, 0
+def is_another_znode(one, other):
+    """Where both are known."""
+    return -1 not in (one.czxid, other.czxid) and one.czxid != other.czxid
+
+
+def outlived(cell, fault, term, moment):
+    """Whether the fault was over by then, and the leader surely believed, had its connection, and was named as the owner at some time
+    since the fault was over and nobody else after it."""
+    if fault.always_costs or fault.over > moment or not term.begun or not term.begun <= moment <= term.leaving:
+        return False
+    states = [e for e in cell.states[term.session] if e["t"] <= moment]
+    if states and states[-1]["state"] != "connected":
+        return False
+    seen = [o for o in cell.owners[term.group] if o.surely[0] <= moment and fault.over <= o.surely[1]]
+    return bool(seen) and seen[-1].czxid == term.czxid
+
+
+def outlived_at(cell, fault, term):
+    """From when on the fault explains no loss of this lead: T/2 after it was over where the leader was seen to outlive it by then, or
+    as soon as it was granted, if that was later; else when it can have cost nothing any more, if it led for longer."""
+    if term.begun:
+        settled = max(term.begun, fault.over + cell.t_ns // 2)
+        if settled < fault.explains_until and outlived(cell, fault, term, settled):
+            return settled
+    return fault.explains_until if term.leaving > fault.explains_until else None
+
+
+def one_a_term(cell, planned, kept):
+    """Of several faults on one term the first that was not outlived costs it; those before it were survived, and those after it met
+    what was lost already. `kept` are those whose fault cost nothing whatever came later. (losses, how many were survived)"""
+    of_term = {}
     for loss in planned:
-        before = kept.get(loss.lost)
-        if before:
-            over = before.next is not None and before.next.begun <= loss.since
-            if over or loss.since <= acts_until[loss.lost]:
-                acts_until[loss.lost] = max(acts_until[loss.lost], loss.fault.acts_until)
-                continue
-            survived += 1
-        kept[loss.lost], acts_until[loss.lost] = loss, loss.fault.acts_until
-    return sorted(kept.values(), key=lambda loss: (loss.lost.group, loss.since)), survived
+        of_term.setdefault(loss.lost, []).append(loss)
+    costs, survived = [], 0
+    for losses in of_term.values():
+        lived = [one in kept or any(is_survived(cell, one, later) for later in losses[i + 1:]) for i, one in enumerate(losses)]
+        first = lived.index(False) if False in lived else len(losses)
+        costs += losses[first:first + 1]
+        survived += first
+    return sorted(costs, key=lambda loss: (loss.lost.group, loss.since)), survived
+
+
+def is_survived(cell, loss, later):
+    """Whether the leader had outlived one loss's fault when that of the other met it."""
+    gone = loss.next is not None and loss.next.begun <= later.since
+    if gone or is_over(cell, loss.lost, later.since):
+        return False
+    by_deletion = later.deleted and not loss.fault.always_costs
+    return bool(later.since > loss.fault.explains_until or by_deletion or outlived(cell, loss.fault, loss.lost, later.since))
 
 
 def limit(cell, planned):
@@ -143,11 +184,12 @@ def unexplained(cell, planned):
         for term, following in zip(terms, terms[1:]):
             at = min(term.leaving, following.begun)
             by_order = term.reason == "election-deleted" or term.reason == "resigned" and at >= cell.phases.get("drain", at + 1)
-            if term.life_id == following.life_id or following in known or by_order or at >= cell.window[1]:
+            leads_on = term.life_id == following.life_id and not is_another_znode(term, following)
+            if leads_on or following in known or by_order or at >= cell.window[1]:
                 continue
-            # Who stepped down without a connection has the lead as long as its session lives.
-            until = max(at, following.asked) if term.reason == "stepped-down" else at
-            faults = [f for f in cell.faults if term.cand in f.cands and f.event["t"] <= until and at <= f.explains_until]
+            # Who stepped down without a connection has the lead as long as its session lives; when a process died is not known exactly.
+            until = max(at, following.asked if term.reason == "stepped-down" else min(term.left, following.asked))
+            faults = [f for f in cell.faults if term.cand in f.cands and may_have_cost(cell, f, term, at, until)]
             proven = [fault for fault in faults if fault.proven]
             if proven:
                 explained.append(Loss(cell, term, proven[-1], following, at))
@@ -156,6 +198,12 @@ def unexplained(cell, planned):
             else:
                 found.append(Loss(cell, term, None, following))
     return found, explained, unproven
+
+
+def may_have_cost(cell, fault, term, begin, end):
+    """Whether the fault explains that the lead was lost between these times."""
+    past = outlived_at(cell, fault, term)
+    return fault.event["t"] <= end and begin <= fault.explains_until and (past is None or begin <= past)
 
 
 def is_late(cell, loss):

@@ -42,8 +42,8 @@ class Samples:
         return self
 
     def shown(self):
-        """None without a sample that counts."""
-        return self if self.ended or self.open else None
+        """None without a sample. Of those that are all void only their number is known."""
+        return self if self.ended or self.open or self.void else None
 
     def curve(self):
         """(value, share of all samples that are no longer), by Kaplan and Meier, at each value that was seen to end. A sample
@@ -61,6 +61,11 @@ class Samples:
 
     def quantile(self, share):
         return next((ns for ns, part in self.curve() if part >= share - 1e-9), None)
+
+    def usual(self):
+        """The median, or the longest where what did not end hides it."""
+        middle = self.quantile(0.5)
+        return max(self.ended + self.open, default=0) if middle is None else middle
 
     def figures(self):
         """As summaries show them. Below a hundred samples there is no p99."""

@@ -5,33 +5,43 @@ from .numbers import Samples
 
 
 class Overlap:
-    """Two terms of one group whose beliefs may have met."""
+    """Two terms of one group whose beliefs may have met. `awake` is when both surely believed and ran, `left` what stalls of the
+    harness leave of that."""
 
     def __init__(self, cell, first, second):
         self.terms = (first, second)
         self.fuzz = cell.clock_fuzz
-        self.length = self._length("sure", -self.fuzz)
-        self.length_at_most = self._length("at_most", self.fuzz)
         asleep = spans.union(cell.stopped[first.host] + cell.stopped[second.host])
         begin, end = self.bounds("sure")
-        whole = [(begin, end)] if self.length > 0 else []
-        self.awake = spans.minus(whole, asleep)
-        self.active = max(0, spans.total(self.awake) - self.fuzz)
+        self.awake = self.shortened(spans.minus([(begin, end)], asleep))
+        self.left = spans.minus(self.awake, stalled_parts(cell, first, second))
+        self.active = spans.total(self.left)
         a, b = self.bounds("at_most")
         certain = spans.union(cell.surely_stopped[first.host] + cell.surely_stopped[second.host])
-        self.maybe_awake = bool(self.length_at_most) and spans.total(spans.minus([(a, b + self.fuzz)], certain)) > 0
-        self.latent = spans.total(spans.both([(begin, end - self.fuzz)] if whole else [], asleep))
+        self.maybe_awake = bool(a) and spans.total(spans.minus([(a, b + self.fuzz)], certain)) > 0
+        self.latent = spans.total(spans.both(self.shortened([(begin, end)]), asleep))
 
     def bounds(self, which):
         (a, b), (c, d) = (getattr(term, which) for term in self.terms)
         return (0, 0) if None in (a, c) else (max(a, c), min(b, d))
 
-    def _length(self, which, fuzz):
-        begin, end = self.bounds(which)
-        return end - begin + fuzz if end - begin + fuzz > 0 and begin else 0
+    def shortened(self, parts):
+        """Less the clock's uncertainty, each."""
+        return [(a, b - self.fuzz) for a, b in parts if b - self.fuzz > a]
+
+
+def stalled_parts(cell, first, second):
+    """When a process of the two stalled for longer than T/10; and how long the one that should have stepped down, by its token, may
+    have gone on after it woke."""
+    def is_newer(one, other):
+        return -1 not in (one.czxid, other.czxid) and one.czxid > other.czxid
+
+    parts = excuses.stalled(cell, first, not is_newer(first, second)) + excuses.stalled(cell, second, not is_newer(second, first))
+    return spans.union(parts)
 
 
 def find(cell):
+    """All pairs."""
     found = []
     for group in range(len(cell.groups)):
         terms = cell.terms_of(group)
@@ -41,38 +51,19 @@ def find(cell):
                     continue
                 if first.life_id != second.life_id:
                     overlap = Overlap(cell, first, second)
-                    if overlap.length or overlap.length_at_most:
+                    if overlap.awake or overlap.latent or overlap.maybe_awake:
                         found.append(overlap)
-    return of_newcomers(found)
-
-
-def of_newcomers(found):
-    """Of each term that began while several others lasted, its longest overlap with one of them: there are as many as grants that
-    should not have been. Where one of them slept meanwhile, each is a matter of its own."""
-    by_newcomer = {}
-    for overlap in found:
-        by_newcomer.setdefault(overlap.terms[1].key, []).append(overlap)
-    kept = []
-    for overlaps in by_newcomer.values():
-        awake = all(overlap.latent == 0 for overlap in overlaps)
-        kept += [max(overlaps, key=lambda one: (one.length, one.length_at_most))] if awake else overlaps
-    return kept
-
-
-def is_in_stall(cell, overlap):
-    """Whether a process of the two stalled in it: then nobody knows what it believed."""
-    begin, end = overlap.bounds("sure")
-    return any(cell.stalled(term.host, begin, end) for term in overlap.terms)
+    return found
 
 
 def figures(cell):
     found = find(cell)
-    active = [overlap for overlap in found if overlap.active > 0 and not is_in_stall(cell, overlap)]
-    doubtful = [overlap for overlap in found if overlap.active > 0 and is_in_stall(cell, overlap)]
+    active = [overlap for overlap in found if overlap.active > 0]
+    doubtful = [overlap for overlap in found if overlap.awake and not overlap.left]
     seen, unsure = ([strikes.of_overlap(cell.handovers, one) for one in overlaps] for overlaps in (active, doubtful))
-    void = [handover for handover in cell.handovers if handover.stalled or any(handover is other for other in unsure)]
+    void = [h for h in cell.handovers if h.stalled or not h.has_rival or any(h is other for other in unsure)]
     handovers = [h for h in cell.handovers if any(h is other for other in seen) or not any(h is other for other in void)]
-    causes = [excuses.excuse(cell, overlap.awake, overlap.terms) for overlap in active]
+    causes = [excuses.excuse(cell, overlap.left, overlap.terms) for overlap in active]
     lengths = lengths_of(active)
     latent = [overlap for overlap in found if overlap.latent > 0]
     return {
@@ -83,7 +74,7 @@ def figures(cell):
         "excused.forced": causes.count("forced"),
         "latent": len(latent),
         "latent_max_ns": max((overlap.latent for overlap in latent), default=0),
-        "possible": possible(cell, found),
+        "possible": sum(overlap.maybe_awake and not overlap.awake for overlap in found),
         "lengths": lengths if active else None,
     }
 
@@ -94,8 +85,3 @@ def lengths_of(active):
         lengths.add(overlap.active)
     return lengths
 
-
-def possible(cell, found):
-    """Those in which both may have been awake, of terms that have no proven part in any."""
-    known = {term for overlap in found if overlap.active > 0 for term in overlap.terms}
-    return sum(1 for overlap in found if overlap.maybe_awake and not known.intersection(overlap.terms))

@@ -10,7 +10,7 @@ class Owner:
         self.session, self.czxid, self.surely = event["session"], event["czxid"], surely
 
     def is_of(self, term):
-        return self.session == term.session and self.czxid in (None, term.czxid)
+        return self.session == term.session and (self.czxid in (None, term.czxid) or term.czxid == -1)
 
 
 NOBODY = {"session": None, "czxid": None}
@@ -70,6 +70,7 @@ def unanswered(cell, group):
 
 
 def figures(cell):
+    """Of the measured window alone."""
     blind = blindness(cell)
     zombies, dead = [], []
     for group in range(len(cell.groups)):
@@ -79,8 +80,8 @@ def figures(cell):
         for owner in reigns:
             if owner.session is not None:
                 beliefs = [term.at_most for term in terms if owner.is_of(term)]
-                dead += [b - a for a, b in spans.minus([owner.surely], beliefs)]
-    missed = len(cell.events("observer_missed"))
+                dead += [b - a for a, b in spans.minus(spans.clip([owner.surely], *cell.window), beliefs)]
+    missed = sum(cell.measures(event["t"]) for event in cell.events("observer_missed"))
     return ({"missed": missed} if missed else {}) | {
         "zombie_max_ns": max(zombies, default=0),
         "zombies": sum(length > cell.tick_ns for length in zombies),
@@ -98,7 +99,7 @@ def longest_without(cell, term, reigns):
     others = [owner.surely for owner in reigns if not owner.is_of(term)]
     slack = cell.tick_ns // 10
     joined = [(a, b - slack) for a, b in spans.union([(a, b + slack) for a, b in others])]
-    return max((b - a for a, b in spans.clip(joined, *term.sure)), default=0)
+    return max((b - a for a, b in spans.clip(spans.clip(joined, *term.sure), *cell.window)), default=0)
 
 
 def blindness(cell):

@@ -12,20 +12,21 @@ def figures(cell):
 
 
 def strike(cell, after, losses):
+    samples = phases.samples_of(cell, losses)
     woken = sorted(len(phases.Told(cell, loss).first_of) for loss in losses)
     return {
         "after_ns": after,
         "lost": len(losses),
         "censored": sum(loss.next is None for loss in losses),
-        "failover": reduced(phases.samples_of(cell, losses)["whole"]),
-        "until_write": reduced(phases.until_write(cell, losses)),
+        "failover": reduced(samples["whole"]),
+        "until_write": reduced(samples["until_write"]),
         "over_floor": reduced(excess.seen_of(cell, losses)["over_floor"]),
         "woken": None if phases.wakes(cell) == "none" else woken[(len(woken) - 1) // 2],
     }
 
 
 def reduced(samples):
-    if not samples.shown():
+    if not samples.ended and not samples.open:
         return None
     longest = max(samples.ended, default=0)
     return {

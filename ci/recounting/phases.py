@@ -1,5 +1,7 @@
 """Failover by phase. Every loss is a sample of every phase that its recipe has; what did not happen is longer than was seen."""
 
+from functools import lru_cache
+
 from .numbers import Samples
 
 
@@ -23,45 +25,65 @@ class Told:
             self.first_of.setdefault(notice["cand"], notice["t"])
 
 
-class Taker:
-    """Takes the samples of one loss. One that ended is void where a process that had a part in it did not run for more than a
-    quarter of it at a stretch."""
+# One stall may add no more than this part of a phase's median to a sample, and is looked for during so many medians.
+VOID_PART, VOID_WINDOW = 4, 2
 
-    def __init__(self, cell, loss):
-        self.cell = cell
+
+class Taker:
+    """Takes the samples of one loss. Without medians stalls are disregarded. With them, what ended is void where a process that had a
+    part in it did not run for more than a quarter of the phase's median, in one stall that touches the first two medians of it;
+    a later stall of that length is cut out of what is longer."""
+
+    def __init__(self, cell, loss, medians):
+        self.cell, self.medians = cell, medians
         self.hosts = {loss.lost.host, (loss.next or loss.lost).host}
 
-    def take(self, samples, begin, end, ended):
-        """Whether it counts."""
-        if ended and 4 * self.cell.did_not_run(self.hosts, begin, end) > max(0, end - begin):
-            samples.void += 1
-            return False
+    def take(self, samples, phase, begin, end, ended):
+        """For how long it counts; None where it is void."""
+        if ended and self.medians is not None:
+            limit, looked = self.medians[phase] // VOID_PART, begin + VOID_WINDOW * self.medians[phase]
+            if self.cell.did_not_run(self.hosts, begin, looked, None) > limit:
+                samples.void += 1
+                return None
+            later = self.cell.did_not_run(self.hosts, looked, end, end) if end > looked else 0
+            end -= later if later > limit else 0
         samples.add(end - begin, ended)
-        return True
+        return max(0, end - begin)
 
 
 PHASES = ("whole", "from_intended", "release", "detect", "spread", "decide", "act")
 
 
-def samples_of(cell, losses=None):
-    """Those of all losses, or of some."""
-    samples = {name: Samples() for name in PHASES}
-    for loss in cell.losses[0] if losses is None else losses:
-        taker, done = Taker(cell, loss), loss.next is not None
+def samples_of(cell, losses=None, medians=None):
+    """Those of all losses, or of some; by the medians of all, where none are given."""
+    medians = medians_of(cell) if medians is None else medians
+    return taken(cell, cell.losses[0] if losses is None else losses, medians) | {"floor": floor(cell)}
+
+
+@lru_cache(maxsize=1)
+def medians_of(cell):
+    """How long each phase is in the middle, stalls disregarded; what hides its median counts as its longest sample."""
+    return {name: samples.usual() for name, samples in taken(cell, cell.losses[0], None).items()}
+
+
+def taken(cell, losses, medians):
+    samples = {name: Samples() for name in (*PHASES, "until_write")}
+    for loss in losses:
+        taker, done = Taker(cell, loss, medians), loss.next is not None
         end = loss.next.begun if done else cell.window[1]
-        taker.take(samples["whole"], loss.since, end, done)
-        taker.take(samples["from_intended"], min(loss.since, loss.fault.event["intended"]), end, done)
+        taker.take(samples["whole"], "whole", loss.since, end, done)
+        taker.take(samples["from_intended"], "from_intended", min(loss.since, loss.fault.event["intended"]), end, done)
         if loss.fault.kind == "resign":
-            taker.take(samples["release"], loss.since, loss.deleted or loss.since, True)
+            taker.take(samples["release"], "release", loss.since, loss.deleted or loss.since, True)
         if wakes(cell) != "none":
             watched(cell, loss, taker, samples, end, done)
-        act(cell, loss, taker, samples["act"], end)
-    return samples | {"floor": floor(cell)}
+        act(cell, loss, taker, samples, end)
+    return samples
 
 
 def figures(cell):
     samples = samples_of(cell)
-    return {name: sample.shown() for name, sample in samples.items()} | {
+    return {name: samples[name].shown() for name in (*PHASES, "floor")} | {
         "void": samples["whole"].void,
         "beside_pauses": sum(is_beside_pause(cell, loss) for loss in cell.losses[0]),
         "floor_failed": len(cell.events("floor_failed")),
@@ -74,18 +96,19 @@ PAUSE_SLEEP_NS = 50_000_000
 
 
 def is_beside_pause(cell, loss):
-    """Whether a pause that a server logged may have taken more than a quarter of a failover that is not void."""
+    """Whether a pause that a server logged may have taken more than a quarter of the median of a failover that is not void."""
     if loss.next is None:
         return False
     begin, end = loss.since, loss.next.begun
-    if 4 * cell.did_not_run({loss.lost.host, loss.next.host}, begin, end) > end - begin:
+    medians = medians_of(cell)
+    if Taker(cell, loss, medians).take(Samples(), "whole", begin, end, True) is None:
         return False
     bound = max((event["bound_ns"] for event in cell.events("log_clock")), default=0)
     for event in cell.events("server_log"):
         if event["line"]["says"] == "paused":
             long = event["line"]["ms"] * 1_000_000
             first, last = event["t"] - long - PAUSE_SLEEP_NS - bound, event["t"] + bound
-            if 4 * min(long, max(0, min(end, last) - max(begin, first))) > end - begin:
+            if min(long, max(0, min(end, last) - max(begin, first))) > medians["whole"] // VOID_PART:
                 return True
     return False
 
@@ -94,20 +117,23 @@ def watched(cell, loss, taker, samples, end, done):
     told = Told(cell, loss)
     begin = loss.deleted or loss.since
     first = told.times[0] if told.times else None
-    taker.take(samples["detect"], begin, first or end, first is not None)
-    taker.take(samples["decide"], first or end, end, first is not None and done)
+    taker.take(samples["detect"], "detect", begin, first or end, first is not None)
+    taker.take(samples["decide"], "decide", first or end, end, first is not None and done)
     if wakes(cell) != "one":
         times = sorted(told.first_of.values())
-        taker.take(samples["spread"], times[0] if times else end, times[-1] if times else end, bool(times))
+        taker.take(samples["spread"], "spread", times[0] if times else end, times[-1] if times else end, bool(times))
 
 
 def act(cell, loss, taker, samples, end):
-    """From the grant to the first accepted write of the term."""
+    """From the grant, and from the loss, to the first accepted write of the term."""
     if not loss.next:
-        samples.add(0, False)
+        samples["act"].add(0, False)
+        samples["until_write"].add(end - loss.since, False)
         return
     first = first_write(cell, loss)
-    taker.take(samples, end, first or loss.next.leaving, first is not None)
+    until = first or loss.next.leaving
+    taker.take(samples["act"], "act", end, until, first is not None)
+    taker.take(samples["until_write"], "until_write", loss.since, until, first is not None)
 
 
 def first_write(cell, loss):
@@ -115,18 +141,6 @@ def first_write(cell, loss):
     writes = cell.writes_of.get(loss.next.key, [])
     in_term = (w["t"] for w in writes if cell.accepts(w) and loss.next.asked <= w["t"] <= loss.next.left)
     return next(in_term, None)
-
-
-def until_write(cell, losses):
-    """From the loss to that."""
-    samples = Samples()
-    for loss in losses:
-        if not loss.next:
-            samples.add(cell.window[1] - loss.since, False)
-            continue
-        first = first_write(cell, loss)
-        Taker(cell, loss).take(samples, loss.since, first or loss.next.leaving, first is not None)
-    return samples
 
 
 def floor(cell):

@@ -87,7 +87,8 @@ def repetition(member):
 
 def medians(members):
     """The smallest and the largest of those that had a failover; one that is hidden is longer than all that are known."""
-    found = [median(member) for member in members if member.tree["failover"]["whole"]]
+    wholes = [member.tree["failover"]["whole"] for member in members]
+    found = [whole.quantile(0.5) for whole in wholes if whole and (whole.ended or whole.open)]
     known = [ns for ns in found if ns is not None]
     if not found:
         return None

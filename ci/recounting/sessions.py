@@ -24,7 +24,7 @@ def figures(cell):
             again.add(cell.window[1] - since, ended=False)
     disturbed = is_disturbed(cell)
     return {
-        "established": len({event["session"] for event in cell.events("session")}) if disturbed else 0,
+        "established": len(there(cell)) if disturbed else 0,
         "disconnected": count,
         "lost": lost(cell, homes) if disturbed else 0,
         "reconnected": len(again.ended),
@@ -32,6 +32,17 @@ def figures(cell):
         "interrupted_terms": interrupted(cell) if disturbed else 0,
         "severed": len(list(cell.events("severed"))) if disturbed else 0,
     }
+
+
+def there(cell):
+    """Sessions that were established before the window's end and were not over before it began."""
+    ended = {}
+    for event in cell.events("state"):
+        if event["state"] in ("expired", "closed", "auth-failed"):
+            ended[event["session"]] = min(event["t"], ended.get(event["session"], event["t"]))
+    begin, end = cell.window
+    sessions = {event["session"] for event in cell.events("session") if event["t"] < end}
+    return {session for session in sessions if ended.get(session, begin) >= begin}
 
 
 def is_disturbed(cell):

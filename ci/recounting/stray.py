@@ -2,18 +2,27 @@
 
 from collections import defaultdict
 
+from .cell import UNKNOWN
+
 
 def figures(cell):
     """None is left to whoever leads: a write lies within a term of its own candidate, session and token, from before the grant to
     after the revoke, give or take the clock's uncertainty."""
-    terms = defaultdict(list)
+    terms, incarnations = defaultdict(list), defaultdict(list)
     for term in cell.terms:
         terms[term.key].append(term)
+        incarnations[term.life_id].append(term)
     early, late, nowhere, under, slowest = [], [], 0, 0, 0
     recorded = [write for write in cell.writes if write.get("sent") is not None]
     for write in recorded:
         sent = write["sent"]
+        own = incarnations[write["cand"], write["session"]]
         mine = terms.get((write["group"], write["cand"], write["session"], write["czxid"]), [])
+        # Where a token is not known, nothing tells its terms from the sender's others.
+        if write["czxid"] == UNKNOWN:
+            mine = own
+        elif not mine:
+            mine = [term for term in own if term.czxid == UNKNOWN]
         slowest = max(slowest, write["t"] - sent)
         around = [term for term in mine if term.asked - cell.clock_fuzz <= sent <= term.left + cell.clock_fuzz]
         if not mine:

@@ -1,7 +1,10 @@
 """What zeros stand on: handovers, and the strikes that they came of. All that was intended for one moment is one strike."""
 
-from . import spans
+from . import excuses, spans
 from .numbers import bound_95
+
+# What a stall may have cost is over so many T after it.
+FELT_T = 2
 
 
 class Handover:
@@ -12,8 +15,17 @@ class Handover:
         self.strike = ("planned", loss.fault.event["intended"]) if loss.fault else ("unplanned", self.next)
         begin = loss.since if loss.since is not None else min(self.lost.leaving, self.next.begun)
         self.span = (begin, max(self.next.begun, begin))
-        self.stalled = any(cell.stalled(term.host, *self.span) for term in (self.lost, self.next))
+        self.stalled = is_stalled(cell, self)
         self.has_rival = can_write(cell, self.lost, self.next)
+
+
+def is_stalled(cell, handover):
+    """Whether the loser did not run, or had just woken, when the lead was granted again; or the winner stalled in the 2 T before that,
+    and after the loss."""
+    begin, granted = handover.span
+    since = max(begin, granted - FELT_T * cell.t_ns)
+    slept = any(a <= granted <= b for a, b in excuses.stalled(cell, handover.lost, True))
+    return slept or any(a <= granted and since <= b for a, b in excuses.stalled(cell, handover.next, False))
 
 
 def can_write(cell, loser, term):
@@ -24,8 +36,8 @@ def can_write(cell, loser, term):
 
 def find(cell):
     planned, unplanned, _ = cell.losses
-    changes = [loss for loss in planned if loss.next and loss.next.life_id != loss.lost.life_id]
-    return [Handover(cell, loss) for loss in changes + cell.explained + unplanned]
+    changes = [loss for loss in planned if loss.next] + cell.explained + unplanned
+    return [Handover(cell, loss) for loss in changes if loss.next.life_id != loss.lost.life_id]
 
 
 def of_overlap(handovers, overlap):

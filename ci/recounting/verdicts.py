@@ -75,7 +75,10 @@ def stale_writes(expect, tree, cell):
 
 def handovers(expect, tree, cell):
     # A stall of the harness may excuse one, and then nobody knows.
-    return "inconclusive" if expect["unplanned"] == "none" and tree["handovers"]["unplanned"] else "pass"
+    seen = tree["handovers"]
+    lost = seen["planned"] + seen["explained"] + seen["unplanned"]
+    unsound = expect["unplanned"] == "none" and seen["unplanned"] or expect.get("handovers") == "none" and lost
+    return "inconclusive" if unsound or seen["unproven"] else "pass"
 
 
 def liveness(expect, tree, cell):
@@ -107,12 +110,13 @@ def failover(expect, tree, cell):
 
 
 def receipts(expect, tree, cell):
-    return "inconclusive" if tree["faults"]["unverified"] else "pass"
+    faults = tree["faults"]
+    return "inconclusive" if faults["unverified"] or faults["withheld"] or faults["lost"] else "pass"
 
 
 # Checkers whose verdict rests on more than the figures that are recounted.
-OTHERS = ("fan-out", "servers", "ownership", "leaks", "sessions", "server-elections", "enrolment", "stalls",
-          "record", "stray-writes", "standing", "promptness", "programs", "witness")
+OTHERS = ("fan-out", "servers", "ownership", "sessions", "server-elections", "enrolment", "stalls",
+          "record", "stray-writes", "write-tokens", "grant-tokens", "standing", "promptness", "programs", "witness")
 
 RULES = {
     "split-brain": split_brain,

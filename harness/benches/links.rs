@@ -116,6 +116,7 @@ fn a_write() -> FromHost {
         is_stamped: true,
         cand: 4_711,
         token: Token { czxid: 4_294_968_001, session: 72_057_842_215_026_694 },
+        node: None,
         sent: 98_765_432_101,
     }
 }

@@ -106,6 +106,9 @@ pub enum FromHost {
     Write {
         cand: u32,
         token: Token,
+        /// Name of the znode whose token it is, where only the name is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
         sent: u64,
         is_stamped: bool,
     },

@@ -12,25 +12,33 @@ use crate::replay::Playlist;
 use crate::summary::Summary;
 use crate::timelines;
 use crate::verdict::Verdict;
-use crate::{exceptions, falls, load};
+use crate::{exceptions, falls, load, mutations};
 use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, RecordError, RunState};
 
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
     let mut looked = Looked::default();
-    record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell));
+    record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell, Examine::Nothing));
     looked.end(record.manifest.clone(), &record.notes)
+}
+
+/// Whether to find out if the checks that passed could have failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Examine {
+    /// It takes several times as long as judging the record.
+    Checks,
+    Nothing,
 }
 
 /// The same of a record that is read meanwhile: no cell is in memory for longer than it is looked at.
 ///
 /// # Errors
 /// As for [`Reading::next_cell`].
-pub fn summarise_read(mut reading: Reading) -> Result<Summary, RecordError> {
+pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary, RecordError> {
     let mut looked = Looked::default();
     while let Some(cell) = reading.next_cell()? {
-        looked.add(&reading.manifest, &cell);
+        looked.add(&reading.manifest, &cell, examine);
     }
     Ok(looked.end(reading.manifest, &reading.notes))
 }
@@ -48,8 +56,8 @@ struct Looked {
 }
 
 impl Looked {
-    fn add(&mut self, manifest: &Manifest, cell: &CellRecord) {
-        let (summary, kept) = look(cell, ended_whole(manifest, cell), &mut self.playlist);
+    fn add(&mut self, manifest: &Manifest, cell: &CellRecord, examine: Examine) {
+        let (summary, kept) = look(cell, ended_whole(manifest, cell), examine, &mut self.playlist);
         self.cells.push(summary);
         self.kept.push(kept);
         self.segments.push(cell.segments.len());
@@ -122,16 +130,20 @@ fn ended_whole(manifest: &Manifest, cell: &CellRecord) -> bool {
 /// Everything that reports show of one cell.
 #[must_use]
 pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
-    look(cell, false, &mut Playlist::default()).0
+    look(cell, false, Examine::Nothing, &mut Playlist::default()).0
 }
 
 /// The same, and what its pool needs of it where it is a repetition, and `enters`; what of it is worth a replay goes on the list.
-fn look(cell: &CellRecord, enters: bool, playlist: &mut Playlist) -> (CellSummary, Option<Kept>) {
+fn look(cell: &CellRecord, enters: bool, examine: Examine, playlist: &mut Playlist) -> (CellSummary, Option<Kept>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = CellSummary::blank(&index);
     for checker in CHECKERS.iter().filter(|checker| (checker.applies)(&index)) {
         checker.run(&index, &mut summary);
+    }
+    // A broken recipe is there to fail: whether its checks can is what it shows.
+    if examine == Examine::Checks && !index.info.self_test {
+        mutations::examine(&cell, &index, &mut summary);
     }
     self_test::judge(&mut summary);
     summary.strikes = strikes::seen(&index);

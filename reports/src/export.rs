@@ -1,5 +1,6 @@
 //! A record's handovers for other tools: a line each as CSV, a histogram a cell as an HdrHistogram interval log.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -8,7 +9,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde::Serialize;
 
 use crate::index::{Index, Loss, Outcome, plausible};
-use hustings_record::{CellRecord, FaultKind, Nanos, Record};
+use hustings_record::{CellRecord, Event, FaultKind, Nanos, Record};
 
 /// Why nothing was made. All are faults of this program.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +59,7 @@ pub fn handovers(record: &Record) -> Result<String, ExportError> {
 /// # Errors
 /// None that is known of.
 pub fn interval_log(record: &Record) -> Result<String, ExportError> {
-    let mut cells = Vec::new();
+    let (mut cells, mut withheld) = (Vec::new(), Vec::new());
     for cell in &record.cells {
         let mut histogram = Histogram::<u64>::new(3).map_err(ExportError::of)?;
         let (mut censored, mut span) = (0_u64, None);
@@ -70,6 +71,7 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
             }
             Ok(())
         })?;
+        withheld_of(cell, &mut withheld);
         if let Some(span) = span {
             cells.push((cell.info.name.as_str(), histogram, censored, span));
         }
@@ -80,6 +82,7 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
     for (name, _, censored, _) in cells.iter().filter(|cell| cell.2 > 0) {
         builder.add_comment(&format!("{name}: {censored} had not ended, and are not in it"));
     }
+    withheld.iter().for_each(|line| _ = builder.add_comment(line));
     let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut log = builder.begin_log_with(&mut bytes, &mut serializer).map_err(ExportError::of)?;
     for (name, histogram, _, (from, to)) in &cells {
@@ -87,6 +90,28 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
         log.write_histogram(histogram, since, long, Tag::new(name)).map_err(ExportError::of)?;
     }
     String::from_utf8(bytes).map_err(ExportError::of)
+}
+
+/// A sentence for each cell on planned faults that were withheld: nothing that is exported came of them.
+#[must_use]
+pub fn withheld(record: &Record) -> Vec<String> {
+    let mut lines = Vec::new();
+    record.cells.iter().for_each(|cell| withheld_of(cell, &mut lines));
+    lines
+}
+
+fn withheld_of(cell: &CellRecord, lines: &mut Vec<String>) {
+    let events = || cell.events().map(|(_, event)| event);
+    let planned = events().map(|event| if let Event::FaultPlan { faults, .. } = event { faults.len() } else { 0 });
+    let planned: usize = planned.sum();
+    let reasons: BTreeSet<&str> = events()
+        .filter_map(|e| if let Event::FaultWithheld { why, .. } = e { Some(why.about()) } else { None })
+        .collect();
+    let count = events().filter(|event| matches!(event, Event::FaultWithheld { .. })).count();
+    if count > 0 {
+        let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
+        lines.push(format!("{}: {count} of {planned} planned faults were withheld: {reasons}", cell.info.name));
+    }
 }
 
 /// Every lead of the cell that was lost to a proven fault.

@@ -9,6 +9,7 @@ pub mod falls;
 pub mod gate;
 pub mod index;
 pub mod load;
+pub mod mutations;
 pub mod past;
 pub mod pool;
 mod pooling;

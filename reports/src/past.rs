@@ -41,7 +41,7 @@ impl Past {
         let alone = alone.map(|cell| (&cell.info.name, &cell.failover));
         let medians = pooled
             .chain(alone)
-            .filter_map(|(cell, failover)| Some(Median { cell: cell.clone(), p50: failover.whole.as_ref()?.p50 }));
+            .filter_map(|(cell, failover)| Some(Median { cell: cell.clone(), p50: failover.measured()?.p50 }));
         Self {
             folder,
             started_utc: manifest.started_utc.clone(),

@@ -114,7 +114,7 @@ fn repeated(cell: &CellSummary, number: u32, kept: &Option<Kept>) -> Repeated {
         verdict: cell.verdict,
         unsafe_as_expected: cell.unsafe_as_expected,
         pooled: kept.is_some(),
-        p50: cell.failover.whole.as_ref().and_then(|whole| whole.p50),
+        p50: cell.failover.measured().and_then(|whole| whole.p50),
     }
 }
 
@@ -127,7 +127,7 @@ fn of_each<'a, S>(
 
 fn medians(entered: &[(&CellSummary, Option<f64>)]) -> Option<Medians> {
     let medians: Vec<Option<Nanos>> =
-        entered.iter().filter_map(|(cell, _)| Some(cell.failover.whole.as_ref()?.p50)).collect();
+        entered.iter().filter_map(|(cell, _)| Some(cell.failover.measured()?.p50)).collect();
     let hidden = medians.contains(&None);
     let known = || medians.iter().flatten().copied();
     let most = known().max().filter(|_| !hidden);

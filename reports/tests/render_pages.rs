@@ -3,8 +3,9 @@
 
 mod render_sample;
 
+use hustings_record::FaultKind;
 use hustings_reports::render::{html, json, league, terminal};
-use hustings_reports::summary::Summary;
+use hustings_reports::summary::{Rate, Summary};
 use render_sample::pools::repeated;
 use render_sample::{empty, fenced_and_unfenced, herd, hostile, large, sample};
 
@@ -339,13 +340,41 @@ fn a_difference_is_claimed_only_where_it_is_clear() {
         |summary: &Summary| skeleton(&page(summary)).lines().find(|line| line.starts_with("After ")).map(str::to_owned);
     let clear = of_first(&herd()).expect("a sentence");
     assert!(clear.contains("with predecessor-watch; in") && clear.contains("at 200 candidates a group"), "{clear}");
-    assert!(clear.contains("with lock-race and naive (no clear difference)"), "{clear}");
-    // Two moments on each side are no evidence, however far apart the medians are.
+    assert!(clear.contains("with lock-race and naive (not told apart)"), "{clear}");
+    // Three moments on each side are no evidence, however far apart the medians are.
     let mut few = herd();
-    few.cells.iter_mut().for_each(|cell| cell.handovers.strikes = 2);
+    for cell in &mut few.cells {
+        cell.handovers.strikes = 3;
+        cell.strikes.truncate(3);
+    }
     let few = of_first(&few).expect("a sentence");
-    assert!(few.contains("(no clear difference)") && few.contains("(2 strikes a cell)"), "{few}");
+    assert!(few.contains("(not told apart)") && few.contains("(3 injections a cell)"), "{few}");
     assert!(!few.contains("; in"), "{few}");
+}
+
+#[test]
+fn zeros_are_told_of_the_kind_of_fault_of_which_least_is_known_and_never_of_a_sum() {
+    let of = |kinds: &[(FaultKind, u64, u64)]| {
+        let mut summary = herd();
+        summary.cells.truncate(kinds.len());
+        for (cell, &(kind, n, strikes)) in summary.cells.iter_mut().zip(kinds) {
+            cell.info.fault_kind = kind;
+            let upper_95 = (strikes > 0).then(|| 1.0 - 0.05_f64.powf(1.0 / strikes as f64));
+            cell.split_brain.active = Rate { seen: 0, n, strikes, bad_strikes: 0, upper_95 };
+        }
+        let text = skeleton(&page(&summary));
+        text.lines().find(|line| line.contains("obody led beside another")).map(str::to_owned)
+    };
+    let (resign, crash) = ((FaultKind::Resign, 75, 75), (FaultKind::Crash, 0, 0));
+    let told = of(&[resign, crash, (FaultKind::Partition, 12, 3), (FaultKind::Expire, 75, 15)]).expect("a sentence");
+    assert_eq!(
+        told,
+        "Nobody led beside another after any of 2 kinds of faults; least is known of a partition: in 12 handovers of 3 \
+         injections (95 % bound: 64 % of injections)."
+    );
+    let told = of(&[resign, crash]).expect("a sentence");
+    assert!(told.ends_with("given up before anybody could take it: that shows little."), "{told}");
+    assert_eq!(of(&[crash]), None, "the dead lead beside nobody, and that shows nothing");
 }
 
 #[test]

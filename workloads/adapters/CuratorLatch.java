@@ -35,6 +35,8 @@ public final class CuratorLatch extends HustingsCandidate.Seat implements Leader
     @Override
     synchronized void resign() throws Exception {
         latch.close();
+        // It deletes its znode in the background. Answers come in order: this one comes after the deletion's.
+        client.checkExists().forPath(order.get("group").asText());
     }
 
     @Override

@@ -1,12 +1,18 @@
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 
 /** Curator's LeaderSelector as it is documented: it leads within takeLeadership, which is interrupted when in doubt, and queues again. */
 public final class CuratorSelector extends HustingsCandidate.Seat {
+    private static final int GIVES_BACK_WITHIN_S = 4;
+
     private final CuratorFramework client;
     private LeaderSelector selector;
+    private ExecutorService thread;
 
     private CuratorSelector(JsonNode order) {
         super(order);
@@ -15,7 +21,8 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
 
     @Override
     synchronized void stand() {
-        selector = new LeaderSelector(client, order.get("group").asText(), new LeaderSelectorListenerAdapter() {
+        thread = Executors.newSingleThreadExecutor();
+        selector = new LeaderSelector(client, order.get("group").asText(), thread, new LeaderSelectorListenerAdapter() {
             @Override
             public void takeLeadership(CuratorFramework unused) throws InterruptedException {
                 grant(HustingsCandidate.now(), null, null, null);
@@ -31,8 +38,13 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
     }
 
     @Override
-    synchronized void resign() {
-        selector.close();
+    void resign() throws Exception {
+        synchronized (this) {
+            selector.close();
+        }
+        // Its thread deletes the znode once takeLeadership has returned, which needs the lock of this seat.
+        thread.shutdown();
+        thread.awaitTermination(GIVES_BACK_WITHIN_S, TimeUnit.SECONDS);
     }
 
     @Override

@@ -1,7 +1,7 @@
 //! The adapters that ship: programs that stand for election by recipes of other libraries, each of a few lines beside one helper a
 //! language. They are files, which whoever runs them writes out; a new one is a file there and an entry here.
 
-use hustings_record::{Declaration, FanOut};
+use hustings_record::{Declaration, FanOut, StepDown};
 
 use crate::recipes::LeadKind;
 
@@ -113,6 +113,9 @@ pub const ADAPTERS: &[Adapter] = &[
 ];
 
 impl Adapter {
+    /// What all of them do by default: they step down as soon as they see that the connection is lost.
+    pub const STEP_DOWN: StepDown = StepDown::OnDisconnect;
+
     /// The one of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {

@@ -1,6 +1,6 @@
 //! Plans: when faults strike and whom.
 
-use hustings_record::FaultKind;
+use hustings_record::{FaultKind, WithheldReason};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
@@ -43,9 +43,13 @@ impl World {
         }
     }
 
-    fn hit(&self, seed: u64) -> Hit {
+    fn aim(&self, seed: u64) -> Result<Hit, WithheldReason> {
         let fault: PlannedFault = plan(&self.cell, seed).faults.remove(0);
         resolve(&self.cell, seed, &fault, self.view())
+    }
+
+    fn hit(&self, seed: u64) -> Hit {
+        self.aim(seed).expect("it hits somebody")
     }
 
     fn led_by(&self, host: u16) -> usize {
@@ -135,9 +139,36 @@ fn hosts_are_never_taken_out_beyond_a_minority_unless_asked() {
     world.alive.truncate(4);
     assert_eq!(world.hit(1).hosts.len(), 1, "one is out already");
     world.alive.truncate(3);
-    assert_eq!(world.hit(1), Hit::default());
+    assert_eq!(world.aim(1), Err(WithheldReason::MajorityOut));
     let world = host_world(&format!("{lines}\nallow_majority = true"));
     assert_eq!(world.hit(1).hosts.len(), 5);
+}
+
+#[test]
+fn a_fault_that_hits_nobody_says_why() {
+    let mut world = World::new(cell(&["faults.it.groups=6"]));
+    world.alive.clear();
+    assert_eq!(world.aim(1), Err(WithheldReason::NoHealthyHost));
+    world = World::new(cell(&["faults.it.groups=6"]));
+    world.leaders.fill(None);
+    assert_eq!(world.aim(1), Err(WithheldReason::NoLeader));
+    world = World::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
+    let leaders: Vec<u16> = world.leaders.iter().flatten().map(|leader| leader.1).collect();
+    world.leaders.truncate(1);
+    world.alive = vec![leaders[0]];
+    assert_eq!(world.aim(1), Err(WithheldReason::NoFollower));
+}
+
+#[test]
+fn a_parent_delete_needs_no_healthy_host_and_a_resignation_does() {
+    let lines = "kind = \"parent-delete\"\ntarget = \"leaders\"\ngroups = 6";
+    let mut world = host_world(lines);
+    let all_healthy = world.hit(1);
+    world.alive.clear();
+    assert_eq!(world.hit(1), all_healthy);
+    let mut world = host_world(&lines.replace("parent-delete", "resign"));
+    world.alive.clear();
+    assert_eq!(world.aim(1), Err(WithheldReason::NoHealthyHost));
 }
 
 #[test]
@@ -169,7 +200,7 @@ proptest! {
         for pair in faults.windows(2) {
             let gap = (pair[1].at_ms - pair[0].at_ms) as f64;
             prop_assert!(gap >= 0.79 * every as f64 - 1.0 && gap <= 1.21 * every as f64 + 1.0);
-            prop_assert_eq!(pair[0].id + 1, pair[1].id);
+            prop_assert_eq!(pair[0].id.map(|id| id + 1), pair[1].id);
         }
     }
 }

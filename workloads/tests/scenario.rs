@@ -1,11 +1,13 @@
 //! Scenarios: what is read, what is refused and how, what comes out.
 
-use hustings_record::{Expectation, FaultKind, Fencing};
+use hustings_record::{Expectation, FaultKind, Fencing, LinkUse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_workloads::plan::plan;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, cell_duration_ms, explain, placement};
+use hustings_workloads::scenario::{
+    Cell, SHIPPED, Scenario, Shipped, cell_duration_ms, declared_program, explain, placement,
+};
 use proptest::prelude::*;
 
 fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
@@ -64,6 +66,86 @@ fn split_brain_expects_what_theory_says() {
         assert!(!cell.expect.because.is_empty());
         assert!(cell.over_links, "{}: last touches are known", cell.name);
     }
+}
+
+/// Cells of `split-brain` in which this program stands.
+fn split_brain_of(declared: &[&str]) -> Vec<Cell> {
+    let declared: Vec<String> = declared.iter().map(|one| (*one).to_owned()).collect();
+    let spec = declared_program(vec!["./mine".to_owned()], &declared).unwrap();
+    let scenario = Shipped::find("split-brain").unwrap().parse(&[]).unwrap();
+    let (scenario, left_out) = scenario.with_program("candidate", spec, "--candidate").unwrap();
+    assert!(left_out.is_empty(), "{left_out:?}");
+    assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
+    scenario.cells()
+}
+
+#[test]
+fn every_scenario_takes_a_program_and_says_what_it_leaves_out_for_it() {
+    for shipped in SHIPPED {
+        let scenario = shipped.parse(&[]).unwrap();
+        if scenario.cells().iter().all(|cell| cell.groups == 0) {
+            continue;
+        }
+        let spec = declared_program(vec!["./mine".to_owned()], &[]).unwrap();
+        let fitted = scenario.with_program("candidate", spec, "--candidate");
+        let (scenario, left_out) = match fitted {
+            Ok(fitted) => fitted,
+            Err(error) => {
+                assert_eq!(shipped.name, "million", "{}: {error}", shipped.name);
+                continue;
+            }
+        };
+        let cells = scenario.cells();
+        assert!(!cells.is_empty() && scenario.warnings().is_empty(), "{}: {:?}", shipped.name, scenario.warnings());
+        let says = |what: &str| left_out.iter().filter(|line| line.contains(what)).count();
+        match shipped.name {
+            "gauntlet" => {
+                assert_eq!((says("fault winner-"), left_out.len()), (2, 2), "{left_out:?}");
+                let mut asked: Vec<_> =
+                    cells.iter().map(|cell| (&cell.fault_name, cell.candidates_per_group)).collect();
+                asked.sort();
+                let count = asked.len();
+                asked.dedup();
+                assert!(asked.len() + 2 >= count, "cells that are the same for a program are one: {asked:?}");
+            }
+            "herd" => assert_eq!((says("election.hosts="), cells[0].hosts), (2, 10), "{left_out:?}"),
+            _ => assert!(left_out.is_empty(), "{}: {left_out:?}", shipped.name),
+        }
+    }
+}
+
+#[test]
+fn nothing_that_rests_on_a_policy_is_expected_of_a_program_that_declares_none() {
+    let cells = split_brain_of(&[]);
+    // No program is another one in the cells of other policies.
+    assert_eq!(cells.len(), 4, "{:?}", cells.iter().map(|cell| &cell.name).collect::<Vec<_>>());
+    for cell in &cells {
+        assert_eq!((cell.policy(), cell.info(LinkUse::Embedded, true).step_down), (None, None));
+        assert!(![cell.expect.overlap, cell.expect.stale_writes].contains(&Expectation::Some), "{}", cell.name);
+        // What must not be seen is asked of all.
+        assert_eq!(cell.expect.overlap == Expectation::None, cell.fault_name == "partition", "{}", cell.name);
+    }
+}
+
+#[test]
+fn a_program_that_declares_a_policy_is_expected_to_show_what_theory_says_of_it() {
+    let expected = |declared: &[&str], name: &str| {
+        let cells = split_brain_of(declared);
+        let cell = cells.iter().find(|cell| cell.name == name).unwrap_or_else(|| panic!("{cells:?}"));
+        (cell.expect.overlap, cell.expect.stale_writes)
+    };
+    let (late, told) = (&["step_down=on-expiry"][..], &["step_down=as-told"][..]);
+    let some = Expectation::Some;
+    assert_eq!(expected(late, "foreign-candidate-partition-unfenced"), (some, some));
+    assert_eq!(split_brain_of(late).len(), 4);
+    assert_eq!(expected(told, "foreign-candidate-partition-on-expiry-unfenced"), (some, some));
+    assert_eq!(expected(told, "foreign-candidate-partition-on-disconnect-unfenced").0, Expectation::None);
+    assert_eq!(split_brain_of(told).len(), 12);
+    // A pause shows it whatever the policy, but a program may look at its watch before it writes.
+    assert_eq!(expected(told, "foreign-candidate-pause-on-expiry-unfenced").1, Expectation::Any);
+    let wrong = |set: &str| declared_program(vec!["./mine".to_owned()], &[set.to_owned()]).unwrap_err().to_string();
+    assert!(wrong("step_down=never").contains("as-told"), "{}", wrong("step_down=never"));
+    assert!(wrong("leaderwakes=one").contains("leader_wakes"), "{}", wrong("leaderwakes=one"));
 }
 
 #[test]

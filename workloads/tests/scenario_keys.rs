@@ -103,6 +103,7 @@ lead = "queue"
 leader_wakes = "one"
 follower_wakes = "none"
 requests_per_wake_max = 3
+step_down = "on-expiry"
 config = { policy = "session" }
 
 [foreign.latch]
@@ -181,6 +182,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("foreign.mine.lead", "\"lock\""),
     ("foreign.mine.leader_wakes", "\"all-others\""),
     ("foreign.mine.follower_wakes", "\"one\""),
+    ("foreign.mine.step_down", "\"on-disconnect\""),
     ("foreign.latch.adapter", "\"kazoo-lock\""),
     ("faults.slow.kind", "\"disconnect\""),
     ("faults.jump.kind", "\"hang\""),

@@ -1,6 +1,6 @@
 //! Faults on servers: the scenarios that ship with them, what is refused and how, what is planned, and whom they hit.
 
-use hustings_record::{Expectation, FaultKind};
+use hustings_record::{Expectation, FaultKind, WithheldReason};
 use hustings_workloads::faults::{Fault, Ms};
 use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
 use hustings_workloads::scenario::{Cell, Scenario, Shipped, Target, cell_duration_ms, explain, placement};
@@ -207,7 +207,7 @@ fn each_repeat_strikes_with_the_other_fault_which_has_a_duration_of_its_own() {
         assert_eq!(stop.at_ms, crash.at_ms + 1_500);
         assert_eq!((stop.for_ms(), &stop.target), (Some(900), &Target::EnsembleLeader));
     }
-    assert_eq!(both.faults.iter().map(|fault| fault.id).collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
+    assert_eq!(both.faults.iter().filter_map(|fault| fault.id).collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn what_is_measured_covers_both_faults_and_sessions_whose_clocks_start_again() {
         ("kind = \"crash\"\nwith = \"stop\"\nwith_after_ms = 400", 400 + 2_000 + 3_000 + expiry),
     ] {
         let plan = plan(&cell(3, 9, lines), 3);
-        let last = plan.faults.iter().rfind(|fault| fault.id == 0).unwrap();
+        let last = plan.faults.iter().rfind(|fault| fault.id == Some(0)).unwrap();
         assert_eq!(plan.measure_ms, last.at_ms + settled, "{lines}");
     }
     let nobody = cell(3, 0, "kind = \"server-kill\"\nfor_ms = 700");
@@ -246,20 +246,24 @@ fn a_restart_of_all_knows_its_order_told_or_not() {
     assert_eq!((restart.order, restart.gap_ms, restart.empty), (vec![1, 2, 3], 0, true));
 }
 
-fn hit(cell: &Cell, seed: u64, leader: Option<u32>, up: &[u32]) -> Vec<u32> {
+fn aim(cell: &Cell, seed: u64, leader: Option<u32>, up: &[u32]) -> Result<Vec<u32>, WithheldReason> {
     let fault: PlannedFault = plan(cell, seed).faults.remove(0);
     let view = LeaderView { leader_of_group: &[], placement: &[], alive: &[], server_leader: leader, servers: up };
-    let hit = resolve(cell, seed, &fault, view);
+    let hit = resolve(cell, seed, &fault, view)?;
     let servers = hit.servers.clone();
     assert_eq!(hit, Hit { servers, ..Hit::default() }, "no host and no candidate is hit");
-    hit.servers
+    Ok(hit.servers)
+}
+
+fn hit(cell: &Cell, seed: u64, leader: Option<u32>, up: &[u32]) -> Vec<u32> {
+    aim(cell, seed, leader, up).expect("it hits a server")
 }
 
 #[test]
 fn the_leader_a_follower_or_the_named_servers_are_hit() {
     let leader = cell(3, 0, "kind = \"server-kill\"");
     assert_eq!(hit(&leader, 1, Some(2), &[1, 2, 3]), [2]);
-    assert_eq!(hit(&leader, 1, None, &[1, 2, 3]), [0; 0], "nobody leads");
+    assert_eq!(aim(&leader, 1, None, &[1, 2, 3]), Err(WithheldReason::NoServer), "nobody leads");
     let follower = cell(3, 0, "kind = \"server-kill\"\ntarget = \"ensemble-follower\"");
     let mut seen: Vec<u32> = (0..40).flat_map(|seed| hit(&follower, seed, Some(2), &[1, 2, 3])).collect();
     seen.sort_unstable();
@@ -274,7 +278,11 @@ fn the_leader_a_follower_or_the_named_servers_are_hit() {
 #[test]
 fn servers_are_never_taken_out_beyond_a_minority_unless_asked() {
     let lines = "kind = \"server-kill\"\nfor_ms = 9";
-    assert_eq!(hit(&cell(3, 0, lines), 1, Some(2), &[1, 2]), [0; 0], "one of three is out already");
+    assert_eq!(
+        aim(&cell(3, 0, lines), 1, Some(2), &[1, 2]),
+        Err(WithheldReason::MajorityOut),
+        "one of three is out already"
+    );
     assert_eq!(hit(&cell(5, 0, lines), 1, Some(2), &[1, 2, 3, 4]), [2]);
     let lines = format!("{lines}\nallow_majority = true");
     assert_eq!(hit(&cell(3, 0, &lines), 1, Some(2), &[1, 2]), [2]);
@@ -292,7 +300,7 @@ fn the_fault_that_strikes_with_another_keeps_to_a_minority_of_its_own() {
     stop.target = Target::EnsembleLeader;
     let view =
         LeaderView { leader_of_group: &[], placement: &[], alive: &[], server_leader: Some(1), servers: &[1, 3] };
-    assert_eq!(resolve(&cell, 1, &stop, view), Hit::default());
+    assert_eq!(resolve(&cell, 1, &stop, view), Err(WithheldReason::MajorityOut));
 }
 
 proptest! {
@@ -305,7 +313,7 @@ proptest! {
         );
         let plan = plan(&cell(3, 9, &lines), seed);
         prop_assert!(plan.faults.is_sorted_by_key(|fault| fault.at_ms));
-        let mut ids: Vec<u32> = plan.faults.iter().map(|fault| fault.id).collect();
+        let mut ids: Vec<u32> = plan.faults.iter().filter_map(|fault| fault.id).collect();
         ids.sort_unstable();
         prop_assert_eq!(ids, (0..2 * repeat).collect::<Vec<_>>());
         let last = plan.faults.last().unwrap();
@@ -322,7 +330,7 @@ proptest! {
         let named = target.starts_with("servers");
         prop_assume!(!(named && size == 3));
         let cell = cell(size, 0, &format!("kind = \"server-kill\"\nfor_ms = 9\ntarget = \"{target}\""));
-        let hit = hit(&cell, seed, Some(leader), &up);
+        let hit = aim(&cell, seed, Some(leader), &up).unwrap_or_default();
         prop_assert!(hit.iter().all(|id| up.contains(id)));
         prop_assert!(hit.is_empty() || (up.len() - hit.len()) as u32 > size / 2);
     }

@@ -13,6 +13,7 @@ use crate::cmd::files;
 use crate::cmd::report::{read_summary, width};
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
+use hustings_reports::analysis::Examine;
 
 /// Where baselines are kept, if nothing else is said.
 pub(super) const FOLDER: &str = "baselines";
@@ -82,7 +83,7 @@ fn path(folder: &Path, name: &str) -> PathBuf {
 
 /// Only what passed is worth holding others against.
 fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
-    let summary = read_summary(record, Damage::Refused)?;
+    let summary = read_summary(record, Damage::Refused, Examine::Nothing)?;
     if summary.verdict != Verdict::Pass {
         let why = anyhow!("{} is {}, and no baseline: only what passed can be", record.display(), summary.verdict);
         return Err(Failure { exit: Exit::of(&summary), error: why });
@@ -133,7 +134,7 @@ pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
     let kept = name(named).ok().map(|name| path(folder, &name)).filter(|path| path.exists());
     match kept {
         Some(path) => load(&path),
-        None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused),
+        None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused, Examine::Nothing),
         None => Err(Failure::usage(anyhow!(
             "{named} is neither a baseline in {} (`hustings baseline list`) nor the folder of a record",
             folder.display()

@@ -47,9 +47,9 @@ enum Action {
     Stand {
         #[arg(value_name = "RECIPE")]
         recipe: RecipeKind,
-        /// When a leader that lost its connection stops to believe
-        #[arg(long, default_value = "on-disconnect")]
-        step_down: StepDown,
+        /// When a leader that lost its connection stops to believe; as it is told where this is left out
+        #[arg(long)]
+        step_down: Option<StepDown>,
         /// How often `poll-race` tries, in milliseconds
         #[arg(long, default_value_t = 100)]
         poll_interval_ms: u64,
@@ -99,6 +99,11 @@ fn tell(examined: &Examined) {
     if !examined.last_words.is_empty() {
         inform!("the last lines of its log:");
         examined.last_words.iter().for_each(|line| inform!("  {}", hustings_reports::render::clean_line(line)));
+    }
+    if examined.passes() {
+        inform!("not tested here:");
+        examined.not_tested.iter().for_each(|what| inform!("  – {what}"));
+        inform!("next: {}", hustings_reports::render::clean_line(&examined.next));
     }
     let sign = if examined.passes() { "✓ it can take part" } else { "✗ it cannot take part as it is" };
     inform!("{sign}");

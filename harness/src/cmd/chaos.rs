@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use hustings_record::words::round_duration;
 use hustings_record::{Damage, RunState};
+use hustings_reports::analysis::Examine;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::scenario::{Cell, Possible, Scenario, explain, random};
@@ -137,7 +138,7 @@ async fn one(
     options.chosen = Chosen { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
     let (place, servers) = (options.out.clone(), cells[0].servers);
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
-    let (summary, _) = report::make_silently(&place, Damage::Refused)?;
+    let (summary, _) = report::make_silently(&place, Damage::Refused, Examine::Nothing)?;
     if !asked.quiet {
         let round = place.file_name().unwrap_or_default().display();
         inform!("{round}: {servers} servers, {}: {}", names.join(", "), summary.verdict);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use hustings_reports::analysis::Examine;
 use hustings_reports::compare::{Comparing, Rules, compare, names, noise, sides_of};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
@@ -68,8 +69,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let only = Only::new(&args.only);
     let wanted = |name: &str| only.wants(name);
     let damage = damage(args.salvage);
-    let base = read_summary(&args.base, damage)?;
-    let new = args.new.as_ref().map(|new| read_summary(new, damage)).transpose()?;
+    let base = read_summary(&args.base, damage, Examine::Nothing)?;
+    let new = args.new.as_ref().map(|new| read_summary(new, damage, Examine::Nothing)).transpose()?;
     only.check(&names([Some(&base), new.as_ref()].into_iter().flatten())).map_err(Failure::usage)?;
     let compared = match &new {
         Some(new) => compare(&base, new, rules, wanted, args.force),

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use hustings_record::{Damage, Record};
-use hustings_reports::export::{handovers, interval_log};
+use hustings_reports::analysis::Examine;
+use hustings_reports::export::{handovers, interval_log, withheld};
 use hustings_reports::render::league;
 
 use crate::cmd::files::save;
@@ -35,12 +36,13 @@ pub(super) struct ExportArgs {
 /// Writes what is asked for.
 pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.table {
-        write(path, &league(&read_summary(&args.record, Damage::Refused)?))?;
+        write(path, &league(&read_summary(&args.record, Damage::Refused, Examine::Nothing)?))?;
         if args.csv.is_none() && args.hdr.is_none() {
             return Ok(Exit::Pass);
         }
     }
     let record: Record = read(&args.record, Damage::Refused)?;
+    withheld(&record).iter().for_each(|line| inform!("{line}"));
     if args.csv.is_some() || args.hdr.is_none() {
         let text = handovers(&record).map_err(Failure::infrastructure)?;
         match &args.csv {

@@ -21,6 +21,7 @@ use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, say};
+use hustings_reports::analysis::Examine;
 
 /// Of a history a line is written a run.
 const HISTORY_BYTES_MAX: u64 = 1 << 30;
@@ -101,7 +102,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     }
     let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
     let limits = args.limits.as_deref().map(read_limits).transpose()?;
-    let summary = read_summary(record, Damage::Refused)?;
+    let summary = read_summary(record, Damage::Refused, Examine::Checks)?;
     let allowed = limits.as_ref().and_then(|limits| limits.allowed_regression_percent).map(|percent| percent / 100.0);
     let delta = args.delta.or(allowed).unwrap_or(Rules::default().delta);
     let rules = Rules { delta, ..Rules::default() };
@@ -183,8 +184,9 @@ fn tell(gated: &Gated) {
     if more > 0 {
         inform!("  … and {more} more");
     }
+    let untestable = gated.items.iter().filter(|item| item.not_testable.is_some()).count();
     inform!(
-        "gate: {}; of {} things asked {} passed, {} failed, {} are inconclusive",
+        "gate: {}; of {} things asked {} passed ({untestable} could not have failed), {} failed, {} are inconclusive",
         gated.verdict,
         gated.items.len(),
         gated.that_are(Verdict::Pass).count(),

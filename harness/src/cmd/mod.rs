@@ -20,6 +20,7 @@ mod guard;
 mod init;
 mod junit;
 mod list;
+mod mutations;
 mod only;
 mod pages;
 mod past;

@@ -4,12 +4,12 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hustings_record::{Damage, Reading, Record, RecordError};
-use hustings_reports::analysis::summarise_read;
+use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
-use crate::cmd::files::save;
-use crate::cmd::in_full;
+use crate::cmd::files::{save, unread};
+use crate::cmd::{in_full, mutations};
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, is_coloured, say};
 
@@ -37,7 +37,8 @@ pub(super) struct ReportArgs {
 /// Recompute the verdicts of a record, and write nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
-  hustings check runs/20260102-030405-quick && echo fine"))]
+  hustings check runs/20260102-030405-quick && echo fine
+  hustings check runs/20260102-030405-quick --mutations   # could each check have failed on each cell?"))]
 pub(super) struct CheckArgs {
     /// Folder of a record
     #[arg(value_name = "RECORD")]
@@ -45,7 +46,11 @@ pub(super) struct CheckArgs {
     /// Leave cells out whose events are damaged or missing, and say which
     #[arg(long)]
     salvage: bool,
-    /// Print the summary as JSON on standard output
+    /// Alter each cell's events as broken programs, servers and faults would have caused them, judge it again, and tell which check
+    /// catches what; ends with 3 where a check misses what it must catch
+    #[arg(long)]
+    mutations: bool,
+    /// Print the summary, or with --mutations what became of each mutation, as JSON on standard output
     #[arg(long)]
     json: bool,
 }
@@ -79,7 +84,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 
 /// Checks one record.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let summary = read_summary(&args.record, damage(args.salvage))?;
+    if args.mutations {
+        return mutations::mutations(&args.record, damage(args.salvage), args.json);
+    }
+    let summary = read_summary(&args.record, damage(args.salvage), Examine::Checks)?;
     tell(&summary, &Told { json: args.json, quiet: false })?;
     Ok(Exit::of(&summary))
 }
@@ -95,7 +103,7 @@ pub(super) fn make(folder: &Path, told: &Told) -> Result<Summary, Failure> {
 }
 
 fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failure> {
-    let (summary, path) = make_silently(folder, damage)?;
+    let (summary, path) = make_silently(folder, damage, Examine::Checks)?;
     tell(&summary, told)?;
     if !told.quiet {
         inform!("report: {}", path.display());
@@ -104,8 +112,8 @@ fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failu
 }
 
 /// The same, and tells nobody. Gives the report's place too.
-pub(super) fn make_silently(folder: &Path, damage: Damage) -> Result<(Summary, PathBuf), Failure> {
-    let summary = summed(folder, damage).inspect_err(|error| forget_verdicts(folder, error));
+pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> Result<(Summary, PathBuf), Failure> {
+    let summary = summed(folder, damage, examine).inspect_err(|error| forget_verdicts(folder, error));
     let summary = summary.map_err(|error| unread(error, damage))?;
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
@@ -127,26 +135,17 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
 }
 
 /// What a record comes to; nothing is written.
-pub(super) fn read_summary(folder: &Path, damage: Damage) -> Result<Summary, Failure> {
-    summed(folder, damage).map_err(|error| unread(error, damage))
+pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, Failure> {
+    summed(folder, damage, examine).map_err(|error| unread(error, damage))
 }
 
-fn summed(folder: &Path, damage: Damage) -> Result<Summary, RecordError> {
-    summarise_read(Reading::begin(folder, damage)?)
+fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
+    summarise_read(Reading::begin(folder, damage)?, examine)
 }
 
 /// A record by its folder.
 pub(super) fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
     Record::read_but(folder, damage).map_err(|error| unread(error, damage))
-}
-
-fn unread(error: RecordError, damage: Damage) -> Failure {
-    let cells = matches!(error, RecordError::Segment(_) | RecordError::Mismatch { .. });
-    let error = anyhow::Error::new(error);
-    Failure::infrastructure(match damage {
-        Damage::Refused if cells => error.context("the record is damaged; --salvage leaves out the cells that are"),
-        Damage::Refused | Damage::LeftOut => error,
-    })
 }
 
 fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {

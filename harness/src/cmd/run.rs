@@ -1,5 +1,6 @@
 //! `hustings run`: a scenario, on a real ensemble, to a record and a report.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::RunState;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, explain,
+    Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
 };
 
 use crate::archive::Archive;
@@ -22,7 +23,7 @@ use crate::coordinator::{Against, Chosen, RunError, RunOptions, default_folder, 
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::interrupt::Interrupt;
-use crate::output::{is_screen, say};
+use crate::output::{inform, is_screen, say};
 
 /// Seed of runs that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -45,6 +46,8 @@ const CANDIDATE: &str = "candidate";
   hustings run gate --against-set election.session_timeout_ms=4000
                                                   the scenario as it is against one with a longer session timeout
   hustings run quick --candidate 'python3 mine.py' candidates of a program of yours, in any language
+  hustings run split-brain --candidate ./mine --candidate-set step_down=on-expiry
+                                                  the same, of a program that leads until its session has ended
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
                                                   on servers that run already, of which only its own znodes are touched
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
@@ -67,6 +70,11 @@ pub(super) struct RunArgs {
     /// are split as a shell does, and run by none
     #[arg(long, value_name = "CMD", conflicts_with_all = ["chaos", "against", "against_set", "against_exe"])]
     candidate: Option<String>,
+    /// What that program declares, by the keys of `[foreign.NAME]` in a scenario: what it promises (`leader_wakes=one`,
+    /// `follower_wakes=one`), its policy (`step_down=on-expiry`), its lock (`lock=leader`), its parameters (`config.KEY=VALUE`); may be
+    /// given many times
+    #[arg(long, value_name = "KEY=VALUE", requires = "candidate")]
+    candidate_set: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
@@ -168,12 +176,12 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     Ok(())
 }
 
-/// What `--candidate` names.
-fn command(text: &str) -> anyhow::Result<ForeignSpec> {
+/// What `--candidate` names, with what `--candidate-set` says of it.
+fn program_of(text: &str, sets: &[String]) -> anyhow::Result<ForeignSpec> {
     let words = shlex::split(text).filter(|words| !words.is_empty());
     let command =
         words.ok_or_else(|| anyhow::anyhow!("--candidate {text:?} is no command; name a program and its arguments"))?;
-    Ok(ForeignSpec { command, ..ForeignSpec::default() })
+    Ok(declared_program(command, sets)?)
 }
 
 /// Programs of others know nobody's secrets.
@@ -204,12 +212,24 @@ pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenar
     }
 }
 
-/// The cells whose names are like one of these patterns; all, if there is none.
+/// The cells whose names are like one of these patterns; all, if there is none. Self-tests stay with the faults of the cells that are
+/// chosen: they tell what those cells' passes are worth.
 pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
     let only = Only::new(only);
     only.check(&cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>())?;
-    Ok(cells.into_iter().filter(|cell| only.wants(&cell.name)).collect())
+    let is_chosen = |cell: &&Cell| !cell.self_test && only.wants(&cell.name);
+    let faults: BTreeSet<String> = cells.iter().filter(is_chosen).map(|cell| cell.fault_name.clone()).collect();
+    let is_kept = |cell: &Cell| only.wants(&cell.name) || cell.self_test && faults.contains(&cell.fault_name);
+    let (kept, left): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(is_kept);
+    if let Some(left) = left.iter().find(|cell| cell.self_test).filter(|_| !kept.iter().any(|cell| cell.self_test)) {
+        inform!(
+            "! the self-test with {} is left out: --only chooses no cell with its fault, {}",
+            left.recipe,
+            left.fault_name
+        );
+    }
+    Ok(kept)
 }
 
 /// One side of a run: a scenario with what is changed in it, and those of its cells that are run.
@@ -218,7 +238,10 @@ fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -
     let choose = || {
         let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
         if let Some(candidate) = &args.candidate {
-            scenario = scenario.with_program(CANDIDATE, command(candidate)?, "--candidate")?;
+            let left_out;
+            (scenario, left_out) =
+                scenario.with_program(CANDIDATE, program_of(candidate, &args.candidate_set)?, "--candidate")?;
+            left_out.iter().for_each(|what| inform!("! left out with --candidate: {what}"));
         }
         refuse_programs_where_they_have_no_way_in(request, &scenario)?;
         refuse_what_is_not_ours(request, &scenario)?;

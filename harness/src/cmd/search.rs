@@ -16,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{inform, is_screen, say};
 use crate::progress::Progress;
-use crate::simulate::{Found, Search, Searched, search, shrink};
+use crate::simulate::{Found, Search, Searched, own_cell, search, shrink};
 
 /// Seeds that are named besides the first that shows the same, where people read.
 const OTHERS_MAX: usize = 20;
@@ -107,24 +107,6 @@ pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> R
         _ if told.iter().all(|cell| cell.found.is_empty()) => Exit::Pass,
         _ => Exit::Fail,
     })
-}
-
-/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
-/// candidates and servers there are is each seed's own.
-pub(super) fn own_cell(mut cell: Cell) -> Cell {
-    cell.groups = 1;
-    cell.group_names.truncate(1);
-    cell.phases.warm_up_ms = 0;
-    // Long enough for the sessions of processes that died and came back to expire.
-    cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
-    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
-    cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
-    let expect = &mut cell.expect;
-    expect.overlap = expect.overlap.at_random();
-    expect.stale_writes = expect.stale_writes.at_random();
-    expect.unplanned = expect.unplanned.at_random();
-    expect.overlap_of_t_max = None;
-    cell
 }
 
 /// The first seed that shows each kind of trouble, and the others that do.

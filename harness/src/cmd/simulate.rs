@@ -19,7 +19,7 @@ use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{is_screen, say};
 use crate::progress::Progress;
-use crate::simulate::{SimulateOptions, hunt, run as simulate};
+use crate::simulate::{SimulateOptions, hunt, own_cell, run as simulate};
 
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -146,7 +146,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
         can_be_simulated(std::slice::from_ref(&cell))?;
-        let simulation = replayed_schedule(&search::own_cell(cell), schedule, args.steps.as_deref())?;
+        let simulation = replayed_schedule(&own_cell(cell), schedule, args.steps.as_deref())?;
         seed = schedule;
         timing = simulation.timing;
         replayed = Some((simulation.cell, simulation.schedule));

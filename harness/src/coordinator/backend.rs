@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
-use hustings_workloads::driver::{Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned};
+use hustings_workloads::driver::{
+    Backend, Effect, FloorPair, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned,
+};
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
@@ -192,8 +194,8 @@ impl Backend for LiveCell {
         self.let_winner_go();
     }
 
-    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
-        faults::inject(self, id, planned, hit).await
+    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury {
+        faults::inject(self, id, planned, hit, effect).await
     }
 
     async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof {

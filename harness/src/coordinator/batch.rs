@@ -35,7 +35,13 @@ mod tests {
     fn write(host: u16, sent: u64) -> Inbound {
         from(
             host,
-            FromHost::Write { cand: u32::from(host), token: Token { czxid: 1, session: 1 }, sent, is_stamped: true },
+            FromHost::Write {
+                cand: u32::from(host),
+                token: Token { czxid: 1, session: 1 },
+                node: None,
+                sent,
+                is_stamped: true,
+            },
         )
     }
 

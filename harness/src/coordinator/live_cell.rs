@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::{Event, Nanos, Touch};
 use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken, Outcome, State};
+use hustings_workloads::host::Token;
 use hustings_workloads::scenario::{Cell, placement};
 use rustix::process::Signal;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -248,6 +249,16 @@ impl LiveCell {
         self.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));
         let answer = WriteAnswer { seq: taken.seq, refused: taken.fenced_rejected };
         self.tell(host, generation, ToHost::Written { cand, answer });
+    }
+
+    /// The token of the znode of this name, as far as the observer knows it under the token's session.
+    pub(super) fn token_of(&self, cand: u32, token: Token, node: &str) -> Token {
+        let group = self.state.leaders.borrow().group_of(cand);
+        let watching = self.watching.borrow();
+        let czxid = group
+            .zip(watching.as_ref())
+            .and_then(|(group, watching)| watching.groups.borrow().get(group as usize)?.czxid_of(node, token.session));
+        Token { czxid: czxid.unwrap_or(token.czxid), ..token }
     }
 
     /// Has the resource take what it withheld from a host. Gives how many writes that were.

@@ -38,6 +38,14 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// The czxid of the znode of this name under this session, if it is known to be there. Nothing is said of names without a sequence
+    /// number, which come again.
+    pub(super) fn czxid_of(&self, node: &str, session: i64) -> Option<i64> {
+        let comes_once = node.len() > 10 && node.bytes().rev().take(10).all(|byte| byte.is_ascii_digit());
+        let mut nodes = self.nodes.iter().filter(|_| comes_once);
+        nodes.find(|(_, (name, of))| name == node && *of == session).map(|(czxid, _)| *czxid)
+    }
+
     /// Takes in a change.
     pub(super) fn take(&mut self, change: Change) -> Vec<Reign> {
         self.waiting.push_back(change);
@@ -148,6 +156,17 @@ mod tests {
         assert_eq!(group.take(change("a", false, 20)), []);
         assert_eq!(group.answered(None), []);
         assert_eq!(group.question(), None);
+    }
+
+    #[test]
+    fn a_znode_is_known_by_its_whole_name_and_its_session() {
+        let mut group = Group::default();
+        let nodes = [(7, "n-0000000001", 100), (9, "lock", 100)];
+        group.read(nodes.map(|(czxid, name, session)| (czxid, (name.to_owned(), session))).into(), 1, 2);
+        assert_eq!(group.czxid_of("n-0000000001", 100), Some(7));
+        assert_eq!(group.czxid_of("n-0000000001", 101), None);
+        assert_eq!(group.czxid_of("n-0000000002", 100), None);
+        assert_eq!(group.czxid_of("lock", 100), None, "which of several locks that is nobody knows");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The observer: a session of its own that writes down which incarnation ZooKeeper says owns the lead of each group. It
-//! speaks to the servers directly, never over a link, so that no fault blinds it. When its session ends it opens another one
-//! and reads all owners anew; what it did not see meanwhile, and every question that was not answered, is in the record.
+//! speaks to the servers directly, never over a link, so that no fault on links blinds it. Its own server may be out of touch with
+//! the quorum and not know it: only what the quorum answers through that server bounds when a lead can have changed its owner.
+//! When its session ends it opens another one and reads all owners anew; what it did not see meanwhile, and every question that was
+//! not answered, is in the record.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -22,15 +25,25 @@ use crate::coordinator::admin;
 use crate::coordinator::observed_group::{Change, Group, Nodes, Reign};
 use crate::journal::Journal;
 
-/// A read this often bounds from below when a change can have happened.
+/// A question to the quorum this often bounds from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
 /// Groups that are read at a time.
 const READ_AT_ONCE: usize = 32;
 /// Between two attempts to get a session.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// What the observer asks the quorum, through its own server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuorumQuestion {
+    /// `sync`: the ensemble's leader answers. One that is cut off itself does not know that for `syncLimit`.
+    Sync,
+    /// A transaction that checks a znode and changes nothing: a majority has acknowledged it.
+    Transaction,
+}
+
 /// Where it looks, and at what.
 pub struct Observed<'a> {
+    pub question: QuorumQuestion,
     pub access: Access,
     pub servers: Vec<SocketAddr>,
     pub chroot: String,
@@ -42,20 +55,21 @@ pub struct Observed<'a> {
 pub struct Observer {
     journal: Journal,
     client: zk::Client,
+    question: QuorumQuestion,
     access: Access,
     servers: Vec<SocketAddr>,
     chroot: String,
     leads: LeadNode,
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
-    groups: Vec<Group>,
+    groups: Rc<RefCell<Vec<Group>>>,
     /// Whose new znodes are, a question a group.
     asked: FuturesUnordered<LocalBoxFuture<'static, Answer>>,
     told: Told,
-    /// No change that is still to be told can be older than this: when a read was sent whose answer, and all events
-    /// that came before that answer, have been taken.
+    /// No change that is still to be told can be older than this: when a question to the quorum was sent whose answer, and all
+    /// events that came before that answer, have been taken.
     known: u64,
-    /// When the last answered read was sent; events that came before its answer may still be queued.
+    /// When the last answered question was sent; events that came before its answer may still be queued.
     answered: u64,
     /// Nothing tells it of changes: what is answered meanwhile says nothing of what it was not told.
     blind: bool,
@@ -93,18 +107,19 @@ impl Observer {
     /// `client`: its first session.
     #[must_use]
     pub fn new(client: zk::Client, journal: Journal, observed: Observed<'_>) -> Self {
-        let Observed { access, servers, chroot, leads, groups } = observed;
+        let Observed { question, access, servers, chroot, leads, groups } = observed;
         let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
         Self {
             journal,
             client,
+            question,
             access,
             servers,
             chroot,
             leads,
             names: groups.to_vec(),
             numbers,
-            groups: (0..groups.len()).map(|_| Group::default()).collect(),
+            groups: Rc::new(RefCell::new((0..groups.len()).map(|_| Group::default()).collect())),
             asked: FuturesUnordered::new(),
             told: Told::default(),
             blind: false,
@@ -112,6 +127,11 @@ impl Observer {
             answered: 0,
             unanswered: false,
         }
+    }
+
+    /// What it knows of each group, now and later.
+    pub(super) fn groups(&self) -> Rc<RefCell<Vec<Group>>> {
+        self.groups.clone()
     }
 
     /// Observes until `stop` is notified, then writes its last count. `ready` is notified when the watch is armed.
@@ -149,12 +169,13 @@ impl Observer {
                 return;
             }
         };
-        if ready.is_none() {
-            self.read_all().await;
+        if ready.is_none() && !self.read_all().await {
+            self.blinded(clock::now());
+            return;
         }
         self.sees();
         ready.into_iter().for_each(Notify::notify_one);
-        let mut beat = Box::pin(tokio::time::sleep(HEARTBEAT));
+        let mut beat = self.beat();
         loop {
             tokio::select! {
                 biased;
@@ -164,11 +185,11 @@ impl Observer {
                     Taken::Over => return,
                 },
                 Some(answer) = self.asked.next() => self.answered(answer),
-                () = &mut beat => {
-                    if self.heartbeat().await && self.blind && let Some(again) = self.watch_again().await {
+                (sent, answer) = &mut beat => {
+                    if self.heard(sent, answer).await && self.blind && let Some(again) = self.watch_again().await {
                         watcher = again;
                     }
-                    beat.as_mut().reset(tokio::time::Instant::now() + HEARTBEAT);
+                    beat = self.beat();
                 }
             }
         }
@@ -188,14 +209,22 @@ impl Observer {
         }
     }
 
+    /// The next question to the quorum: when it was sent, and what came of it.
+    fn beat(&self) -> LocalBoxFuture<'static, (u64, Result<(), zk::Error>)> {
+        let (client, question) = (self.client.clone(), self.question);
+        Box::pin(async move {
+            tokio::time::sleep(HEARTBEAT).await;
+            (clock::now(), ask_quorum(&client, question).await)
+        })
+    }
+
     /// Comes only when no event is queued, so the answer to the beat before bounds everything that is still to come. False: it was
     /// not answered.
-    async fn heartbeat(&mut self) -> bool {
+    async fn heard(&mut self, sent: u64, answer: Result<(), zk::Error>) -> bool {
         if !self.blind {
             self.known = self.known.max(self.answered);
         }
-        let sent = clock::now();
-        if let Err(error) = self.client.check_stat(ROOT).await {
+        if let Err(error) = answer {
             if !std::mem::replace(&mut self.unanswered, true) {
                 self.missed(None, error.to_string());
             }
@@ -204,8 +233,9 @@ impl Observer {
         self.unanswered = false;
         if !self.blind {
             self.answered = sent;
-            let unread = |number: &u32| self.groups[*number as usize].is_unread();
-            self.read_anew((0..self.groups.len() as u32).filter(unread).collect()).await;
+            let unread = |number: &u32| self.groups.borrow()[*number as usize].is_unread();
+            let unread = (0..self.names.len() as u32).filter(unread).collect();
+            self.read_anew(unread).await;
         }
         true
     }
@@ -220,7 +250,9 @@ impl Observer {
                 return None;
             }
         };
-        self.read_all().await;
+        if !self.read_all().await {
+            return None;
+        }
         self.sees();
         Some(watcher)
     }
@@ -235,14 +267,20 @@ impl Observer {
         self.journal.push(&Event::ObserverState { t: clock::now(), connected: true });
     }
 
-    /// Reads every group, and says who owns each lead now.
-    async fn read_all(&mut self) {
-        self.read_anew((0..self.groups.len() as u32).collect()).await;
+    /// Reads every group, once the server has all that the quorum had when it was asked, and says who owns each lead now. False:
+    /// the quorum did not answer.
+    async fn read_all(&self) -> bool {
+        if let Err(error) = ask_quorum(&self.client, self.question).await {
+            self.missed(None, format!("the observer's server is out of touch with the quorum: {error}"));
+            return false;
+        }
+        self.read_anew((0..self.names.len() as u32).collect()).await;
+        true
     }
 
     /// Reads groups and says who owns the lead of each, even if that is who owned it when it was known last. One that cannot be
     /// read is read again with the next heartbeat.
-    async fn read_anew(&mut self, groups: Vec<u32>) {
+    async fn read_anew(&self, groups: Vec<u32>) {
         let from = self.known;
         let readings = futures::stream::iter(groups).map(async |number| {
             let nodes = self.read_group(&self.names[number as usize]).await;
@@ -250,7 +288,8 @@ impl Observer {
         });
         let read: Vec<_> = readings.buffer_unordered(READ_AT_ONCE).collect().await;
         for (number, nodes, to) in read {
-            let group = &mut self.groups[number as usize];
+            let mut groups = self.groups.borrow_mut();
+            let group = &mut groups[number as usize];
             match nodes {
                 Ok(nodes) => {
                     let reign = group.read(nodes, from, to);
@@ -314,11 +353,12 @@ impl Observer {
     }
 
     /// A znode was created or deleted.
-    fn changed(&mut self, path: &str, created: bool, t: u64) {
+    fn changed(&self, path: &str, created: bool, t: u64) {
         let Some((number, name)) = self.locate(path) else { return };
-        let group = &mut self.groups[number as usize];
-        let asked = group.question().is_some();
-        let reigns = group.take(Change { name, created, from: self.known, to: t });
+        let (asked, reigns) = {
+            let group = &mut self.groups.borrow_mut()[number as usize];
+            (group.question().is_some(), group.take(Change { name, created, from: self.known, to: t }))
+        };
         self.say(number, reigns);
         if !asked {
             self.ask(number);
@@ -327,7 +367,8 @@ impl Observer {
 
     /// Asks whose the znode is that the group waits for, if it waits for one.
     fn ask(&self, group: u32) {
-        let Some((name, readings)) = self.groups[group as usize].question() else { return };
+        let groups = self.groups.borrow();
+        let Some((name, readings)) = groups[group as usize].question() else { return };
         let (client, path) = (self.client.clone(), format!("{ROOT}/{}/{name}", self.names[group as usize]));
         self.asked.push(Box::pin(async move {
             let stat = client.check_stat(&path).await;
@@ -335,9 +376,10 @@ impl Observer {
         }));
     }
 
-    fn answered(&mut self, answer: Answer) {
+    fn answered(&self, answer: Answer) {
         let Answer { group: number, readings, path, stat } = answer;
-        let group = &mut self.groups[number as usize];
+        let mut groups = self.groups.borrow_mut();
+        let group = &mut groups[number as usize];
         if !group.waits_for(readings) {
             return;
         }
@@ -345,6 +387,7 @@ impl Observer {
             Ok(stat) => {
                 // None: gone again; its deletion is on its way here.
                 let reigns = group.answered(stat.map(|stat| (stat.czxid, stat.ephemeral_owner)));
+                drop(groups);
                 self.say(number, reigns);
                 self.ask(number);
             }
@@ -386,5 +429,17 @@ impl Observer {
 
     fn note(&self, text: &str) {
         self.journal.push(&Event::Note { t: clock::now(), cand: None, text: text.to_owned() });
+    }
+}
+
+/// Returns once the quorum has answered through the client's server, which has applied all that came before then.
+async fn ask_quorum(client: &zk::Client, question: QuorumQuestion) -> Result<(), zk::Error> {
+    match question {
+        QuorumQuestion::Sync => client.sync(ROOT).await,
+        QuorumQuestion::Transaction => {
+            let mut transaction = client.new_multi_writer();
+            transaction.add_check_version(ROOT, -1)?;
+            transaction.commit().await.map(drop).map_err(zk::Error::from)
+        }
     }
 }

@@ -102,7 +102,7 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
             access: environment.access.clone(),
             stands,
             equal_paths: cell.equal_paths,
-            step_down: cell.step_down,
+            step_down: cell.policy().unwrap_or(cell.step_down),
             timeout_ms: cell.session_timeout_ms,
             poll_interval_ms: cell.poll_interval_ms,
             work_interval_ms: cell.work_interval_ms,

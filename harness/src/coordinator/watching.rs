@@ -1,5 +1,6 @@
 //! The observer of a cell at work, and its segment.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use tokio::task::{JoinHandle, spawn_local};
 use crate::coordinator::admin;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::observer::{Observed, Observer};
+use crate::coordinator::observed_group::Group;
+use crate::coordinator::observer::{Observed, Observer, QuorumQuestion};
 use crate::journal::{Journal, Owner};
 
 const STOPS_AT_MOST: Duration = Duration::from_secs(5);
@@ -22,6 +24,8 @@ pub(super) struct Watching {
     pub(super) stop: Rc<Notify>,
     pub(super) journal: Journal,
     pub(super) task: JoinHandle<()>,
+    /// What it knows of each group.
+    pub(super) groups: Rc<RefCell<Vec<Group>>>,
     flushing: JoinHandle<()>,
 }
 
@@ -33,7 +37,10 @@ impl Watching {
         let Environment { access, servers, chroot, .. } = environment;
         let connect = async |_| admin::connect(access, servers, chroot).await;
         let client = until_it_works(connect).await.context("the observer got no session")?;
+        // Only faults on servers cut one off; where there are none, no transactions of the observer weigh on the servers.
+        let question = if cell.watch_ms.is_some() { QuorumQuestion::Transaction } else { QuorumQuestion::Sync };
         let observed = Observed {
+            question,
             access: access.clone(),
             servers: servers.clone(),
             chroot: chroot.clone(),
@@ -41,10 +48,11 @@ impl Watching {
             groups: &cell.group_names,
         };
         let observer = Observer::new(client, journal.clone(), observed);
+        let groups = observer.groups();
         let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
         let task = spawn_local(observer.run(ready.clone(), stop.clone()));
         let flushing = spawn_local(journal.clone().flush_forever());
-        let watching = Self { stop, journal, task, flushing };
+        let watching = Self { stop, journal, task, groups, flushing };
         tokio::time::timeout(admin::TIMEOUT, ready.notified()).await.context("the observer's watch was not armed")?;
         Ok(watching)
     }

@@ -26,8 +26,14 @@ pub trait ServerControl {
     /// Lets a stopped server go on.
     fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen>;
 
-    /// From now on nothing passes between these servers and the other ones. Clients reach all of them as before.
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart>;
+    /// From now on nothing passes between these servers and the other ones. Clients reach all of them as before. `in_effect` is
+    /// called when that is so, before it is watched for a while.
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart>;
+
+    /// The same, for callers that do not need the moment.
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+        self.cut_noting(servers, &|| ())
+    }
 
     /// Lets everything pass between these servers and the other ones again.
     fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen>;

@@ -17,7 +17,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What a server says that it is, and the last zxid that it says it has processed.
 pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, Option<i64>) {
-    let until = clock::now() + LOOK_AT_MOST.as_nanos() as u64;
+    look_for(ensemble, server, LOOK_AT_MOST).await
+}
+
+async fn look_for(ensemble: &dyn Ensemble, server: u32, at_most: Duration) -> (ServerState, Option<i64>) {
+    let until = clock::now() + at_most.as_nanos() as u64;
     let mut text = String::new();
     for _ in 0..BROKEN_OFF_MAX {
         let left = Duration::from_nanos(until.saturating_sub(clock::now()));
@@ -49,11 +53,17 @@ pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, 
     (state, if state.serves() { four_letter::zxid(&text) } else { None })
 }
 
-/// Looks at servers until one shows the state that is wanted, or for so long; gives the last state seen.
-pub(crate) async fn until(ensemble: &dyn Ensemble, server: u32, wanted: ServerState, at_most: Duration) -> ServerState {
+/// Looks at a server until it shows the state that is wanted, or for so long; gives the last state seen. One that has not answered
+/// for `silence` is silent.
+pub(crate) async fn until(
+    ensemble: &dyn Ensemble,
+    server: u32,
+    wanted: ServerState,
+    (at_most, silence): (Duration, Duration),
+) -> ServerState {
     let until = clock::now() + at_most.as_nanos() as u64;
     loop {
-        let (state, _) = look(ensemble, server).await;
+        let (state, _) = look_for(ensemble, server, silence.min(LOOK_AT_MOST)).await;
         if state == wanted || clock::now() > until {
             return state;
         }

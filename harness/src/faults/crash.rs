@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use hustings_record::{ProcessFate, Seen};
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
 use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
 use crate::procfs::fate_of;
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
@@ -28,6 +28,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
         }
     }
     proof.to = clock::now();
+    effect.took((proof.from, proof.to), Remedy::Restart(dead.clone()));
     match cell.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),

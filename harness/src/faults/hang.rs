@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Seen;
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
 use crate::clock;
@@ -15,9 +15,11 @@ use crate::coordinator::live_cell::LiveCell;
 const WRITES_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let from = clock::now();
     hit.hosts.iter().for_each(|host| _ = cell.hung.begin(*host));
+    let (to, remedy) = (clock::now(), Remedy::Take(hit.hosts.clone()));
+    effect.took((from, to), remedy.clone());
     let kept = || hit.hosts.iter().map(|host| (*host, cell.hung.kept(*host).unwrap_or(0) as u64)).collect::<Vec<_>>();
     let until = from + WRITES_WITHIN.as_nanos() as u64;
     while kept().iter().any(|(_, writes)| *writes == 0) && clock::now() < until && !cell.stopping() {
@@ -31,8 +33,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
         seen.len()
     );
     let seen = Some(Seen::Withheld { hosts: seen });
-    let proof = Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() };
-    Injury { proof, remedy: Remedy::Take(hit.hosts.clone()) }
+    Injury { proof: Proof { from, to, verified, evidence, seen, ..Proof::default() }, remedy }
 }
 
 pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Backend as _, Injury, Proof, Remedy};
+use hustings_workloads::driver::{Backend as _, Effect, Injury, Proof, Remedy};
 use hustings_workloads::faults::Slow;
 use hustings_workloads::plan::Hit;
 
@@ -16,10 +16,11 @@ pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     on_links(cell, Remedy::None, async |links| links.disconnect(&hit.hosts).await).await
 }
 
-pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction) -> Injury {
+pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction, effect: &Effect) -> Injury {
     let remedy = Remedy::Links(hit.hosts.clone());
-    let mut injury =
-        on_links(cell, remedy, async |links| links.partition_from(&hit.hosts, &hit.servers, direction).await).await;
+    let begun = |times| effect.took(times, remedy.clone());
+    let cut = async |links: &Links| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
+    let mut injury = on_links(cell, remedy.clone(), cut).await;
     // Whoever has other servers to go to is heard of again: that no session was touched since then is not known.
     if cell.links().is_none() || !hit.servers.is_empty() {
         return injury;
@@ -32,8 +33,10 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Directi
     injury
 }
 
-pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow) -> Injury {
-    on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.slow(&hit.hosts, how).await).await
+pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow, effect: &Effect) -> Injury {
+    let remedy = Remedy::Links(hit.hosts.clone());
+    let begun = |times| effect.took(times, remedy.clone());
+    on_links(cell, remedy.clone(), async |links| links.slow_noting(&hit.hosts, how, begun).await).await
 }
 
 /// Does it to the cell's links, if there are any.

@@ -13,33 +13,39 @@ mod terminate;
 use std::rc::Rc;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Injury, Proof, Remedy, delete_parent};
+use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, delete_parent};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
 
 use crate::coordinator::live_cell::LiveCell;
 
-/// Injects a fault on what it hits. `fault` is its number in the record.
-pub(crate) async fn inject(cell: &Rc<LiveCell>, fault: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+/// Injects a fault on what it hits, and verifies it. `fault` is its number in the record; `effect` is told when it took effect.
+pub(crate) async fn inject(
+    cell: &Rc<LiveCell>,
+    fault: u32,
+    planned: &PlannedFault,
+    hit: &Hit,
+    effect: &Effect,
+) -> Injury {
     match &planned.fault {
         Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
         Fault::Resign => single::resign(cell, fault, hit).await,
         Fault::Expire => single::expire(cell, fault, hit).await,
         Fault::ParentDelete => delete_parent(&**cell, hit).await,
-        Fault::Crash { .. } => crash::inject(cell, hit).await,
+        Fault::Crash { .. } => crash::inject(cell, hit, effect).await,
         Fault::Terminate { .. } => terminate::inject(cell, hit).await,
-        Fault::Hang { .. } => hang::inject(cell, hit).await,
+        Fault::Hang { .. } => hang::inject(cell, hit, effect).await,
         Fault::ClockStep { how, .. } => clock_step::inject(cell, hit, how.step_ms).await,
-        Fault::Pause { .. } => pause::inject(cell, hit).await,
+        Fault::Pause { .. } => pause::inject(cell, hit, effect).await,
         Fault::Disconnect => link::disconnect(cell, hit).await,
         Fault::LostReply { lasts } => link::lose_replies(cell, hit, lasts.for_ms).await,
-        Fault::Partition { .. } => link::partition(cell, hit, Direction::Both).await,
-        Fault::PartitionUp { .. } => link::partition(cell, hit, Direction::Up).await,
-        Fault::PartitionDown { .. } => link::partition(cell, hit, Direction::Down).await,
-        Fault::Slow { how, .. } => link::slow(cell, hit, how).await,
-        Fault::ServerKill { .. } => server::kill(cell, hit).await,
-        Fault::ServerPause { .. } => server::pause(cell, hit).await,
-        Fault::ServerPartition { .. } => server::partition(cell, hit).await,
+        Fault::Partition { .. } => link::partition(cell, hit, Direction::Both, effect).await,
+        Fault::PartitionUp { .. } => link::partition(cell, hit, Direction::Up, effect).await,
+        Fault::PartitionDown { .. } => link::partition(cell, hit, Direction::Down, effect).await,
+        Fault::Slow { how, .. } => link::slow(cell, hit, how, effect).await,
+        Fault::ServerKill { .. } => server::kill(cell, hit, effect).await,
+        Fault::ServerPause { .. } => server::pause(cell, hit, planned.for_ms(), effect).await,
+        Fault::ServerPartition { .. } => server::partition(cell, hit, effect).await,
         Fault::ServerRestartAll(restart) => server::restart_all(cell, hit, restart).await,
     }
 }

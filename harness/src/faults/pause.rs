@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Nanos, ProcessFate, Seen};
-use hustings_workloads::driver::{Injury, Proof, Remedy, Stopped};
+use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, Stopped};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
@@ -17,8 +17,9 @@ use crate::procfs::{fate_of, process_state};
 /// The kernel shows the new state long before this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let (mut proof, stopped) = stop(cell, &hit.hosts).await;
+    effect.took((proof.from, proof.to), Remedy::Continue(stopped.clone()));
     if cell.links().is_some() {
         match cell.touches(&hit.hosts).await {
             Ok(touches) => proof.touches = touches,

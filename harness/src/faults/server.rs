@@ -1,12 +1,14 @@
 //! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`. What was done
 //! is proven by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Seen, ServerState};
-use hustings_workloads::driver::{Injury, Proof, Remedy, ServerRemedy};
+use futures::future::join_all;
+use hustings_record::{Nanos, Seen, ServerState};
+use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, ServerRemedy};
 use hustings_workloads::faults::Restart;
 use hustings_workloads::plan::Hit;
 
@@ -18,6 +20,8 @@ use crate::ensemble::{Ensemble, ServerControl, look};
 
 /// A server that was hit shows it within this.
 const SHOWS_AT_MOST: Duration = Duration::from_secs(5);
+/// A server that has not answered for so long is silent, however short its pause is.
+const SILENCE_AT_LEAST: Duration = Duration::from_millis(100);
 /// A server that is there again serves within this: it starts, joins its leader and takes what it has missed.
 const SERVES_AT_MOST: Duration = Duration::from_secs(45);
 /// Writes that servers miss which are to lag behind.
@@ -49,6 +53,16 @@ impl Witness {
         done
     }
 
+    /// Takes down what came of one act on each of these servers; gives those on which it was done.
+    fn take_all(&mut self, told: Vec<(u32, Told)>) -> Vec<u32> {
+        told.into_iter().filter_map(|(server, what)| self.take(what).then_some(server)).collect()
+    }
+
+    /// Between which times it took effect.
+    fn times(&self) -> (Nanos, Nanos) {
+        (self.proof.from, self.proof.to)
+    }
+
     /// From here on it had taken effect.
     fn in_effect(&mut self) {
         self.proof.to = clock::now();
@@ -68,10 +82,15 @@ impl Witness {
     }
 }
 
-pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     on_servers(cell, hit, async |witness, ensemble, control| {
-        let servers = kill_all(witness, ensemble, control, &hit.servers).await;
-        ServerRemedy::Start { servers, gap: Duration::ZERO, empty: false }
+        let kill = hit.servers.iter().map(async |&server| (server, control.kill(server).await));
+        let servers = witness.take_all(join_all(kill).await);
+        witness.in_effect();
+        let remedy = ServerRemedy::Start { servers: servers.clone(), gap: Duration::ZERO, empty: false };
+        effect.took(witness.times(), Remedy::Servers(remedy.clone()));
+        all_show(witness, ensemble, &servers, ServerState::Down, SHOWS_AT_MOST).await;
+        remedy
     })
     .await
 }
@@ -90,31 +109,35 @@ pub(super) async fn restart_all(cell: &Rc<LiveCell>, hit: &Hit, restart: &Restar
     .await
 }
 
-pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit, for_ms: Option<u64>, effect: &Effect) -> Injury {
     on_servers(cell, hit, async |witness, ensemble, control| {
-        let mut stopped = Vec::new();
-        for &server in &hit.servers {
-            if witness.take(control.pause(server).await) {
-                stopped.push(server);
-            }
-        }
+        let pause = hit.servers.iter().map(async |&server| (server, control.pause(server).await));
+        let stopped = witness.take_all(join_all(pause).await);
         witness.in_effect();
-        for &server in &stopped {
-            shows(witness, ensemble, server, ServerState::Silent).await;
-        }
-        ServerRemedy::Resume(stopped)
+        let remedy = ServerRemedy::Resume(stopped.clone());
+        effect.took(witness.times(), Remedy::Servers(remedy.clone()));
+        // A pause that is short is listened to for a part of it.
+        let silence = for_ms.map_or(SHOWS_AT_MOST, |ms| Duration::from_millis(ms / 2).max(SILENCE_AT_LEAST));
+        all_show(witness, ensemble, &stopped, ServerState::Silent, silence).await;
+        remedy
     })
     .await
 }
 
-pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     on_servers(cell, hit, async |witness, _, control| {
-        let (told, apart) =
-            control.cut(&hit.servers).await.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
+        let remedy = ServerRemedy::Rejoin(hit.servers.clone());
+        let (from, at) = (witness.proof.from, Cell::new(None));
+        let in_effect = || {
+            at.set(Some(clock::now()));
+            effect.took((from, clock::now()), Remedy::Servers(remedy.clone()));
+        };
+        let cut = control.cut_noting(&hit.servers, &in_effect).await;
+        let (told, apart) = cut.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
         witness.proof.seen = apart;
         let cut = witness.take(told);
-        witness.in_effect();
-        ServerRemedy::Rejoin(if cut { hit.servers.clone() } else { Vec::new() })
+        witness.proof.to = at.get().unwrap_or_else(clock::now);
+        if cut { remedy } else { ServerRemedy::Rejoin(Vec::new()) }
     })
     .await
 }
@@ -137,13 +160,8 @@ async fn on_servers(
     Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
 }
 
-/// Kills servers and looks for nobody answering there any more; gives those that it killed.
-async fn kill_all(
-    witness: &mut Witness,
-    ensemble: &dyn Ensemble,
-    control: &dyn ServerControl,
-    servers: &[u32],
-) -> Vec<u32> {
+/// Kills servers one after the other and looks for nobody answering there any more.
+async fn kill_all(witness: &mut Witness, ensemble: &dyn Ensemble, control: &dyn ServerControl, servers: &[u32]) {
     let mut dead = Vec::new();
     for &server in servers {
         if witness.take(control.kill(server).await) {
@@ -151,10 +169,7 @@ async fn kill_all(
         }
     }
     witness.in_effect();
-    for &server in &dead {
-        shows(witness, ensemble, server, ServerState::Down).await;
-    }
-    dead
+    all_show(witness, ensemble, &dead, ServerState::Down, SHOWS_AT_MOST).await;
 }
 
 /// Kills some servers and has the others go on without them for some writes.
@@ -174,12 +189,20 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
     }
 }
 
-/// Looks until a server shows a state, in bounded time.
-async fn shows(witness: &mut Witness, ensemble: &dyn Ensemble, server: u32, wanted: ServerState) {
-    let state = look::until(ensemble, server, wanted, SHOWS_AT_MOST).await;
-    witness.asked.insert(server, state);
-    let judgement = if state == wanted { "" } else { "NOT as it should be: " };
-    witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", state.name()));
+/// Looks until all of these servers show a state, at all of them at once, in bounded time.
+async fn all_show(
+    witness: &mut Witness,
+    ensemble: &dyn Ensemble,
+    servers: &[u32],
+    wanted: ServerState,
+    silence: Duration,
+) {
+    let look = servers.iter().map(|&server| look::until(ensemble, server, wanted, (SHOWS_AT_MOST, silence)));
+    for (&server, state) in servers.iter().zip(join_all(look).await) {
+        witness.asked.insert(server, state);
+        let judgement = if state == wanted { "" } else { "NOT as it should be: " };
+        witness.find(state == wanted, format!("{judgement}asked from outside, server {server} is {}", state.name()));
+    }
 }
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
@@ -191,9 +214,8 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
     };
     let servers = match remedy {
         ServerRemedy::Resume(servers) => {
-            for &server in servers {
-                witness.take(control.resume(server).await);
-            }
+            let resume = servers.iter().map(async |&server| (server, control.resume(server).await));
+            witness.take_all(join_all(resume).await);
             servers
         }
         ServerRemedy::Rejoin(servers) => {

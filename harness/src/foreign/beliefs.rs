@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use hustings_record::{Event, Grade, Misbehaviour, Nanos, RevokeReason, Token};
 
+use super::intake::Said;
 use super::message::FromProgram;
+use crate::witness::Node;
 
 /// A leader that wrote nothing for so many of its intervals, and so long, is taken for one no more, where nobody says otherwise.
 const SILENT_INTERVALS: u64 = 10;
@@ -29,6 +31,29 @@ pub(crate) type Odd = (Misbehaviour, String);
 pub(crate) struct Held {
     pub(crate) token: Token0,
     pub(crate) node: Option<String>,
+}
+
+impl Held {
+    /// That znode, or nothing that is known but the session.
+    pub(crate) fn of(session: Option<i64>, node: Option<&Node>) -> Self {
+        let czxid = node.and_then(|node| node.czxid);
+        let session = node.map(|node| node.session).or(session);
+        Self { token: Token0 { czxid, session }, node: node.map(|node| node.name.clone()) }
+    }
+}
+
+/// What a term rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lead {
+    pub(crate) token: Token,
+    /// Name of its znode, where that is known.
+    pub(crate) node: Option<String>,
+}
+
+impl From<Held> for Lead {
+    fn from(Held { token, node }: Held) -> Self {
+        Self { token: token.known(), node }
+    }
 }
 
 /// A token of which parts may not be known.
@@ -58,20 +83,20 @@ pub(crate) struct Beliefs {
 struct Terms {
     /// The number of the last term, and whether it goes on.
     last: u32,
-    open: Option<Token>,
+    open: Option<Lead>,
     /// When the last one ended, at the latest.
     ended: Nanos,
     /// The last accepted write, where that is all that is known.
     wrote: Nanos,
-    tokens: Vec<(u32, Token)>,
+    leads: Vec<(u32, Lead)>,
 }
 
 impl Terms {
-    fn begin(&mut self, term: u32, token: Token) {
-        (self.last, self.open) = (term, Some(token));
-        self.tokens.push((term, token));
-        if self.tokens.len() > TERMS_KEPT {
-            self.tokens.remove(0);
+    fn begin(&mut self, term: u32, lead: Lead) {
+        self.leads.push((term, lead.clone()));
+        (self.last, self.open) = (term, Some(lead));
+        if self.leads.len() > TERMS_KEPT {
+            self.leads.remove(0);
         }
     }
 }
@@ -96,8 +121,8 @@ impl Beliefs {
         match said {
             FromProgram::Grant { seat, term, t0, t1, node, token, session } => {
                 let own = Token0 { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
-                let node = node.clone().or_else(|| held.node.clone()).unwrap_or_default();
-                self.granted(heard, *seat, *term, (*t0, *t1), own.known(), node)
+                let lead = Lead { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
+                self.granted(heard, *seat, *term, (*t0, *t1), lead)
             }
             FromProgram::Revoke { seat, term, t0, t1, reason } => {
                 self.revoked(heard, *seat, *term, (*t0, *t1), reason.as_deref())
@@ -106,15 +131,7 @@ impl Beliefs {
         }
     }
 
-    fn granted(
-        &mut self,
-        heard: Nanos,
-        seat: u32,
-        term: u32,
-        times: (Nanos, Nanos),
-        token: Token,
-        node: String,
-    ) -> Result<Told, Odd> {
+    fn granted(&mut self, heard: Nanos, seat: u32, term: u32, times: (Nanos, Nanos), lead: Lead) -> Result<Told, Odd> {
         self.in_time(heard, seat, times, "grant")?;
         let by_report = self.by == Grade::Report;
         let terms = self.of(seat)?;
@@ -131,8 +148,9 @@ impl Beliefs {
         if !by_report {
             return Ok(Told::default());
         }
-        terms.begin(term, token);
-        let Token { czxid, session } = token;
+        terms.begin(term, lead.clone());
+        let Lead { token: token @ Token { czxid, session }, node } = lead;
+        let node = node.unwrap_or_default();
         let grant = Event::Grant { t: times.0, cand: seat, session, term, czxid, node };
         let granted = Event::Granted { t: times.1, cand: seat, session, term };
         Ok(Told { events: vec![grant, granted], belief: Some((seat, Some(token))) })
@@ -152,11 +170,11 @@ impl Beliefs {
         if !by_report {
             return Ok(Told::default());
         }
-        let Some(token) = terms.open.filter(|_| terms.last == term) else {
+        let Some(Lead { token, .. }) = terms.open.take_if(|_| terms.last == term) else {
             let text = format!("seat {seat} ended term {term}, which it had not begun");
             return Err((Misbehaviour::UnknownTerm, text));
         };
-        (terms.open, terms.ended) = (None, times.1);
+        terms.ended = times.1;
         let (cand, session, reason) = (seat, token.session, meant(reason));
         let revoke = Event::Revoke { from: times.0, to: times.1, cand, session, term, reason };
         Ok(Told { events: vec![revoke], belief: Some((seat, None)) })
@@ -189,11 +207,20 @@ impl Beliefs {
         self.seats.get_mut(&seat).ok_or_else(unknown)
     }
 
-    /// The token of a write: that of the term that it says it is of, else what the seat holds.
-    pub(crate) fn token(&self, seat: u32, term: Option<u32>, held: Token) -> Token {
-        let Some(terms) = self.seats.get(&seat).filter(|_| self.by == Grade::Report) else { return held };
-        let told = term.and_then(|term| terms.tokens.iter().rev().find(|(known, _)| *known == term));
-        told.map(|(_, token)| *token).or(terms.open).unwrap_or(held)
+    /// What a write rests on that says this of itself: what its own term rests on, where it says which, else what the seat holds. Its
+    /// token is the one that it bears; one that it does not bear may be `told` of that znode since.
+    pub(crate) fn written_by(&self, seat: u32, said: &Said, held: Held, told: impl Fn(&str) -> Option<i64>) -> Lead {
+        let terms = self.seats.get(&seat).filter(|_| self.by == Grade::Report);
+        let of_term = terms.and_then(|terms| {
+            let named = said.term.and_then(|term| terms.leads.iter().rev().find(|(known, _)| *known == term));
+            named.map(|(_, lead)| lead.clone()).or_else(|| terms.open.clone())
+        });
+        let mut lead = of_term.unwrap_or_else(|| held.into());
+        if !lead.token.is_ordered() {
+            lead.token.czxid = lead.node.as_deref().and_then(told).unwrap_or(Token::UNKNOWN_CZXID);
+        }
+        lead.token.czxid = said.token.unwrap_or(lead.token.czxid);
+        lead
     }
 
     /// Whether a write of this term may come now: its grant has to be there before.
@@ -210,17 +237,17 @@ impl Beliefs {
     }
 
     /// A seat wrote by this token at `t`, where nothing else tells what it believes.
-    pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, token: Token, node: Option<String>) -> Told {
+    pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, lead: &Lead) -> Told {
         let mut told = Told::default();
         if self.by == Grade::Report {
             return told;
         }
         let Some(terms) = self.seats.get_mut(&seat) else { return told };
-        if terms.open != Some(token) {
+        if terms.open.as_ref().is_none_or(|open| open.token != lead.token) {
             told.events.extend(terms.falls_silent(seat, t));
             let term = terms.last + 1;
-            terms.begin(term, token);
-            let Token { czxid, session } = token;
+            terms.begin(term, lead.clone());
+            let Lead { token: token @ Token { czxid, session }, node } = lead.clone();
             let node = node.unwrap_or_default();
             told.events.push(Event::Grant { t, cand: seat, session, term, czxid, node });
             told.events.push(Event::Granted { t, cand: seat, session, term });
@@ -248,7 +275,7 @@ impl Beliefs {
 impl Terms {
     /// It believed until its last write for certain, and perhaps until now.
     fn falls_silent(&mut self, cand: u32, now: Nanos) -> Option<Event> {
-        let token = self.open.take()?;
+        let Lead { token, .. } = self.open.take()?;
         self.ended = now;
         let (session, term, reason) = (token.session, self.last, RevokeReason::SteppedDown);
         Some(Event::Revoke { from: self.wrote, to: now, cand, session, term, reason })

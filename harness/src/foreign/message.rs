@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::Nanos;
+use hustings_record::{Nanos, StepDown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,6 +38,9 @@ pub struct Start {
     pub resource: String,
     pub write_every_ms: u64,
     pub rejoin_after_ms: u64,
+    /// When to stop believing that it leads, once its connection is lost.
+    #[serde(default)]
+    pub step_down: StepDown,
     /// Parameters of the program's own, as the scenario has them.
     #[serde(default)]
     pub config: BTreeMap<String, Value>,
@@ -170,9 +173,10 @@ mod tests {
             resource: "http://127.0.0.1:9/x".into(),
             write_every_ms: 20,
             rejoin_after_ms: 150,
+            step_down: StepDown::After(0.4),
             config: BTreeMap::from([("policy".into(), Value::from("session"))]),
         };
-        insta::assert_snapshot!(serde_json::to_string(&ToProgram::Start(start)).unwrap(), @r#"{"m":"start","seat":3,"group":"/election/g0001","connect":"127.0.0.1:1/c","timeout_ms":4000,"resource":"http://127.0.0.1:9/x","write_every_ms":20,"rejoin_after_ms":150,"config":{"policy":"session"}}"#);
+        insta::assert_snapshot!(serde_json::to_string(&ToProgram::Start(start)).unwrap(), @r#"{"m":"start","seat":3,"group":"/election/g0001","connect":"127.0.0.1:1/c","timeout_ms":4000,"resource":"http://127.0.0.1:9/x","write_every_ms":20,"rejoin_after_ms":150,"step_down":"after=0.4","config":{"policy":"session"}}"#);
         insta::assert_snapshot!(serde_json::to_string(&ToProgram::Stop).unwrap(), @r#"{"m":"stop"}"#);
     }
 }

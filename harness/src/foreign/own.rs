@@ -34,7 +34,8 @@ const CONNECT_CONCURRENCY: u32 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     pub recipe: RecipeKind,
-    pub step_down: StepDown,
+    /// None: as it is told.
+    pub step_down: Option<StepDown>,
     pub poll_interval_ms: u64,
     /// What it does wrong on purpose.
     pub flaw: Option<Flaw>,
@@ -49,6 +50,14 @@ pub enum Flaw {
     NeverRevokes,
     /// It reports terms in seats that it was not given.
     StrangeSeats,
+    /// Its lines are right, and come late.
+    SpeaksLate,
+    /// It says that it has resigned before it does.
+    ResignsByWord,
+    /// It keeps a session open that it does not need any more.
+    KeepsSessions,
+    /// It ends by itself, a while after it has begun.
+    Dies,
     /// Its times lie in the future.
     Ahead,
     /// On SIGTERM it just ends, and leaves its session to expire.
@@ -61,6 +70,9 @@ pub enum Flaw {
 const LATE: Duration = Duration::from_millis(400);
 /// How far ahead a clock is that is wrong on purpose.
 const AHEAD_NS: Nanos = 5_000_000_000;
+/// How long before it does it says that it has resigned, and after how long it ends by itself, where that is wrong on purpose.
+const EARLY_NS: Nanos = 100_000_000;
+const DIES_AFTER_NS: Nanos = 4_000_000_000;
 
 /// Stands as it is told on standard input, until that ends.
 ///
@@ -76,10 +88,13 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     let resource = Resource::default();
     let mut lines = Lines::of(tokio::io::stdin());
     let mut terminated = signal(SignalKind::terminate())?;
-    let mut told = false;
+    let (mut told, began) = (false, clock::now());
     loop {
         let line = tokio::select! {
             line = lines.next() => line,
+            () = clock::sleep_until(began + DIES_AFTER_NS), if own.flaw == Some(Flaw::Dies) => {
+                anyhow::bail!("it ends by itself, on purpose");
+            }
             _ = terminated.recv() => {
                 if own.flaw == Some(Flaw::LeavesOnTerm) {
                     return Ok(());
@@ -98,8 +113,25 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
                 lives.spawn_local(async move { seat.stand(own, stopping).await });
             }
             ToProgram::Resign { seat, fault } => match seats.get(&seat) {
+                Some((seat, orders)) if own.flaw == Some(Flaw::ResignsByWord) => {
+                    let (t, seat, orders) = (clock::now(), seat.start.seat, orders.clone());
+                    say(&FromProgram::Resigned { seat, fault, t0: t, t1: t });
+                    spawn_local(async move {
+                        clock::sleep_until(t + EARLY_NS).await;
+                        let _ = orders.try_send(Order::Resign);
+                    });
+                }
                 Some((seat, orders)) if seat.resigning.get().is_none() && orders.try_send(Order::Resign).is_ok() => {
                     seat.resigning.set(Some(fault));
+                    if own.flaw == Some(Flaw::KeepsSessions) {
+                        let (connect, timeout) =
+                            (seat.start.connect.clone(), Duration::from_millis(seat.start.timeout_ms));
+                        spawn_local(async move {
+                            let kept = ZkSession::connect(&connect, timeout).await;
+                            std::future::pending::<()>().await;
+                            drop(kept);
+                        });
+                    }
                 }
                 _ => note(Some(seat), "it cannot resign now"),
             },
@@ -175,6 +207,7 @@ impl OwnSeat {
     async fn stand(&self, own: Own, stopping: watch::Receiver<bool>) -> End {
         let Own { recipe, step_down, poll_interval_ms, .. } = own;
         let path = self.start.group.clone();
+        let step_down = step_down.unwrap_or(self.start.step_down);
         let election = Election { path, recipe, step_down, poll_interval_ms, create_missing: true };
         let Start { connect, timeout_ms, .. } = &self.start;
         let process = OwnProcess { connect: connect.clone(), timeout: Duration::from_millis(*timeout_ms), stopping };
@@ -186,9 +219,11 @@ impl OwnSeat {
     fn report(&self, mut said: FromProgram) {
         match (self.flaw, &mut said) {
             (Some(Flaw::NeverRevokes), FromProgram::Revoke { .. }) => return,
-            (Some(Flaw::ReportsLate), FromProgram::Grant { .. }) => {
+            (Some(Flaw::ReportsLate), FromProgram::Grant { .. })
+            | (Some(Flaw::SpeaksLate), FromProgram::Revoke { .. }) => {
+                let late = if self.flaw == Some(Flaw::SpeaksLate) { 2 * LATE } else { LATE };
                 spawn_local(async move {
-                    clock::sleep_until(clock::now() + LATE.as_nanos() as Nanos).await;
+                    clock::sleep_until(clock::now() + late.as_nanos() as Nanos).await;
                     say(&said);
                 });
                 return;

@@ -68,7 +68,7 @@ impl Seat {
             self.answered();
             return None;
         }
-        Some(FromHost::Write { cand: self.cand, token, sent: clock::now(), is_stamped: true })
+        Some(FromHost::Write { cand: self.cand, token, node: None, sent: clock::now(), is_stamped: true })
     }
 
     /// As [`Self::send_write`], by the path that programs have, until it is answered.
@@ -85,7 +85,7 @@ impl Seat {
         let Some(token) = self.write_under_way.get() else { return };
         self.asked.replace(Some(write.answer));
         let sent = write.said.t.unwrap_or(write.t);
-        self.shared.tell(FromHost::Write { cand: self.cand, token, sent, is_stamped: true });
+        self.shared.tell(FromHost::Write { cand: self.cand, token, node: None, sent, is_stamped: true });
     }
 
     /// The resource has answered its write.

@@ -33,10 +33,11 @@ impl Links {
     /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
     /// receipt that is not verified.
     pub async fn partition(&self, hosts: &[u16], direction: Direction) -> Result<LinkReceipt, LinkError> {
-        self.partition_from(hosts, &[], direction).await
+        self.partition_from(hosts, &[], direction, |_| ()).await
     }
 
-    /// The same between hosts and the servers with these ids alone; all of them without any.
+    /// The same between hosts and the servers with these ids alone; all of them without any. `in_effect` is told when it took
+    /// effect, before that is verified.
     ///
     /// # Errors
     /// As for [`Self::partition`].
@@ -45,6 +46,7 @@ impl Links {
         hosts: &[u16],
         servers: &[u32],
         direction: Direction,
+        in_effect: impl FnOnce((u64, u64)),
     ) -> Result<LinkReceipt, LinkError> {
         let links = self.layout().links_to(hosts, servers)?;
         let endpoints = endpoints(&links);
@@ -53,6 +55,7 @@ impl Links {
         let (kind, attributes): (_, &[_]) = if self.embedded { ("hold", &[]) } else { ("timeout", &[("timeout", 0)]) };
         let toxics: Vec<_> = toxics::streams(direction).iter().map(|way| Toxic::new(kind, way, attributes)).collect();
         let bracket = self.inject("partition", &links, toxics.clone()).await?;
+        in_effect((bracket.from, bracket.to));
         let slowest = before.iter().filter_map(|b| b.answer.after()).max().unwrap_or_default();
         let limit = (slowest * 3).clamp(SILENCE.0, SILENCE.1);
         let looked = self.look_for_silence(&links, &mut before, direction, limit).await;

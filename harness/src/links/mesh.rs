@@ -108,12 +108,12 @@ impl Mesh {
         self.caller.call("make the quorum's links", CALL_LIMIT, populate).await.map(|_| ())
     }
 
-    /// Holds all links that `which` names, both ways, and watches their counters for a moment. If that fails none of them
-    /// is held.
+    /// Holds all links that `which` names, both ways, and watches their counters for a moment. `in_effect` is called before
+    /// that. If any of it fails none of them is held.
     ///
     /// # Errors
     /// One of them is held already, bytes passed all the same, or the API cannot be reached or does not do as it is told.
-    pub(crate) async fn hold(&self, which: impl Fn(&Way) -> bool) -> Result<Held, LinkError> {
+    pub(crate) async fn hold(&self, which: impl Fn(&Way) -> bool, in_effect: impl Fn()) -> Result<Held, LinkError> {
         let links = self.links(which);
         let here = links.clone();
         let hold = move |controls: &mut Vec<Control>| {
@@ -121,6 +121,7 @@ impl Mesh {
             passed(controls, &here).inspect_err(|_| actions::take_back(controls, &here, &holds()))
         };
         let (from, before) = self.caller.call("hold the quorum's links", CALL_LIMIT, hold).await?;
+        in_effect();
         tokio::time::sleep(WATCHED).await;
         let here = links.clone();
         let look = move |controls: &mut Vec<Control>| {

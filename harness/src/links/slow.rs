@@ -36,11 +36,26 @@ impl Links {
     /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
     /// receipt that is not verified.
     pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkReceipt, LinkError> {
+        self.slow_noting(hosts, how, |_| ()).await
+    }
+
+    /// The same. `in_effect` is told when it took effect, before that is verified.
+    ///
+    /// # Errors
+    /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
+    /// receipt that is not verified.
+    pub async fn slow_noting(
+        &self,
+        hosts: &[u16],
+        how: &Slow,
+        in_effect: impl FnOnce((u64, u64)),
+    ) -> Result<LinkReceipt, LinkError> {
         let links = self.layout().links(hosts)?;
         let before = self.timings(&links, how, BEFORE_LIMIT, |_| true).await?;
         self.remember(&links, before.iter().map(|timing| !timing.rounds.is_empty()));
         let toxics = toxics::slow(how);
         let bracket = self.inject("slow", &links, toxics.clone()).await?;
+        in_effect((bracket.from, bracket.to));
         // What is asked and what comes back may each be late by all of this.
         let late = Duration::from_millis(2 * (how.latency_ms + how.jitter_ms));
         let answered = |place: usize| before.get(place).is_some_and(|timing| !timing.rounds.is_empty());

@@ -10,5 +10,5 @@ mod trial;
 pub use known::{Hunted, hunt};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
-pub use search::{Found, Search, Searched, search, shrink};
-pub use trial::{Trial, try_simulation};
+pub use search::{Found, Search, Searched, own_cell, search, shrink};
+pub use trial::{Trial, recorded, try_simulation};

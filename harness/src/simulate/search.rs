@@ -176,3 +176,22 @@ pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usi
     let steps = kept.iter().map(|place| all[*place]).collect();
     Ok((kept, steps))
 }
+
+/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
+/// candidates and servers there are is each seed's own.
+#[must_use]
+pub fn own_cell(mut cell: Cell) -> Cell {
+    cell.groups = 1;
+    cell.group_names.truncate(1);
+    cell.phases.warm_up_ms = 0;
+    // Long enough for the sessions of processes that died and came back to expire.
+    cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
+    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
+    cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
+    let expect = &mut cell.expect;
+    expect.overlap = expect.overlap.at_random();
+    expect.stale_writes = expect.stale_writes.at_random();
+    expect.unplanned = expect.unplanned.at_random();
+    expect.overlap_of_t_max = None;
+    cell
+}

@@ -37,12 +37,21 @@ pub struct Trial {
 /// # Errors
 /// When the simulation did not come to its end, which would be an error of the simulation.
 pub fn try_simulation(simulation: &Simulation) -> anyhow::Result<Trial> {
+    let (cell, events) = recorded(simulation)?;
+    Ok(judge(&cell, events))
+}
+
+/// The record of a simulated cell, and how many things happened in the simulated world.
+///
+/// # Errors
+/// When the simulation did not come to its end, which would be an error of the simulation.
+pub fn recorded(simulation: &Simulation) -> anyhow::Result<(CellRecord, u64)> {
     let recorder = Rc::new(Recorder::in_memory(info(&simulation.cell)));
     let ran = simulate(simulation, recorder.clone());
     anyhow::ensure!(ran.in_order, "the simulation did not come to its end");
     let Some(recorder) = Rc::into_inner(recorder) else { anyhow::bail!("the simulation holds on to its record") };
     let Some(cell) = recorder.end(ran.end)? else { anyhow::bail!("the record was not kept in memory") };
-    Ok(judge(&cell, ran.events))
+    Ok((cell, ran.events))
 }
 
 fn judge(cell: &CellRecord, events: u64) -> Trial {

@@ -7,18 +7,37 @@ use super::jute::{Reader, WireError, Writer};
 /// A connect request. `tells_read_only`: it has the byte that clients since 3.4 send, and wants it in the answer too.
 ///
 /// # Errors
-/// The bytes are no such message, or the password has not 16 bytes.
+/// The bytes are no such message.
 pub fn read_connect(message: &[u8]) -> Result<(Connect, bool), WireError> {
     let mut from = Reader::new(message);
     let _protocol = from.int()?;
     let last_zxid_seen = from.long()?;
     let timeout_ms = from.int()?;
     let session = from.long()?;
-    let password = password(&mut from)?;
+    // A new session is granted whatever password comes along; of any other length it is no session's.
+    let password = from.buffer()?.try_into().unwrap_or_default();
     let tells_read_only = from.left() > 0;
     let read_only = tells_read_only && from.boolean()?;
     from.end()?;
     Ok((Connect { session, password, timeout_ms, last_zxid_seen, read_only }, tells_read_only))
+}
+
+/// The session that a connect request is for, 0 for a new one, and the timeout that it asks for; `message` may be the beginning of one of
+/// `length` bytes.
+///
+/// # Errors
+/// It begins no such message.
+pub fn read_connect_head(message: &[u8], length: usize) -> Result<(i64, i32), WireError> {
+    if message.len() == length {
+        return read_connect(message).map(|(connect, _)| (connect.session, connect.timeout_ms));
+    }
+    let mut from = Reader::new(message);
+    let (_protocol, _last_zxid_seen) = (from.int()?, from.long()?);
+    let (timeout_ms, session, claimed) = (from.int()?, from.long()?, from.int()?);
+    // Nothing but the byte on reading only follows the password.
+    let left = length.saturating_sub(message.len() - from.left());
+    let fits = usize::try_from(claimed).is_ok_and(|claimed| claimed == left || claimed + 1 == left);
+    if fits { Ok((session, timeout_ms)) } else { Err(WireError::Count { claimed, left }) }
 }
 
 /// The frame that asks for a session.
@@ -39,7 +58,13 @@ pub fn read_connected(message: &[u8]) -> Result<Connected, WireError> {
     let _protocol = from.int()?;
     let timeout_ms = from.int()?;
     let session = from.long()?;
-    let password = password(&mut from)?;
+    let password = match from.buffer()? {
+        [] => [0; 16],
+        bytes => bytes.try_into().map_err(|_| {
+            let value = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
+            WireError::Value { what: "the length of a password", value }
+        })?,
+    };
     if from.left() > 0 {
         let _read_only = from.boolean()?;
     }
@@ -56,15 +81,4 @@ pub fn write_connected(connected: &Connected, tells_read_only: bool) -> Vec<u8> 
         to.boolean(false);
     }
     to.frame()
-}
-
-/// None at all stands for zeros, as some clients send it for a new session.
-fn password(from: &mut Reader<'_>) -> Result<[u8; 16], WireError> {
-    match from.buffer()? {
-        [] => Ok([0; 16]),
-        bytes => bytes.try_into().map_err(|_| {
-            let value = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
-            WireError::Value { what: "the length of a password", value }
-        }),
-    }
 }

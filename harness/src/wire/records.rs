@@ -21,7 +21,7 @@ pub(super) fn write_acl(to: &mut Writer, acl: &[Acl]) {
     });
 }
 
-pub(super) fn read_stat(from: &mut Reader<'_>) -> Result<Stat, WireError> {
+pub(crate) fn read_stat(from: &mut Reader<'_>) -> Result<Stat, WireError> {
     Ok(Stat {
         czxid: from.long()?,
         mzxid: from.long()?,
@@ -37,7 +37,7 @@ pub(super) fn read_stat(from: &mut Reader<'_>) -> Result<Stat, WireError> {
     })
 }
 
-pub(super) fn write_stat(to: &mut Writer, stat: &Stat) {
+pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
     to.long(stat.czxid).long(stat.mzxid).long(stat.ctime).long(stat.mtime);
     to.int(stat.version).int(stat.cversion).int(stat.aversion).long(stat.ephemeral_owner);
     to.int(stat.data_length).int(stat.num_children).long(stat.pzxid);

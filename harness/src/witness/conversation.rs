@@ -4,11 +4,13 @@
 use std::collections::VecDeque;
 
 use hustings_record::WatchEvent;
-use hustings_workloads::model::{Connected, Life, Request};
+use hustings_workloads::model::{Connected, Life, Request, Stat};
 
-use crate::wire::connect::{read_connect, read_connected};
+use crate::wire::connect::{read_connect_head, read_connected};
 use crate::wire::heads::{Heads, LENGTH, Place, int};
+use crate::wire::jute::{Reader, WireError};
 use crate::wire::op_code;
+use crate::wire::records::read_stat;
 use crate::wire::request::{Ask, read_request};
 
 /// A message that introduces is no longer than this, with its length.
@@ -19,6 +21,8 @@ const REQUEST_HEAD: usize = 12;
 const ANSWER_HEAD: usize = 20;
 /// The same, and a watch event's kind and the session's state (i32 each).
 const EVENT_HEAD: usize = ANSWER_HEAD + 8;
+/// Of a longer answer only the beginning is read: its znode's times, or its list of names, are not.
+const ANSWER_BYTES_MAX: usize = 16 * 1_024;
 /// A longer path is of no election.
 const PATH_BYTES_MAX: usize = 1_024;
 /// Of a longer request to create, how the znode is to live is not read: candidates write no more into theirs.
@@ -36,10 +40,25 @@ pub enum Said {
     Expired { session: i64 },
     /// The client asks for something. Pings, proofs of who it is and what arms watches again are no requests.
     Asked(Asked),
-    /// The server answers. `error` is its code, 0 for none; `created` is the path of what was created.
-    Answered { asked: Asked, zxid: i64, error: i32, created: Option<String> },
+    /// The server answers. `error` is its code, 0 for none.
+    Answered { asked: Asked, zxid: i64, error: i32, shows: Shows },
     /// A watch fired.
     Woken { path: String, kind: WatchEvent },
+}
+
+/// What an answer shows of znodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shows {
+    Nothing,
+    /// The path of what was created.
+    Made(String),
+    /// The znode that was asked about is there: its czxid, and the session that it goes with, 0 for none.
+    There {
+        czxid: i64,
+        session: i64,
+    },
+    /// All names below the path that was asked about.
+    Names(Vec<String>),
 }
 
 /// A request.
@@ -102,8 +121,8 @@ impl Conversation {
         let Self { up, had, asked, lost, .. } = self;
         up.take(data, request_wanted, |place, head| {
             match place {
-                Place::First => match read_connect(&head[LENGTH..]) {
-                    Ok((connect, _)) => *had = (connect.session, connect.timeout_ms),
+                Place::First => match read_connect_head(&head[LENGTH..], length(head)) {
+                    Ok(asked) => *had = asked,
                     Err(_) => *lost = true,
                 },
                 Place::Later => {
@@ -141,6 +160,11 @@ impl Conversation {
     }
 }
 
+/// The length of a message, without the bytes that tell it.
+fn length(head: &[u8]) -> usize {
+    usize::try_from(int(head, 0)).unwrap_or(0)
+}
+
 /// How much of what a client sends is to be kept, by what was read of it.
 fn request_wanted(place: Place, head: &[u8]) -> usize {
     match place {
@@ -151,13 +175,13 @@ fn request_wanted(place: Place, head: &[u8]) -> usize {
     }
 }
 
-/// The same of what a server sends. Whatever comes after an answer's head may be a path.
+/// The same of what a server sends. Whatever comes after an answer's head may be a path, names, or a znode's times.
 fn answer_wanted(place: Place, head: &[u8]) -> usize {
     match place {
         Place::First => FIRST_BYTES_MAX,
         Place::Later if head.len() < ANSWER_HEAD => ANSWER_HEAD,
         Place::Later if int(head, LENGTH) == op_code::XID_EVENT => text_wanted(head, EVENT_HEAD),
-        Place::Later => text_wanted(head, ANSWER_HEAD),
+        Place::Later => ANSWER_BYTES_MAX,
     }
 }
 
@@ -203,8 +227,27 @@ fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<Said> {
 fn answered(head: &[u8], asked: Asked) -> Option<Said> {
     let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
     let error = head.get(16..ANSWER_HEAD).map(|_| int(head, 16))?;
-    let created = if asked.creates() && error == 0 { Some(text(head, ANSWER_HEAD)?) } else { None };
-    Some(Said::Answered { asked, zxid, error, created })
+    let shows = match error {
+        0 if asked.creates() => Shows::Made(text(head, ANSWER_HEAD)?),
+        0 => shown(asked.op, head.get(ANSWER_HEAD..)?).unwrap_or(Shows::Nothing),
+        _ => Shows::Nothing,
+    };
+    Some(Said::Answered { asked, zxid, error, shows })
+}
+
+/// What the body of an answer shows; nothing where it is not all there.
+fn shown(op: i32, body: &[u8]) -> Result<Shows, WireError> {
+    let mut from = Reader::new(body);
+    let there = |stat: Stat| Shows::There { czxid: stat.czxid, session: stat.ephemeral_owner };
+    Ok(match op {
+        op_code::EXISTS | op_code::SET_DATA => there(read_stat(&mut from)?),
+        op_code::GET_DATA => {
+            from.buffer()?;
+            there(read_stat(&mut from)?)
+        }
+        op_code::GET_CHILDREN | op_code::GET_CHILDREN2 => Shows::Names(from.strings()?),
+        _ => Shows::Nothing,
+    })
 }
 
 fn woken(head: &[u8]) -> Option<Said> {
@@ -299,12 +342,8 @@ mod tests {
         let list = asked(2, op_code::GET_CHILDREN2, "/g");
         let delete = asked(3, op_code::DELETE, "/g/other");
         let close = asked(4, op_code::CLOSE_SESSION, "");
-        let answered = |asked: &Asked, zxid, error, created: Option<&str>| Said::Answered {
-            asked: asked.clone(),
-            zxid,
-            error,
-            created: created.map(str::to_owned),
-        };
+        let answered = |asked: &Asked, zxid, error, shows| Said::Answered { asked: asked.clone(), zxid, error, shows };
+        let names = Shows::Names(vec!["n-1".into(), "n-2".into()]);
         let (said, sound) = read(&up, &down, (usize::MAX, usize::MAX));
         assert!(sound);
         assert_eq!(
@@ -315,13 +354,36 @@ mod tests {
                 Said::Asked(delete.clone()),
                 Said::Asked(close.clone()),
                 Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: false },
-                answered(&create, 70, 0, Some("/g/n-2")),
-                answered(&list, 70, 0, None),
+                answered(&create, 70, 0, Shows::Made("/g/n-2".into())),
+                answered(&list, 70, 0, names),
                 Said::Woken { path: "/g/n-1".into(), kind: WatchEvent::Deleted },
-                answered(&delete, 71, -101, None),
-                answered(&close, 72, 0, None),
+                answered(&delete, 71, -101, Shows::Nothing),
+                answered(&close, 72, 0, Shows::Nothing),
             ]
         );
+    }
+
+    #[test]
+    fn answers_tell_whose_a_znode_is() {
+        let stat = |to: &mut Writer| {
+            let stat = Stat { czxid: 70, ephemeral_owner: 9, ..Stat::default() };
+            crate::wire::records::write_stat(to, &stat);
+        };
+        let up = [hello(9), request(1, op_code::EXISTS, "/g/n-2"), request(2, op_code::GET_DATA, "/g/n-2")].concat();
+        let down = [
+            welcome(9, 4_000),
+            frame(|to| stat(to.int(1).long(90).int(0))),
+            frame(|to| stat(to.int(2).long(90).int(0).buffer(b"some data"))),
+        ];
+        for by in [1, 30, usize::MAX] {
+            let (said, sound) = read(&up, &down.concat(), (by, by));
+            let shows = said.iter().filter_map(|said| match said {
+                Said::Answered { shows, .. } => Some(shows.clone()),
+                _ => None,
+            });
+            assert!(sound);
+            assert_eq!(shows.collect::<Vec<_>>(), vec![Shows::There { czxid: 70, session: 9 }; 2]);
+        }
     }
 
     #[test]
@@ -333,6 +395,20 @@ mod tests {
             said,
             [Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: true }]
         );
+    }
+
+    #[test]
+    fn a_session_is_read_whatever_the_length_of_the_password_that_it_is_asked_for_with() {
+        for length in [0, 1, 15, 16, 17, 200, 4_000] {
+            let hello = frame(|to| _ = to.int(0).long(0).int(4_000).long(0).buffer(&vec![7; length]).boolean(false));
+            for by in [1, 50, usize::MAX] {
+                let (said, sound) = read(&hello, &welcome(9, 4_000), (by, by));
+                assert!(
+                    sound && matches!(said[..], [Said::Established { session: 9, asked_ms: 4_000, .. }]),
+                    "{length}"
+                );
+            }
+        }
     }
 
     #[test]

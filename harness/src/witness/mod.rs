@@ -4,11 +4,13 @@ mod conversation;
 mod lines;
 mod recorder;
 mod relay;
+mod seat;
 mod seats;
 
-pub use conversation::{Asked, Conversation, Said};
+pub use conversation::{Asked, Conversation, Said, Shows};
 pub use lines::Lines;
 pub(crate) use recorder::Recorder;
 pub use recorder::Witnessed;
 pub use relay::{Happened, Relay, Tell};
-pub use seats::{Node, SeatSeen, Seating, Seats, SessionSeen};
+pub use seat::{Node, SeatSeen};
+pub use seats::{Seating, Seats, SessionSeen};

@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, HashMap};
 use hustings_record::{Departure, Event, Nanos, SessionEnd, SessionState, WatchEvent};
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{Asked, Said};
+use super::conversation::{Asked, Said, Shows};
 use super::relay::Happened;
+use super::seat::{Node, SeatSeen, Tell};
 use crate::wire::op_code;
 
 /// Whoever asked nothing for so long, and waits for no answer, is done with what it was told.
 const QUIET_NS: Nanos = 50_000_000;
+/// There is no such znode.
+const NO_NODE: i32 = -101;
 
 /// A session, as its connections show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,40 +30,6 @@ pub struct SessionSeen {
     pub closing: bool,
     /// Since when no connection carries it; none while one does.
     pub alone_since: Option<Nanos>,
-}
-
-/// An ephemeral znode that a session created in an election.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// Without the election's path.
-    pub name: String,
-    pub czxid: i64,
-    pub session: i64,
-}
-
-/// One seat, as its host's connections show it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SeatSeen {
-    /// The last session that asked for anything in its election.
-    pub session: Option<i64>,
-    /// What it created there and has not deleted; the last one is the last.
-    pub nodes: Vec<Node>,
-    /// The last one that it created, whatever became of it.
-    pub last: Option<Node>,
-    /// When the last request about its election came.
-    pub asked_at: Option<Nanos>,
-    /// It stands under that session: it has a znode there, or needs none until it leads.
-    pub stands: bool,
-    /// Told to give its place back.
-    pub resigning: bool,
-    /// When the deletion of the last znode that it gave back was asked for, and answered.
-    pub gave_back: Option<(Nanos, Nanos)>,
-    /// Requests since it stood or was last woken, until it is done with that.
-    unsettled: Option<u32>,
-    /// Requests without an answer so far.
-    waiting: u32,
-    /// When it last asked for, or was told, anything.
-    moved_at: Nanos,
 }
 
 /// What is known of the seats of a host before anything is seen of them.
@@ -85,14 +54,11 @@ pub struct Seats {
     /// Which session a connection carries, and when it was opened.
     carries: HashMap<u64, i64>,
     opened: HashMap<u64, Nanos>,
-    /// When deletions were asked for that are not answered yet, by connection and request.
-    deletions: HashMap<(u64, i32), Nanos>,
+    /// Creates and deletions that are not answered yet, and when they were asked for, by connection and request.
+    changes: HashMap<(u64, i32), (Nanos, Asked)>,
     /// Connections of which not everything could be made sense.
     unsound: u64,
 }
-
-/// Where events go.
-pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
 
 impl Seats {
     #[must_use]
@@ -148,6 +114,23 @@ impl Seats {
         }
     }
 
+    /// What is wrong with a seat's word, by `said` at the latest, that it has given its place back: its connections show the deletion
+    /// answered later than that, or not yet. None: nothing is, or nothing shows it.
+    #[must_use]
+    pub fn resigned_early(&self, seat: u32, said: Nanos) -> Option<String> {
+        let seen = self.seats.get(&seat)?;
+        if let Some((_, answered)) = seen.gave_back {
+            let early = answered.checked_sub(said).filter(|early| *early > 0)?;
+            return Some(format!(
+                "seat {seat} said that it had resigned {} µs before its deletion was answered",
+                early / 1_000
+            ));
+        }
+        let connected = |node: &&Node| self.sessions.get(&node.session).is_some_and(|s| !s.over && s.connections > 0);
+        let node = seen.nodes.iter().find(connected)?;
+        Some(format!("seat {seat} said that it had resigned, and the deletion of {} had not been answered", node.name))
+    }
+
     /// All seats were told to give everything up.
     pub fn stop(&mut self, t: Nanos) {
         self.stopped.get_or_insert(t);
@@ -171,8 +154,9 @@ impl Seats {
             Happened::Ended { sound } => {
                 self.unsound += u64::from(!sound);
                 self.opened.remove(&connection);
-                self.deletions.retain(|(of, _), _| *of != connection);
-                let Some(session) = self.carries.remove(&connection) else { return };
+                let session = self.carries.remove(&connection);
+                self.unanswered(connection);
+                let Some(session) = session else { return };
                 self.lost_connection(t, session, tell);
             }
             Happened::Said(said) => self.said(t, connection, said, tell),
@@ -199,15 +183,9 @@ impl Seats {
             }
             Said::Expired { session } => self.over(t, *session, SessionEnd::Expired, tell),
             Said::Asked(asked) => self.asked(t, connection, asked, tell),
-            Said::Answered { asked, error, created, zxid } => {
+            Said::Answered { asked, error, shows, zxid } => {
                 let Some(&session) = self.carries.get(&connection) else { return };
-                self.answered(
-                    t,
-                    (connection, session),
-                    asked,
-                    (*error == 0).then_some((*zxid, created.as_deref())),
-                    tell,
-                );
+                self.answered(t, (connection, session), asked, (*error, *zxid, shows), tell);
             }
             Said::Woken { path, kind } => self.woken(t, connection, path, *kind, tell),
         }
@@ -271,8 +249,8 @@ impl Seats {
         {
             seen.closing = true;
         }
-        if asked.op == op_code::DELETE {
-            self.deletions.insert((connection, asked.xid), t);
+        if asked.op == op_code::DELETE || asked.ephemeral {
+            self.changes.insert((connection, asked.xid), (t, asked.clone()));
         }
         let Some((cand, _)) = self.of(&asked.path) else { return };
         let queue = self.queue;
@@ -282,68 +260,104 @@ impl Seats {
                 let how = Departure::SessionEnded(SessionEnd::Expired);
                 tell(Event::Left { t, cand, session: before, how });
             }
-            seen.nodes.retain(|node| node.session == session);
+            seen.keep_session(|of| of == session);
             (seen.stands, seen.waiting, seen.unsettled) = (false, 0, None);
             tell(Event::Incarnation { t, cand, session });
         }
         if !queue && !seen.stands {
-            seen.joins(t, cand, session, None, tell);
+            seen.joins(t, cand, session, (None, None), tell);
+        }
+        if asked.ephemeral {
+            seen.asks_for_node();
         }
         seen.unsettled = seen.unsettled.map(|requests| requests + 1);
         seen.waiting += 1;
         (seen.asked_at, seen.moved_at) = (Some(t), t);
     }
 
-    /// `done`: it was carried out, by this zxid, and created this.
+    /// With an error, or by a zxid, and what that shows.
     fn answered(
         &mut self,
         t: Nanos,
         (connection, session): (u64, i64),
         asked: &Asked,
-        done: Option<(i64, Option<&str>)>,
+        (error, zxid, shows): (i32, i64, &Shows),
         tell: &mut Tell<'_>,
     ) {
-        let deletion = self.deletions.remove(&(connection, asked.xid));
-        if done.is_some() && asked.op == op_code::CLOSE_SESSION {
+        let sent = self.changes.remove(&(connection, asked.xid)).map_or(t, |(sent, _)| sent);
+        if error == 0 && asked.op == op_code::CLOSE_SESSION {
             return self.over(t, session, SessionEnd::Closed, tell);
         }
-        if let Some((cand, _)) = self.of(&asked.path)
-            && let Some(seen) = self.seats.get_mut(&cand)
-        {
+        let Some((cand, name)) = self.of(&asked.path) else { return };
+        if let Some(seen) = self.seats.get_mut(&cand) {
             seen.waiting = seen.waiting.saturating_sub(1);
             seen.moved_at = t;
         }
-        let Some((zxid, created)) = done else { return };
-        if let Some(path) = created.filter(|_| asked.ephemeral) {
-            self.created(t, session, path, zxid, tell);
-        }
-        if let Some(sent) = deletion {
-            self.deleted(session, &asked.path, (sent, t), tell);
+        match shows {
+            Shows::Made(path) if asked.ephemeral => self.has(t, session, path, zxid, tell),
+            Shows::There { czxid, session: owner } if *owner == session => {
+                self.has(t, session, &asked.path, *czxid, tell);
+            }
+            Shows::There { .. } => self.gone(session, (cand, &name), (None, t), tell),
+            Shows::Names(names) if name.is_empty() => self.listed(t, session, cand, names, tell),
+            // What was not there any more had been deleted before.
+            Shows::Nothing if asked.op == op_code::DELETE && [0, NO_NODE].contains(&error) => {
+                self.gone(session, (cand, &name), (Some(sent), t), tell);
+            }
+            Shows::Nothing if error == NO_NODE => self.gone(session, (cand, &name), (None, t), tell),
+            Shows::Nothing | Shows::Made(_) | Shows::Names(_) => {}
         }
     }
 
-    fn created(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
+    /// What was asked for on this connection is not answered any more: it may have been carried out all the same.
+    fn unanswered(&mut self, connection: u64) {
+        let (lost, left): (Vec<_>, Vec<_>) = self.changes.drain().partition(|((of, _), _)| *of == connection);
+        self.changes.extend(left);
+        for (_, (sent, asked)) in lost {
+            let Some((cand, name)) = self.of(&asked.path) else { continue };
+            let Some(seen) = self.seats.get_mut(&cand) else { continue };
+            if asked.ephemeral { seen.makes_unheard(name) } else { seen.deletes_unheard(&name, sent) }
+        }
+    }
+
+    /// A znode of a session's own was made, or seen to be there.
+    fn has(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
         let queue = self.queue;
         let Some((cand, name)) = self.of(path).filter(|(_, name)| !name.is_empty()) else { return };
         let Some(seen) = self.seats.get_mut(&cand) else { return };
+        if !seen.has(&name, czxid, session) {
+            return;
+        }
         tell(Event::Created { t, cand, session, node: name.clone(), czxid });
-        let node = Node { name: name.clone(), czxid, session };
-        seen.last = Some(node.clone());
-        seen.nodes.push(node);
         if queue {
-            seen.joins(t, cand, session, Some((name, czxid)), tell);
+            seen.joins(t, cand, session, (Some(name), Some(czxid)), tell);
         }
     }
 
-    fn deleted(&mut self, session: i64, path: &str, times: (Nanos, Nanos), tell: &mut Tell<'_>) {
-        let Some((cand, name)) = self.of(path) else { return };
+    /// These are the names in an election.
+    fn listed(&mut self, t: Nanos, session: i64, cand: u32, names: &[String], tell: &mut Tell<'_>) {
+        let queue = self.queue;
+        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let (gone, found) = seen.sees(names, session);
+        if let Some(name) = found.filter(|_| queue) {
+            seen.joins(t, cand, session, (Some(name), None), tell);
+        }
+        gone.iter().for_each(|name| self.gone(session, (cand, name), (None, t), tell));
+    }
+
+    /// A znode is there no more; `given_back`: its deletion was asked for then.
+    fn gone(
+        &mut self,
+        session: i64,
+        (cand, name): (u32, &str),
+        (given_back, t): (Option<Nanos>, Nanos),
+        tell: &mut Tell<'_>,
+    ) {
         let stopping = self.stopped.is_some();
         let Some(seen) = self.seats.get_mut(&cand) else { return };
-        let own = seen.nodes.iter().any(|node| node.name == name && node.session == session);
-        seen.nodes.retain(|node| node.name != name);
-        if !own || !seen.nodes.is_empty() {
-            return;
-        }
+        let Some((unheard, has_another)) = seen.takes_out(name, session) else { return };
+        let Some(sent) = unheard.or(given_back).filter(|_| !has_another) else { return };
+        let times = (sent, t);
         seen.gave_back = Some(times);
         if std::mem::take(&mut seen.stands) {
             let how = if stopping {
@@ -354,14 +368,19 @@ impl Seats {
                 Departure::Failed("it gave its znode back without an order".to_owned())
             };
             seen.unsettled = None;
-            tell(Event::Left { t: times.1, cand, session, how });
+            tell(Event::Left { t, cand, session, how });
         }
     }
 
     fn woken(&mut self, t: Nanos, connection: u64, path: &str, kind: WatchEvent, tell: &mut Tell<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
         let Some((cand, name)) = self.of(path) else { return };
+        let deletes = self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path);
         let Some(seen) = self.seats.get_mut(&cand) else { return };
+        // What it is deleting itself is told by the answer.
+        if kind == WatchEvent::Deleted && !deletes {
+            seen.takes_out(&name, session);
+        }
         let node = if name.is_empty() { path.rsplit('/').next().unwrap_or_default().to_owned() } else { name };
         (seen.unsettled, seen.moved_at) = (Some(0), t);
         tell(Event::Notified { t, cand, session, node, kind });
@@ -375,7 +394,7 @@ impl Seats {
             tell(Event::State { t, session, state: SessionState::Ended(end) });
         }
         for (&cand, seat) in &mut self.seats {
-            seat.nodes.retain(|node| node.session != session);
+            seat.keep_session(|of| of != session);
             if seat.session == Some(session) && std::mem::take(&mut seat.stands) {
                 let how = match end {
                     SessionEnd::Closed => Departure::Stopped,
@@ -396,20 +415,6 @@ impl Seats {
             }
             at = &at[..at.rfind('/').filter(|slash| *slash > 0)?];
         }
-    }
-}
-
-impl SeatSeen {
-    /// The znode that it leads by, if it leads; once that is gone, the one that it led by last: whoever writes on does so by that.
-    #[must_use]
-    pub fn leads_by(&self) -> Option<&Node> {
-        self.nodes.last().or(self.last.as_ref())
-    }
-
-    fn joins(&mut self, t: Nanos, cand: u32, session: i64, node: Option<(String, i64)>, tell: &mut Tell<'_>) {
-        (self.stands, self.unsettled, self.moved_at) = (true, Some(0), t);
-        let (node, czxid) = node.unzip();
-        tell(Event::Joined { t, cand, session, node, czxid });
     }
 }
 

@@ -6,11 +6,22 @@ use std::time::Duration;
 
 use hustings::wire::client::{Told, code, read_response, read_told, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
+use hustings::wire::jute::Writer;
 use hustings::wire::stream::read_frame;
 use hustings_workloads::model::{Acl, Code, Connect, Connected, Kind, Life, Request, Response};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+/// What a server answers to a request for a session that comes with a password of this length.
+pub(crate) async fn ask_with_password(server: SocketAddr, session: i64, length: usize) -> Connected {
+    let mut message = Writer::default();
+    message.int(0).long(0).int(4_000).long(session).buffer(&vec![1; length]).boolean(false);
+    let mut stream = TcpStream::connect(server).await.expect("connected");
+    stream.write_all(&message.frame()).await.expect("sent");
+    let answer = timeout(SOON, read_frame(&mut stream)).await.expect("in time").expect("an answer");
+    read_connected(&answer).expect("an answer to that")
+}
 
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 

@@ -9,7 +9,7 @@ use hustings_workloads::model::{Life, Request};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{sleep, timeout};
 
-use super::client::{Raw, SOON};
+use super::client::{Raw, SOON, ask_with_password};
 use super::on_servers;
 
 async fn modes(ensemble: &EmbeddedEnsemble) -> Vec<Option<String>> {
@@ -62,6 +62,16 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
         let wrong = hustings_workloads::model::Connect { password: [9; 16], ..client.again() };
         let refused = Raw::with(servers[other as usize - 1], &wrong).await.expect("answered");
         assert_eq!((refused.granted.session, refused.granted.timeout_ms), (0, 0), "a wrong password");
+        for length in [0, 3, 17, 400] {
+            let server = servers[other as usize - 1];
+            let granted = ask_with_password(server, 0, length).await;
+            assert!(
+                granted.session != 0 && granted.timeout_ms == 4_000,
+                "a new session, whatever comes along: {length}"
+            );
+            let refused = ask_with_password(server, client.granted.session, length).await;
+            assert_eq!((refused.session, refused.timeout_ms), (0, 0), "that of no session: {length}");
+        }
 
         ensemble.start(old, true).await.expect("started");
         assert!(ensemble.start(old, true).await.is_err(), "it runs already");
@@ -103,7 +113,7 @@ fn a_paused_server_is_silent_and_goes_on_where_it_was() {
         let follower = if leader(&modes) == Some(1) { 2 } else { 1 };
         let mut client = Raw::open(servers[follower as usize - 1], 4_000).await.expect("a session");
         let seen = ensemble.pause(follower).await.expect("paused");
-        assert!(seen.contains("not answered"), "{seen}");
+        assert!(seen.contains("neither reads nor answers"), "{seen}");
         assert!(ensemble.pause(follower).await.is_err(), "it is paused already");
         client.send(&Request::Sync { path: "/".into() }).await.expect("sent");
         let nothing = timeout(Duration::from_millis(300), client.stream.read(&mut [0; 1])).await;

@@ -25,7 +25,7 @@ target = \"leaders\"
 repeat = 5
 every_ms = 400
 [matrix]
-candidates_per_group = [3, 6, 12, 16]
+candidates_per_group = [3, 5, 8, 12]
 fault = [\"resign\"]
 ";
 

@@ -66,6 +66,15 @@ fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
     is_fit(&[EXE, "candidate", "stand", "lock-race"], 22);
 }
 
+#[test]
+fn a_token_that_is_another_znode_s_is_found_at_a_later_grant_too() {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let path = format!("PYTHONPATH={here}/../workloads/adapters");
+    let program = format!("{here}/tests/program/wrong_tokens.py");
+    let checked = check(&["env", &path, "/usr/bin/python3", &program, "granted"]);
+    assert_eq!(checked.that("failed"), ["token_is_the_wire_s"], "{}", checked.log);
+}
+
 /// A file among the adapters.
 macro_rules! adapter {
     ($name:literal) => {
@@ -176,6 +185,15 @@ fn a_leader_that_does_not_hear_of_its_session_s_end_is_found_out_by_the_effect()
     );
 }
 
+#[test]
+fn whoever_passes_is_told_what_was_not_tested_and_what_looks_at_it() {
+    let checked = check(&[EXE, "candidate", "stand", "predecessor-watch"]);
+    assert!(checked.log.contains("not tested here:") && checked.log.contains("partitions"), "{}", checked.log);
+    let next = format!("hustings run split-brain --candidate '{EXE} candidate stand predecessor-watch'");
+    assert_eq!(checked.found["next"], next, "{}", checked.log);
+    assert!(!checked.found["not_tested"].as_array().expect("a list").is_empty());
+}
+
 /// A recipe of ours that does this wrong on purpose.
 fn flawed(flaw: &str) -> Checked {
     check(&[EXE, "candidate", "stand", "--flaw", flaw, "predecessor-watch"])
@@ -183,7 +201,14 @@ fn flawed(flaw: &str) -> Checked {
 
 #[test]
 fn reports_that_do_not_fit_what_is_done_are_found_out() {
-    for (flaw, name) in [("reports-late", "acts_only_while_it_leads"), ("never-revokes", "reports_in_order")] {
+    for (flaw, name) in [
+        ("reports-late", "acts_only_while_it_leads"),
+        ("never-revokes", "reports_in_order"),
+        ("speaks-late", "reports_without_delay"),
+        ("resigns-by-word", "resigns_by_order"),
+        ("keeps-sessions", "leaves_no_session_open"),
+        ("dies", "runs_until_it_is_told_to_end"),
+    ] {
         let checked = flawed(flaw);
         assert_eq!(checked.code, Some(1), "{flaw}: {}", checked.log);
         assert!(checked.that("failed").contains(&name), "{flaw}: {}", checked.log);

@@ -177,3 +177,75 @@ recipe = "foreign:last"
     let programs = &ran.summary().cells[0].programs;
     assert!(programs.processes == 3 && programs.misbehaved.is_empty(), "{programs:?}");
 }
+
+#[test]
+fn a_program_that_writes_with_other_tokens_than_its_leads_is_found_out_with_a_fence_and_without() {
+    let bench = Bench::new();
+    let here = env!("CARGO_MANIFEST_DIR");
+    let named = ["first", "next", "future", "granted"];
+    let programs = named.map(|how| {
+        format!(
+            r#"
+[foreign.{how}]
+command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/wrong_tokens.py", "{how}"]
+"#
+        )
+    });
+    let text = slower(&format!(
+        r#"{}
+[faults.resign]
+kind = "resign"
+target = "leaders"
+groups = 3
+repeat = 6
+every_ms = 800
+
+[matrix]
+recipe = ["foreign:first", "foreign:next", "foreign:future", "foreign:granted"]
+fault = "resign"
+resource = ["fenced", "unfenced"]
+"#,
+        programs.concat()
+    ));
+    let file = bench.file("tokens.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    assert_eq!(summary.cells.len(), 8);
+    for cell in &summary.cells {
+        let failed = checkers_of(cell, Verdict::Fail);
+        let checker = if cell.info.recipe == "foreign:granted" { "grant-tokens" } else { "write-tokens" };
+        assert!(failed.contains(&checker), "{}: {failed:?}\n{}", cell.info.name, ran.err);
+    }
+}
+
+#[test]
+fn a_program_that_asks_for_a_session_with_a_password_of_any_length_passes_as_any_other() {
+    let bench = Bench::new();
+    let here = env!("CARGO_MANIFEST_DIR");
+    let text = slower(&format!(
+        r#"
+[foreign.odd]
+command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/odd_password.py"]
+leader_wakes = "one"
+follower_wakes = "one"
+
+[faults.resign]
+kind = "resign"
+target = "leaders"
+groups = 2
+repeat = 2
+every_ms = 800
+
+[matrix]
+recipe = "foreign:odd"
+fault = "resign"
+"#
+    ));
+    let file = bench.file("odd.toml", &text).display().to_string();
+    for ensemble in ["embedded", "local"] {
+        let ran = bench.run(&["run", &file, "--ensemble", ensemble, "--out", ensemble, "--json"]).expect(0);
+        assert!(ran.summary().cells[0].handovers.completed > 0, "{}", ran.err);
+    }
+    bench.assert_nothing_left();
+}

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::real_support::{Stage, Start, on_one_thread};
 use hustings::access::Access;
-use hustings::coordinator::observer::{Observed, Observer};
+use hustings::coordinator::observer::{Observed, Observer, QuorumQuestion};
+use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::EmbeddedEnsemble;
+use hustings::ensemble::four_letter::mode;
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::journal::{Journal, Owner};
 use hustings::session::ZkSession;
@@ -76,7 +78,8 @@ fn outlives_its_session<E: Start>() {
         let journal = Journal::create(&path, &owner_of).expect("a segment");
         let groups = ["a".to_owned(), "b".to_owned()];
         let (servers, chroot, leads) = (stage.ensemble.servers(), String::new(), LeadNode::Queue);
-        let observed = Observed { access: Access::default(), servers, chroot, leads, groups: &groups };
+        let (question, access) = (QuorumQuestion::Sync, Access::default());
+        let observed = Observed { question, access, servers, chroot, leads, groups: &groups };
         let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
         let observer = Observer::new(client, journal.clone(), observed);
         let task = spawn_local(observer.run(ready.clone(), stop.clone()));
@@ -126,4 +129,99 @@ fn it_outlives_its_session_on_embedded_servers() {
 #[test]
 fn it_outlives_its_session_on_real_servers() {
     outlives_its_session::<LocalEnsemble>();
+}
+
+/// The owner of a lead changes while the observer's server, which follows or leads the ensemble, is cut off from the others.
+fn knows_no_owner_while_cut_off(leader: bool) {
+    on_one_thread(async {
+        let stage = Stage::<EmbeddedEnsemble>::set_up(TICK_MS).await;
+        let setting_up = stage.direct(TIMEOUT).await;
+        for path in [ROOT.to_owned(), format!("{ROOT}/a")] {
+            setting_up.create(&path, b"", CreateMode::Persistent).await.expect("created");
+        }
+        let servers = stage.ensemble.servers();
+        let mut own = None;
+        for server in 1..=3 {
+            let text = stage.ensemble.ask(server, "srvr").await.expect("it answers");
+            own = own.or((mode(&text) == Some(if leader { "leader" } else { "follower" })).then_some(server));
+        }
+        let own = own.expect("the ensemble serves");
+        let at = |server: u32| servers[server as usize - 1].to_string();
+        let others: Vec<String> = (1..=3).filter(|server| *server != own).map(at).collect();
+        let candidate = async || ZkSession::connect(&others.join(","), TIMEOUT).await.expect("a session");
+        let (first, second) = (candidate().await, candidate().await);
+
+        let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&at(own)).await.expect("a session");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("observer.jsonl");
+        let owner_of = Owner { cell: 0, writer: "observer", host: None, generation: 0 };
+        let journal = Journal::create(&path, &owner_of).expect("a segment");
+        let groups = ["a".to_owned()];
+        let observed = Observed {
+            question: QuorumQuestion::Transaction,
+            access: Access::default(),
+            servers: vec![servers[own as usize - 1]],
+            chroot: String::new(),
+            leads: LeadNode::Queue,
+            groups: &groups,
+        };
+        let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
+        let task = spawn_local(Observer::new(client, journal.clone(), observed).run(ready.clone(), stop.clone()));
+        ready.notified().await;
+        let (lost, heir) = (stand(&first, "a").await, stand(&second, "a").await);
+        until(&journal, &path, "the first owner", |events| owner(events, 0) == Some(lost.czxid)).await;
+        // Questions of before the cut are answered.
+        tokio::time::sleep(SETTLED).await;
+
+        let control = stage.ensemble.control().expect("its servers are our own");
+        let before = now();
+        control.cut(&[own]).await.expect("cut off");
+        tokio::time::sleep(SETTLED).await;
+        // The others miss a leader first, and elect another one.
+        let deleted = async {
+            while !matches!(first.exists(&lost.path).await, Ok(None)) {
+                let _ = first.delete(&lost.path, None).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(SOON, deleted).await.expect("deleted");
+        let gone = now();
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        control.rejoin(&[own]).await.expect("rejoined");
+        let rejoined = now();
+
+        let events = until(&journal, &path, "the heir", |events| owner(events, 0) == Some(heir.czxid)).await;
+        let heir_of = |event: &Event| match event {
+            Event::Owner(owner) if owner.czxid == Some(heir.czxid) => Some((owner.from, owner.to)),
+            _ => None,
+        };
+        let (from, to) = events.iter().find_map(heir_of).expect("the heir");
+        assert!(from <= gone, "the old owner is named for {} ms after its znode had gone", (from - gone) / 1_000_000);
+        let slack = 10 * SETTLED.as_nanos() as u64;
+        assert!(
+            from + slack >= before,
+            "it is known until just before the cut, and not {} ms earlier",
+            (before - from) / 1_000_000
+        );
+        assert!(to <= rejoined + SOON.as_nanos() as u64 && from < to);
+        stop.notify_one();
+        task.await.expect("it ends");
+        stage.tear_down().await;
+    });
+}
+
+const SETTLED: Duration = Duration::from_millis(150);
+
+fn now() -> u64 {
+    hustings::clock::now()
+}
+
+#[test]
+fn it_knows_no_owner_while_the_follower_that_it_reads_from_is_cut_off() {
+    knows_no_owner_while_cut_off(false);
+}
+
+#[test]
+fn it_knows_no_owner_while_the_leader_that_it_reads_from_is_cut_off() {
+    knows_no_owner_while_cut_off(true);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hustings::session::ZkSession;
-use hustings::witness::{Happened, Relay, Said, Tell};
+use hustings::witness::{Happened, Relay, Said, Shows, Tell};
 use hustings_record::WatchEvent;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::host::Event;
@@ -60,7 +60,7 @@ impl Witness {
                     sessions.insert(*connection, *session);
                     deeds.entry(*session).or_default().timeout_ms = *timeout_ms as u64;
                 }
-                Happened::Said(Said::Answered { asked, zxid, created: Some(created), .. }) if asked.ephemeral => {
+                Happened::Said(Said::Answered { asked, zxid, shows: Shows::Made(created), .. }) if asked.ephemeral => {
                     let deeds = deeds.get_mut(&sessions[connection]).expect("established");
                     deeds.created.extend(name(created).map(|name| (name, *zxid)));
                 }

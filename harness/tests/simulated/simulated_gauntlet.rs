@@ -10,7 +10,6 @@ use hustings_workloads::simulation::{Simulation, Timing};
 
 /// What the gauntlet does not show, and why.
 const HIDDEN: &[(&str, &str)] = &[
-    ("broken:adopts-closing-session", "needs to hear later than the others that its last life's znode has gone"),
     (
         "broken:breadcrumb-retry",
         "needs the answer to a change of data to be lost, and `lost-reply` loses those to creates",
@@ -29,7 +28,6 @@ const HIDDEN: &[(&str, &str)] = &[
         "overlaps for as long as an answer takes longer than a notification, which in the model is never",
     ),
     ("broken:leaves-on-failed-release", "needs its connection to break in the middle of a resignation"),
-    ("broken:lock-by-name", "needs to hear later than the others that its last life's lock has gone"),
     ("broken:recreates-after-close", "needs the order to go while its create is under way"),
     ("broken:releases-under-write", "needs a write whose answer is out for as long as a handover takes"),
     ("broken:resets-instead-of-relisting", "needs its predecessor to go between the list and the watch"),

@@ -1,11 +1,11 @@
 //! Schedules that once showed an error, of a recipe or of the simulation itself.
 
-use hustings::simulate::{Trial, try_simulation};
+use hustings::simulate::{Trial, own_cell, try_simulation};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Caught, RecipeKind};
-use hustings_workloads::scenario::Scenario;
+use hustings_workloads::scenario::{Scenario, Shipped};
 use hustings_workloads::schedule::{Action, Request, Step, When};
-use hustings_workloads::simulation::{Simulation, Timing};
+use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 /// Messages may meet in other orders with another seed.
 const SEEDS: std::ops::Range<u64> = 0..20;
@@ -62,7 +62,9 @@ fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
     each("lock-race", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
         // Five, and one more for the leader that was killed.
-        assert_eq!(trial.summary.enrolment.sessions, 6, "seed {seed}");
+        let enrolment = &trial.summary.enrolment;
+        let sessions = [&enrolment.connect, &enrolment.connect_anew].into_iter().flatten().map(|d| d.n).sum::<u64>();
+        assert_eq!(sessions, 6, "seed {seed}");
     });
 }
 
@@ -90,4 +92,24 @@ fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
         });
     }
     assert!(behind > 0, "every deletion was answered in time");
+}
+
+/// Seeds of random schedules on which a check once accused a sound recipe.
+const ACCUSED: [(&str, &[u64]); 3] = [
+    ("predecessor-watch-resign", &[5_489, 12_298, 17_018, 43_787, 55_881, 56_272, 81_687, 86_013, 87_390, 92_570]),
+    ("naive-resign", &[772, 27_191, 31_218, 39_739, 86_404, 97_872]),
+    ("lock-race-resign", &[85_835]),
+];
+
+#[test]
+fn random_schedules_on_which_a_sound_recipe_was_once_accused_show_nothing_of_it() {
+    let cells = Shipped::find("quick").expect("it ships").parse(&[]).expect("valid").cells();
+    for (name, seeds) in ACCUSED {
+        let cell = cells.iter().find(|cell| cell.name == name).unwrap_or_else(|| panic!("{name}: no such cell"));
+        for &seed in seeds {
+            let simulation = chaos(&own_cell(cell.clone()), Bugs::default(), seed, None);
+            let trial = try_simulation(&simulation).unwrap_or_else(|error| panic!("{name}, {seed}: {error:#}"));
+            assert!(trial.failed.is_empty(), "{name}, seed {seed}: {:?}", trial.failed);
+        }
+    }
 }

@@ -276,6 +276,7 @@ fn resign(
     w.fault += 1;
     w.coordinator().push(&Event::Fault(Box::new(FaultOrder {
         id,
+        planned: None,
         kind: FaultKind::Resign,
         t: at,
         intended: at,
@@ -317,7 +318,7 @@ fn info(size: &Size) -> CellInfo {
         contest: None,
         recipe: "predecessor-watch".into(),
         declared: None,
-        step_down: StepDown::OnDisconnect,
+        step_down: Some(StepDown::OnDisconnect),
         fault: "resign".into(),
         fault_kind: FaultKind::Resign,
         groups: (0..size.groups).map(|group| format!("g{group:05}")).collect(),

@@ -31,7 +31,9 @@ pub struct CellInfo {
     /// What the recipe declares. None: not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Declaration>,
-    pub step_down: StepDown,
+    /// When a leader that lost its connection stops believing; None: a program that declares no policy.
+    #[serde(default)]
+    pub step_down: Option<StepDown>,
     /// Name of the scenario's fault entry.
     pub fault: String,
     pub fault_kind: FaultKind,
@@ -89,6 +91,12 @@ impl CellInfo {
     #[must_use]
     pub fn has_equal_paths(&self) -> bool {
         self.parameters.get("paths").is_some_and(|paths| paths == "equal")
+    }
+
+    /// The step-down policy, in words.
+    #[must_use]
+    pub fn step_down_words(&self) -> String {
+        StepDown::words(self.step_down)
     }
 
     /// Which others the loss of a leader is to wake; None: nothing is promised.

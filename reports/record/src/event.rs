@@ -14,6 +14,7 @@ use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
 use crate::observed::{ObserverWeight, Owner};
 use crate::phase::Phase;
+use crate::plan::{FaultIntent, WithheldReason};
 use crate::program::Program;
 use crate::receipt::{FaultOrder, Receipt};
 use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, WindowEdge, by_server};
@@ -216,6 +217,17 @@ pub enum Event {
         /// None: not recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32>,
+    },
+    /// All faults of the cell's plan, as measuring begins. Each is ordered or withheld later.
+    FaultPlan {
+        t: Nanos,
+        faults: Vec<FaultIntent>,
+    },
+    /// The planned fault `planned` was not ordered.
+    FaultWithheld {
+        t: Nanos,
+        planned: u32,
+        why: WithheldReason,
     },
     /// A fault was ordered.
     Fault(Box<FaultOrder>),
@@ -435,6 +447,8 @@ impl Event {
             | Self::Severed { .. }
             | Self::HostStarted { .. }
             | Self::HostMemory { .. }
+            | Self::FaultPlan { .. }
+            | Self::FaultWithheld { .. }
             | Self::Fault(_)
             | Self::Write { .. }
             | Self::Fence { .. }

@@ -31,6 +31,12 @@ impl Expectation {
         }
     }
 
+    /// The same, without the demand that it is seen.
+    #[must_use]
+    pub fn at_most(self) -> Self {
+        if self == Self::Some { Self::Any } else { self }
+    }
+
     /// What counts of what was seen, if so many of it are excused.
     #[must_use]
     pub fn counted(self, seen: u64, excused: u64) -> u64 {

@@ -47,6 +47,8 @@ pub struct FaultFacts {
     pub withholds_effect: bool,
     /// It lies in wait for what it hits, for as long as it lasts at most. Whoever may come by is as before until then.
     pub lies_in_wait: bool,
+    /// It is carried out on the servers alone: a host of its target may be down or under another fault.
+    pub needs_no_host: bool,
     /// What servers that it hits say when they are asked; None: what they said before, or nobody is hit.
     pub leaves: Option<ServerState>,
     /// How it is proven to have taken effect.
@@ -110,6 +112,10 @@ pub enum LeadLoss {
     Anew,
 }
 
+/// A candidate whose znode somebody else deleted waits for so long before it enrols again, so that a deletion of the whole election can
+/// get through.
+pub const STANDS_ANEW_AFTER_MS: u64 = 200;
+
 /// When the ensemble elects a leader after a fault on the one that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elects {
@@ -151,6 +157,7 @@ const BLANK: FaultFacts = FaultFacts {
     counters: Counters::Kept,
     withholds_effect: false,
     lies_in_wait: false,
+    needs_no_host: false,
     leaves: None,
     proof: "there is nothing to prove",
 };
@@ -164,7 +171,8 @@ const PARTITION: FaultFacts = FaultFacts {
     proof: "every link answers before it and none during it, no byte is counted on its way, and every server answers past its links",
     ..ON_LINKS
 };
-const ON_SERVERS: FaultFacts = FaultFacts { hits: Hits::Servers, takes_out: true, until_healed: true, ..BLANK };
+const ON_SERVERS: FaultFacts =
+    FaultFacts { hits: Hits::Servers, takes_out: true, until_healed: true, needs_no_host: true, ..BLANK };
 
 /// The kinds with their names and rows.
 macro_rules! kinds {
@@ -226,7 +234,7 @@ kinds! {
     /// The znode of a leader's group is deleted with all that is in it, and made again.
     ParentDelete = "parent-delete",
         hits: Hits::Candidates, leads: LeadLoss::Anew,
-        outwits_recipes: true,
+        outwits_recipes: true, needs_no_host: true,
         proof: "the transaction is answered, and the group's znode is another one";
         ..BLANK
 
@@ -311,6 +319,12 @@ impl FaultKind {
     #[must_use]
     pub fn hits_hosts(self) -> bool {
         self.facts().hits == Hits::Hosts
+    }
+
+    /// Whether it takes the znodes of whom it hits at once, or has them given back.
+    #[must_use]
+    pub const fn takes_znodes(self) -> bool {
+        matches!(self.facts().hits, Hits::Candidates) || matches!(self.facts().process, ProcessFate::Ended)
     }
 
     /// True for faults that hit single candidates.

@@ -23,6 +23,7 @@ mod names;
 mod nanos;
 mod observed;
 mod phase;
+mod plan;
 mod program;
 mod reader;
 mod receipt;
@@ -46,8 +47,8 @@ pub use ensemble::EnsembleKind;
 pub use event::Event;
 pub use expect::{Expect, Expectation, FanOut};
 pub use fault::{
-    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage, Touch,
-    UnknownFaultKind,
+    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage,
+    STANDS_ANEW_AFTER_MS, Touch, UnknownFaultKind,
 };
 pub use grade::Grade;
 pub use holdings::Holdings;
@@ -56,6 +57,7 @@ pub use misbehaviour::Misbehaviour;
 pub use nanos::Nanos;
 pub use observed::{ObserverWeight, Owner};
 pub use phase::Phase;
+pub use plan::{FaultIntent, WithheldReason, overran};
 pub use program::Program;
 pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
 pub use receipt::{FaultOrder, Receipt};

@@ -11,6 +11,9 @@ use crate::seen::Seen;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultOrder {
     pub id: u32,
+    /// Its number in the cell's [plan](crate::Event::FaultPlan). None: not recorded, or of no plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<u32>,
     pub kind: FaultKind,
     pub t: Nanos,
     pub intended: Nanos,

@@ -35,6 +35,14 @@ impl StepDown {
     }
 }
 
+impl StepDown {
+    /// A policy in words, or that none is declared.
+    #[must_use]
+    pub fn words(policy: Option<Self>) -> String {
+        policy.map_or_else(|| "no declared step-down policy".into(), |policy| policy.to_string())
+    }
+}
+
 impl fmt::Display for StepDown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -25,6 +25,12 @@ pub fn round_duration(ns: u64) -> String {
     format!("{trimmed} {unit}")
 }
 
+/// That a fault lasted longer than planned.
+#[must_use]
+pub fn overrun(lasted_ns: u64, planned_ms: u64) -> String {
+    format!("it lasted {}, and {} were planned", duration(lasted_ns), setting_ms(planned_ms))
+}
+
 /// A moment since some beginning, to the millisecond, as one looks it up: `+12.034 s`.
 #[must_use]
 pub fn moment(ns: u64) -> String {

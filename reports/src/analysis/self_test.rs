@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Section as _;
 use crate::summary::{
-    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Leaks, Ownership, Promptness, SplitBrain, Standing,
+    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Listing, Ownership, Promptness, SplitBrain, Standing,
     StrayWrites, Writes,
 };
 use crate::verdict::Verdict;
@@ -23,13 +23,19 @@ pub fn shown(cell: &CellSummary) -> BTreeSet<Caught> {
 /// The checkers whose failure shows this kind of finding.
 fn shown_by(cell: &CellSummary, caught: Caught) -> Vec<&str> {
     let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
-    let told = |name: &&str| checkers(caught).contains(name) && (*name != Leaks::NAME || leaks(cell, caught));
+    let told = |name: &&str| checkers(caught).contains(name) && (*name != Standing::NAME || stands(cell, caught));
     failed.filter(told).collect()
 }
 
-/// One checker counts two kinds of leaks.
-fn leaks(cell: &CellSummary, caught: Caught) -> bool {
-    if caught == Caught::Watches { cell.leaks.watches.leaks() } else { cell.leaks.ephemerals.leaks() }
+/// Whether the check of who stands, which looks for several kinds, found this one.
+fn stands(cell: &CellSummary, caught: Caught) -> bool {
+    let lists = cell.standing.begin.iter().chain(&cell.standing.end);
+    let left = |of: fn(&Listing) -> u64| lists.map(of).sum::<u64>() > 0;
+    match caught {
+        Caught::Watches => left(|listing| listing.watches_left),
+        Caught::Orphan => left(|listing| listing.znodes_left + listing.sessions_left),
+        _ => true,
+    }
 }
 
 /// The checkers that speak of this kind of finding.
@@ -39,8 +45,8 @@ fn checkers(caught: Caught) -> &'static [&'static str] {
         Caught::StaleWrite => &[Writes::NAME],
         Caught::StrayWrite => &[StrayWrites::NAME],
         Caught::Leaderless => &[Leaderless::NAME],
-        Caught::Orphan => &[Ownership::NAME, Leaks::NAME],
-        Caught::Watches => &[Leaks::NAME],
+        Caught::Orphan => &[Ownership::NAME, Standing::NAME],
+        Caught::Watches => &[Standing::NAME],
         Caught::FanOut => &[FanOutSeen::NAME],
         Caught::Unplanned => &[Handovers::NAME],
         Caught::Absent => &[Standing::NAME],
@@ -80,6 +86,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
             details: caught.then_some(about).into_iter().collect(),
             unsafe_as_expected: caught,
             rests_on: Vec::new(),
+            testability: None,
         },
     );
     (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);

@@ -1,18 +1,22 @@
 //! What a busy machine and many handovers at once may add to what the protocol needs, from what this very cell has measured.
 //!
 //! One request takes half of the longest sample of the floor, which is two requests and a notification. A handover that fails
-//! over alone may take a second more than the protocol needs; one among many waits for its turn besides: five requests for
-//! each candidate that the same faults woke, one after the other. The stricter one is for medians, from the median of the floor.
+//! over alone may take a second more than the protocol needs; one among many waits for its turn besides: as many requests as the
+//! recipe declares for each candidate that the same faults woke, one after the other. The stricter one is for medians, from the
+//! median of the floor, or from the pace at which this cell enrolled if that is quicker.
 
-use crate::index::{Fault, Index};
+use crate::index::{Fault, Index, Stall};
 use crate::stats::spans::{Span, total, union, within};
-use hustings_record::{Event, FanOut, Hits, Nanos};
+use hustings_record::{Event, FanOut, Hits, Nanos, Phase};
 
 /// Of a single sample, and of a median.
 const MARGIN_NS: Nanos = 1_000_000_000;
 const MARGIN_OF_MEDIAN_NS: Nanos = 250_000_000;
-/// Requests of one who is woken: to list, to watch, to check its znode, and with a breadcrumb two more.
+/// Requests of one who is woken, where its recipe declares none: to list, to watch, to check its znode, and with a breadcrumb two
+/// more.
 const REQUESTS_PER_WAKE: u64 = 5;
+/// To enrol takes a candidate so many at least: a session, a create, a look around.
+const REQUESTS_TO_ENROL: u64 = 3;
 /// What a request is taken to take where no floor was measured.
 const ASSUMED_REQUEST_NS: Nanos = 10_000_000;
 /// Whatever a record says, sums of a few of these fit their type.
@@ -27,6 +31,21 @@ pub(super) struct Allowance<'i, 'a> {
     /// Own stalls of whatever length, of all processes.
     stalls: Vec<Span>,
     felt: Felt,
+}
+
+/// By when all that lost their sessions at a time are back and one of them leads, with requests as slow as this cell's.
+pub(crate) fn led_again_by<'i, 'a>(index: &'i Index<'a>) -> impl Fn(Nanos) -> Nanos + use<'i, 'a> {
+    let allowance = Allowance::of(index);
+    move |lost| allowance.back(lost) + allowance.cut_off() + allowance.handover((lost, lost))
+}
+
+/// What the candidates that are woken wait for, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A message from a server, or the deletion that it tells of.
+    Notify,
+    /// The requests of whoever is woken.
+    TakeOver,
 }
 
 /// How many candidates faults may have woken: those of the faults that had begun by a time, and of those that were felt no longer at
@@ -57,6 +76,15 @@ impl Felt {
     }
 }
 
+/// The time that one request took while everybody enrolled at once; None where somebody did not.
+fn enrolment_pace(index: &Index<'_>) -> Option<Nanos> {
+    let began = index.phases.get(&Phase::Enrol)?;
+    let joined = index.candidates.stands.values().filter_map(|stands| stands.first()).map(|stand| stand.from);
+    let took = joined.max()?.checked_sub(*began)?;
+    let requests = index.candidates.stands.len() as u64 * REQUESTS_TO_ENROL;
+    (requests > 0).then(|| took.div_ceil(requests))
+}
+
 impl<'i, 'a> Allowance<'i, 'a> {
     pub(super) fn of(index: &'i Index<'a>) -> Self {
         let own = index.lives.stalls.iter().filter(|stall| stall.own > 0);
@@ -70,7 +98,8 @@ impl<'i, 'a> Allowance<'i, 'a> {
         let mut samples: Vec<Nanos> = sound.map(|sample| sample.1.saturating_sub(sample.0)).collect();
         samples.sort_unstable();
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
-        let request = (half(samples.last()), half(samples.get(samples.len() / 2)));
+        let median = half(samples.get(samples.len() / 2));
+        let request = (half(samples.last()), enrolment_pace(index).map_or(median, |pace| pace.min(median)));
         let mut allowance = Self { index, request, stalls, felt: Felt::default() };
         allowance.felt = allowance.feel();
         allowance
@@ -89,23 +118,57 @@ impl<'i, 'a> Allowance<'i, 'a> {
 
     /// What a handover within `span` may take beyond the protocol's needs.
     pub(super) fn handover(&self, span: Span) -> Nanos {
-        self.of_waking(MARGIN_NS, span, self.request.0)
+        self.step(Step::TakeOver, span)
     }
 
-    /// What half of such handovers may take.
-    pub(super) fn median(&self, span: Span) -> Nanos {
-        self.of_waking(MARGIN_OF_MEDIAN_NS, span, self.request.1)
+    /// What a step of a handover within `span` may take.
+    pub(super) fn step(&self, step: Step, span: Span) -> Nanos {
+        self.requests_of(step, self.waking(span), self.request.0) + MARGIN_NS
     }
 
-    fn of_waking(&self, margin: Nanos, span: Span, request: Nanos) -> Nanos {
-        let each = REQUESTS_PER_WAKE.saturating_mul(request);
-        self.waking(span).saturating_mul(each).min(LONGEST_NS) + margin
+    /// How long it may take until everybody who is told something within `span` was told.
+    pub(super) fn notified(&self, span: Span) -> Nanos {
+        self.requests_of(Step::Notify, self.waking(span), self.request.0)
+    }
+
+    /// What half of such steps may take: of `of` that wait for each other, the one that comes as number `place`.
+    pub(super) fn median(&self, step: Step, span: Span, (place, of): (u64, u64)) -> Nanos {
+        let before = self.waking(span).saturating_mul(place).div_ceil(of.max(1));
+        self.requests_of(step, before, self.request.1) + MARGIN_OF_MEDIAN_NS
+    }
+
+    /// How long this step takes for so many who are woken, one after the other.
+    fn requests_of(&self, step: Step, woken: u64, request: Nanos) -> Nanos {
+        let declared = self.index.info.declared.map(|declared| u64::from(declared.requests_per_wake_max).max(1));
+        let requests = match step {
+            Step::Notify => 1,
+            Step::TakeOver => declared.unwrap_or(REQUESTS_PER_WAKE),
+        };
+        woken.saturating_mul(requests.saturating_mul(request)).min(LONGEST_NS)
     }
 
     /// From the moment that nothing keeps a candidate from the servers until it stands again. It may first have to find out
     /// that its session is over, which its client does by itself 7/5 T after it last heard of a server.
     pub(super) fn return_of(&self, at: Nanos) -> Nanos {
         7 * self.index.timeout_or_asked() / 5 + RETRY_NS + self.handover((at, at))
+    }
+
+    /// When all can have come back that lost their sessions by `from`.
+    pub(super) fn back(&self, from: Nanos) -> Nanos {
+        from + self.expiry() + self.return_of(from)
+    }
+
+    /// The stall by which what a group was due to do by `due`, in the course of `span`, may have come as late as at its end: what ended
+    /// in a stall is made anew after it. One that began when all was due excuses nothing.
+    pub(super) fn late_by_stall(&self, group: u32, span: Span, due: Nanos) -> Option<&'i Stall> {
+        let (mut due_again, mut last) = (due, None);
+        for stall in self.index.felt_stalls_of_group(group, span) {
+            if stall.from <= due_again {
+                due_again = due_again.max(self.back(stall.to));
+                last = Some(stall);
+            }
+        }
+        last.filter(|_| span.1 <= due_again)
     }
 
     /// For how long a session may outlive its last touch: T, rounded up to a tick, and handed on every half tick.

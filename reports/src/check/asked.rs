@@ -2,15 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use super::reach::{EDGE_NS, connected, is_deafened};
-use crate::index::{Fault, Index, Notice, Wakes, number};
+use super::reach::connected;
+use super::wakes::wakes;
+use crate::index::{EDGE_NS, Fault, Index, Notice, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{LeadLoss, Nanos};
+
+/// How many requests a notification may cause whose candidate settled at a time. None: not judged.
+pub(crate) fn limit<'i, 'a>(
+    index: &'i Index<'a>,
+    promised: u64,
+) -> impl Fn(&Notice<'_>, Nanos) -> Option<u64> + use<'i, 'a> {
+    let wakes = wakes(index);
+    move |notice, settled| asks_at_most(index, &wakes, notice, settled, promised)
+}
 
 /// Whether a fault or a stall kept the candidate, or the answers to it, waiting: what it knows may be too old then to act on.
 fn held_up(index: &Index<'_>, cand: u32, host: u16, span: Span) -> bool {
     let mut stalls = index.lives.stalls.iter().filter(|stall| stall.host == Some(host) && stall.own > index.tick / 10);
-    is_deafened(index, cand, span) || stalls.any(|stall| stall.from <= span.1 && span.0 <= stall.to)
+    index.deafened_since(cand, span).is_some() || stalls.any(|stall| stall.from <= span.1 && span.0 <= stall.to)
 }
 
 /// Requests that one wake-up may cause: each other one that goes meanwhile may make it look once more. None: its connection was

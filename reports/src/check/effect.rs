@@ -14,7 +14,7 @@ use crate::index::{Index, Term, Work, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
 use crate::stats::{Tallied, Tallying};
 use hustings_record::words::duration;
-use hustings_record::{Fencing, Grade, Nanos};
+use hustings_record::{Grade, Nanos};
 
 /// A leader that has not written for so many intervals, and what a busy machine may add, has forgotten to.
 const SILENT_INTERVALS: u64 = 10;
@@ -84,14 +84,9 @@ impl Section for Effect {
     }
 }
 
-/// Whether the ledger that the cell's verdict counts took the write.
-fn accepted(index: &Index<'_>, work: &Work) -> bool {
-    index.info.fencing == Fencing::Unfenced || !work.found.rejected
-}
-
 fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
     let mut written: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
-    for work in index.writing.all().filter(|work| accepted(index, work)) {
+    for work in index.writing.all().filter(|work| index.writing.accepts(work.found)) {
         written.entry(work.group).or_default().push(work.t);
     }
     let interval = index.info.work_interval_ms * 1_000_000;
@@ -155,8 +150,9 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
             duration(able(term, (from, to))),
             moment(index, from),
         );
-        // A write that is missing may have been this one's.
-        if index.writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }
+        // A write that is missing, or whose token nobody knows, may have been this one's.
+        let unknown = !term.is_known() || index.writing.has_unknown(term.incarnation());
+        if index.writing.missing > 0 || unknown { finding.inconclusive(text) } else { finding.fail(text) }
     }
 }
 
@@ -190,11 +186,8 @@ fn key(term: &Term<'_>) -> WriteKey {
 
 /// Writes that the fence refused while ZooKeeper named their leader as the owner.
 fn refused(index: &Index<'_>, finding: &mut Finding<Effect>) {
-    if index.info.fencing == Fencing::Unfenced {
-        return;
-    }
     let mut worst: BTreeMap<WriteKey, (u64, Work)> = BTreeMap::new();
-    for work in index.writing.all().filter(|work| !accepted(index, work)) {
+    for work in index.writing.all().filter(|work| !index.writing.accepts(work.found)) {
         let Some(term) = index.terms.held_by(work.cand, work.t).map(|term| &index.terms.all[term]) else { continue };
         let believed = term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
         let owns = || index.reigns.at(work.group, work.t).is_some_and(|reign| reign.is_of(term));

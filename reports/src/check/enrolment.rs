@@ -14,6 +14,7 @@ use hustings_record::{Event, Grade, Nanos, Phase};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Enrolment {
     pub candidates: u64,
+    /// Established until every group was led: before the warm-up began.
     pub sessions: u64,
     /// First connect → every group led.
     pub all_led_ns: Option<Nanos>,
@@ -46,8 +47,8 @@ impl Section for Enrolment {
         for (_, event) in index.cell.events() {
             match event {
                 Event::Session { t, connect_ns, .. } => {
-                    sessions += 1;
                     let later = enrolled.is_some_and(|enrolled| *t >= enrolled);
+                    sessions += u64::from(!later);
                     if later {
                         anew.push(*connect_ns)
                     } else {

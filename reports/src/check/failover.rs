@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::course::Course;
 use super::finding::Finding;
+use super::phases::FailoverPhase::{
+    Act, Decide, Detect, FromIntended, OverFloor, OverNaive, OverRestarted, Release, Spread, Whole,
+};
 use super::phases::Phases;
 use super::section::Section;
 use crate::index::Index;
@@ -19,12 +22,12 @@ use hustings_record::{FaultKind, Grade, Nanos};
 pub struct Failover {
     /// From the lead's loss to the next grant.
     pub whole: Option<Distribution>,
-    /// Of these, how many are void: in one stall the loser's host, the winner's, or a process that is no host did not run for
-    /// more than a quarter of it. Each phase is judged by its own part.
+    /// How many more are void: in one stall that began within two medians of the loss, the loser's host, the winner's, or a process
+    /// that is no host did not run for more than a quarter of the median. Each phase is judged by its own median.
     #[serde(default)]
     pub void: u64,
-    /// Not void, but a server logged a pause of its own that may have taken more than a quarter of it: logs tell no better when
-    /// that was than how long the server slept.
+    /// Not void, but a server logged a pause of its own that may have taken more than a quarter of the median of it: logs tell no
+    /// better when that was than how long the server slept.
     #[serde(default)]
     pub beside_pauses: u64,
     /// The same from the moment that the fault was intended for: what a harness that is late would hide.
@@ -63,6 +66,7 @@ pub struct Excess {
     pub early: u64,
     /// 1.5 tick + 500 ms: the window that theory and a busy machine leave.
     pub window_ns: Nanos,
+    /// Longer than that. No verdict rests on it: what was noticed too late is for *promptness* to judge.
     pub beyond_window: u64,
     /// Samples whose session had its clock restarted by a new leader of the ensemble: their floor is `restart + T`.
     #[serde(default)]
@@ -76,29 +80,38 @@ pub struct Excess {
 }
 
 impl Failover {
+    /// The whole failovers, where one at least is not void.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Distribution> {
+        self.whole.as_ref().filter(|whole| whole.has_samples())
+    }
+
     /// What these samples come to: those of a cell, or those of several together.
     #[must_use]
-    pub(crate) fn of(phases: Phases) -> Self {
-        let over_restarted_floor = phases.over_restarted.distribution();
-        let whole = phases.whole.distribution();
+    pub(crate) fn of(mut phases: Phases) -> Self {
+        let mut of = |phase| phases.take(phase).distribution();
+        let (whole, over_restarted_floor) = (of(Whole), of(OverRestarted));
+        let over_naive_floor = of(OverNaive);
+        let [from_intended, release, detect, spread, decide, act, over_floor] =
+            [FromIntended, Release, Detect, Spread, Decide, Act, OverFloor].map(of);
         Self {
             void: phases.void,
             beside_pauses: phases.beside_pauses,
             course: Course::middle(phases.courses, whole.as_ref().and_then(|whole| whole.p50)),
             whole,
-            from_intended: phases.from_intended.distribution(),
-            release: phases.release.distribution(),
-            detect: phases.detect.distribution(),
-            spread: phases.spread.distribution(),
-            decide: phases.decide.distribution(),
-            act: phases.act.distribution(),
-            excess: phases.over_floor.distribution().map(|over_floor| Excess {
+            from_intended,
+            release,
+            detect,
+            spread,
+            decide,
+            act,
+            excess: over_floor.map(|over_floor| Excess {
                 over_floor,
                 early: phases.early,
                 window_ns: phases.window_ns,
                 beyond_window: phases.beyond,
                 restarted: over_restarted_floor.as_ref().map_or(0, |d| d.n),
-                over_naive_floor: phases.over_naive.distribution(),
+                over_naive_floor,
                 over_restarted_floor,
             }),
             floor: phases.floor.samples.distribution(),
@@ -128,7 +141,7 @@ impl Section for Failover {
                 early
             ));
         }
-        match &found.whole {
+        match found.measured() {
             Some(failover) => finding.headline(format!("failover {}", shape(failover))),
             None if void > 0 => finding.headline(format!("{void} failovers, all void by a stall")),
             None if index.must_lose_leaders() => {
@@ -146,7 +159,7 @@ impl Section for Failover {
         }
         if found.beside_pauses > 0 {
             finding.note(format!(
-                "{} may hold a pause of a server, by the servers' logs, that is more than a quarter of them",
+                "{} may hold a pause of a server, by the servers' logs, that is more than a quarter of their median",
                 plural(found.beside_pauses, "failover", "failovers")
             ));
         }
@@ -167,13 +180,17 @@ fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>
         ("floor", &found.floor),
     ];
     for (name, phase) in phases {
-        if let Some(phase) = phase {
-            finding.note(format!("{name} {}", shape(phase)));
+        match phase {
+            Some(phase) if phase.has_samples() => finding.note(format!("{name} {}", shape(phase))),
+            Some(void) => {
+                finding.note(format!("{name}: {}, all void by a stall", plural(void.void, "sample", "samples")));
+            }
+            None => {}
         }
     }
-    if let Some(excess) = &found.excess {
+    if let Some(excess) = found.excess.as_ref().filter(|excess| excess.over_floor.has_samples()) {
         finding.note(format!(
-            "detect above T − age: {}; {} of {} beyond the window of {}, {} before the floor",
+            "detect above T − age: {}; {} of {} beyond the window of {} (a figure that decides nothing), {} before the floor",
             shape(&excess.over_floor),
             excess.beyond_window,
             excess.over_floor.n,
@@ -181,8 +198,8 @@ fn describe(index: &Index<'_>, found: &Failover, finding: &mut Finding<Failover>
             excess.early,
         ));
     }
-    let restarted =
-        found.excess.as_ref().and_then(|e| e.over_naive_floor.as_ref().zip(e.over_restarted_floor.as_ref()));
+    let restarted = found.excess.as_ref().filter(|excess| excess.restarted > 0);
+    let restarted = restarted.and_then(|e| e.over_naive_floor.as_ref().zip(e.over_restarted_floor.as_ref()));
     if let Some((naive, real)) = restarted {
         finding.note(format!(
             "{} sessions had their clock restarted by a new ensemble leader: expired {} after T − age, {} after the \

@@ -1,16 +1,17 @@
 //! How many candidates does a loss wake up, and what do they ask for, against what the recipe declares?
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::asks_at_most;
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
-use super::reach::EDGE_NS;
 use super::section::Section;
-use super::wakes::{Range, expected};
+use super::wakes::{Range, expected, wakes};
 use super::words::moment;
-use crate::index::{Index, Lost, Notice, Wakes};
+use crate::index::{EDGE_NS, Index, Lost, Notice, Wakes};
 use crate::stats::{Distribution, Samples, lower_median};
 use hustings_record::{Grade, Nanos, WatchEvent};
 
@@ -27,7 +28,8 @@ pub struct FanOutSeen {
     /// The same of followers that stood in a queue.
     #[serde(default)]
     pub followers: FollowersLost,
-    /// Wake-ups that told of something else than the deletion of the znode that was lost, and those before anybody was lost.
+    /// Wake-ups that told of something else than the deletion of the znode that was lost, and those for nothing: before anybody was
+    /// lost, or when nothing had changed in the group for longer than a notification takes.
     #[serde(default)]
     pub of_other_kinds: u64,
     #[serde(default)]
@@ -64,13 +66,14 @@ impl Section for FanOutSeen {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         say_what_is_not_declared(index, &mut finding);
-        let wakes = Wakes::new(index);
+        let wakes = wakes(index);
         let mut counted = Counted::default();
         let mut untold = None;
         for burst in wakes.losses.chunk_by(cannot_be_told_apart) {
             untold = judge(index, &wakes, burst, untold, &mut counted, &mut finding);
         }
         unexplained(index, &wakes, &mut finding);
+        say_what_is_unsure(&counted, &mut finding);
         let (requests_per_wake, requests_promised) = requests(index, &wakes, &mut finding);
         finding.section = Self {
             losses: counted.leaders.woken.len() as u64,
@@ -82,7 +85,7 @@ impl Section for FanOutSeen {
                 promised: counted.followers.promised,
             },
             of_other_kinds: wakes.losses.iter().map(|lost| lost.besides.len() as u64).sum(),
-            without_loss: wakes.without_loss.len() as u64,
+            without_loss: (wakes.without_loss.len() + wakes.without_change.len()) as u64,
             requests: middle_and_most(counted.requests),
             requests_per_wake,
             requests_promised,
@@ -111,6 +114,14 @@ fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>
     }
 }
 
+/// What makes a promise a range: within it nothing is caught.
+fn say_what_is_unsure(counted: &Counted, finding: &mut Finding<FanOutSeen>) {
+    if !counted.doubts.is_empty() {
+        let doubts: Vec<String> = counted.doubts.iter().map(|(why, times)| format!("{why} ({times})")).collect();
+        finding.note(format!("candidates of whom it is not sure whether they had to be woken: {}", doubts.join("; ")));
+    }
+}
+
 #[derive(Default)]
 struct Tally {
     woken: Vec<u64>,
@@ -125,7 +136,7 @@ impl Tally {
     }
 
     fn promise(&mut self, range: &Range) {
-        let Range { least, most } = *range;
+        let Range { least, most, .. } = *range;
         self.promised = Some(self.promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
     }
 }
@@ -136,6 +147,8 @@ struct Counted {
     followers: Tally,
     requests: Vec<u64>,
     spread: Samples,
+    /// Why a promise is a range, and how often.
+    doubts: BTreeMap<&'static str, u64>,
 }
 
 /// Whether the second of two losses followed on the first before everybody can have been told of that, by a znode of the same name.
@@ -170,6 +183,7 @@ fn judge<'l, 'a>(
             None => judged = false,
             Some(range) => {
                 counted.tally(lost).promise(&range);
+                range.doubts.iter().for_each(|doubt| *counted.doubts.entry(doubt).or_default() += 1);
                 (least, most) = (least + range.least, most + range.most);
             }
         }
@@ -181,7 +195,10 @@ fn judge<'l, 'a>(
     };
     most += before.filter(|(before, _)| late(before)).map_or(0, |(_, untold)| untold);
     if judged && (woken < least || woken > most) {
-        let stall = index.felt_stall_of_group(first.group, (first.gone.0, last.gone.1 + EDGE_NS));
+        // Of a stall come notifications that are late, or that nobody wrote down: never more of them.
+        let last_told = burst.iter().flat_map(told).map(|notice| notice.t).fold(last.gone.1, Nanos::max);
+        let within = (first.gone.0.saturating_sub(EDGE_NS), last_told + EDGE_NS);
+        let stall = index.stall_within(first.group, within).filter(|_| woken < least);
         counted.tally(first).broken += u64::from(stall.is_none());
         let who = if first.lead.is_some() { "leader" } else { "follower" };
         let several = match burst {
@@ -239,15 +256,21 @@ fn kinds(notices: &[Notice<'_>]) -> String {
 
 /// Whoever is woken though nobody has gone is woken for nothing.
 fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) {
-    if let Some(first) = wakes.without_loss.first().filter(|_| index.info.leader_wakes().is_some()) {
-        finding.fail(format!(
-            "{} wake-ups before anybody had gone, the first of candidate {} at {} by {}{}",
-            wakes.without_loss.len(),
-            first.cand,
-            moment(index, first.t),
-            first.node,
-            kinds(&wakes.without_loss),
-        ));
+    let for_nothing = [
+        (&wakes.without_loss, "before anybody had gone"),
+        (&wakes.without_change, "when nothing had changed in their group"),
+    ];
+    for (notices, when) in for_nothing {
+        if let Some(first) = notices.first().filter(|_| index.info.leader_wakes().is_some()) {
+            finding.fail(format!(
+                "{} wake-ups {when}, the first of candidate {} at {} by {}{}",
+                notices.len(),
+                first.cand,
+                moment(index, first.t),
+                first.node,
+                kinds(notices),
+            ));
+        }
     }
     if wakes.excused > 0 {
         finding.note(format!(

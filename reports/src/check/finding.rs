@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::testability::Testability;
 use crate::verdict::Verdict;
 use hustings_record::{Expectation, Grade};
 
@@ -23,6 +24,9 @@ pub struct CheckResult {
     /// Whom one has to trust for it; nobody but the harness where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Grade>,
+    /// Of a check that passed: whether it could have failed on this cell, by mutations of the record. None: not examined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub testability: Option<Testability>,
 }
 
 impl CheckResult {
@@ -69,6 +73,15 @@ impl<S> Finding<S> {
         self.details.push((verdict, text));
     }
 
+    /// Nobody knows whether what failed here did: all of it is inconclusive, for this reason.
+    pub(super) fn doubt(&mut self, why: &str) {
+        for (verdict, text) in self.details.iter_mut().filter(|detail| detail.0 == Verdict::Fail) {
+            *verdict = Verdict::Inconclusive;
+            text.push_str(why);
+        }
+        self.verdict = self.verdict.min(Verdict::Inconclusive);
+    }
+
     /// Holds what was seen against what was expected. `what` names it; `evidence` is why a zero would mean something.
     /// True when it was seen and may be.
     pub(super) fn judge(&mut self, expected: Expectation, seen: u64, what: &str, evidence: Result<(), String>) -> bool {
@@ -102,6 +115,7 @@ impl<S> Finding<S> {
             details: self.details.into_iter().map(|d| d.1).collect(),
             unsafe_as_expected: self.unsafe_as_expected,
             rests_on,
+            testability: None,
         };
         (result, self.section)
     }

@@ -10,17 +10,19 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Change, Ending, Index, Loss, Outcome, Stall};
+use crate::index::{Change, Ending, Fault, Index, Loss, Outcome, Stall};
 use hustings_record::words::plural;
-use hustings_record::{Expectation, Grade, RevokeReason};
+use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
 
 /// Lost leads that are told one by one.
 const LOST_TOLD_MAX: usize = 5;
+/// Unplanned handovers that are.
+const UNPLANNED_TOLD_MAX: usize = 10;
 
 /// What became of the leads that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handovers {
-    /// Leader losses that a verified fault explains.
+    /// Leader losses that a verified fault explains: the lead went to another incarnation, or its znode went, whoever led next.
     pub planned: u64,
     pub completed: u64,
     /// How many moments were planned for that cost them: what one moment brought is not independent of each other.
@@ -46,7 +48,8 @@ pub struct Handovers {
     /// those to whom a stopped process led beside its successor, which led on.
     #[serde(default)]
     pub excused: u64,
-    /// Faults aimed at a leader that kept the lead in the same incarnation.
+    /// Faults that met a leader and did not cost it the lead: the same incarnation led on by the same znode, or lost the lead to a
+    /// later fault or to none once it had outlived this one.
     pub survived: u64,
 }
 
@@ -81,48 +84,10 @@ impl Section for Handovers {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let unplanned = &index.losses.unplanned;
-        let doubtful = unplanned.iter().filter(|change| stalled_before(index, change).is_some()).count() as u64;
-        let excused = unplanned.iter().filter(|change| was_cut_off(index, change) || is_echo(index, change));
-        let mut counts = Self {
-            excused: excused.count() as u64,
-            unplanned: unplanned.len() as u64,
-            explained: index.losses.explained.len() as u64,
-            unproven: index.losses.unproven.len() as u64,
-            ..Self::default()
-        };
-        for loss in &index.losses.all {
-            match loss.outcome {
-                Outcome::Completed { successor } => {
-                    counts.completed += 1;
-                    counts.late += u64::from(is_late(index, loss, successor));
-                    counts.retaken += u64::from(index.terms.all[loss.term].cand == index.terms.all[successor].cand);
-                }
-                Outcome::Censored { .. } => counts.censored += 1,
-                Outcome::Survived => counts.survived += 1,
-            }
-        }
-        counts.planned = counts.completed + counts.censored;
-        let lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
-        let moments = lost.map(|loss| index.faults.all[loss.fault].intended);
-        counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
-        let certain = counts.unplanned - doubtful;
-        let expected = index.info.expect.unplanned;
-        let counted = expected.counted(certain, certain.min(counts.excused));
-        finding.judge(expected, counted, "unplanned handovers", evidence(index));
+        let counts = count(index);
+        judge_unplanned(index, &counts, &mut finding);
         if let Some(expected) = index.info.expect.handovers {
-            finding.judge(expected, counts.planned + certain, "lost leads", evidence(index));
-            if expected == Expectation::None {
-                tell_lost(index, &mut finding);
-            }
-        }
-        if doubtful > 0 {
-            finding.inconclusive(format!("{doubtful} unplanned handovers may have come of a process that stalled"));
-        }
-        for change in unplanned.iter().take(10) {
-            let stalled = stalled_before(index, change).map_or_else(String::new, |stall| did_not_run(index, stall));
-            let fault = under_way(index.faults.on_servers_at(change.at));
-            finding.note(format!("{}, and no fault explains it{fault}{stalled}", told(index, change)));
+            judge_lost(index, expected, &mut finding);
         }
         doubts(index, &counts, &mut finding);
         if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {
@@ -145,21 +110,108 @@ impl Section for Handovers {
     }
 }
 
-/// The first leads that faults cost, where they should have cost none.
-fn tell_lost(index: &Index<'_>, finding: &mut Finding<Handovers>) {
-    let lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
-    for loss in lost.take(LOST_TOLD_MAX) {
-        let (term, fault) = (&index.terms.all[loss.term], &index.faults.all[loss.fault]);
-        finding.note(format!(
-            "{}: candidate {} on {} lost the lead by {} number {} ({})",
-            index.group_name(loss.group),
-            term.cand,
-            index.host_name(term.host),
-            fault.kind,
-            fault.id,
-            ending(term.ending),
-        ));
+fn count(index: &Index<'_>) -> Handovers {
+    let losses = &index.losses;
+    let mut counts = Handovers {
+        excused: losses.unplanned.iter().filter(|change| is_excused(index, change)).count() as u64,
+        unplanned: losses.unplanned.len() as u64,
+        explained: losses.explained.len() as u64,
+        unproven: losses.unproven.len() as u64,
+        ..Handovers::default()
+    };
+    for loss in &losses.all {
+        match loss.outcome {
+            Outcome::Completed { successor } => {
+                counts.completed += 1;
+                counts.late += u64::from(is_late(index, loss, successor));
+                counts.retaken += u64::from(index.terms.all[loss.term].cand == index.terms.all[successor].cand);
+            }
+            Outcome::Censored { .. } => counts.censored += 1,
+            Outcome::Survived => counts.survived += 1,
+        }
     }
+    counts.planned = counts.completed + counts.censored;
+    let lost = losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    let moments = lost.map(|loss| index.faults.all[loss.fault].intended);
+    counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
+    counts
+}
+
+/// Compares the unplanned handovers with what is expected of them. Those that may have come of a stall of the harness count for
+/// nothing, nor do those that a fault on servers would excuse if it were verified.
+fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
+    let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
+    let (stalled, others): (Vec<&Change>, Vec<&Change>) =
+        unplanned.iter().partition(|change| stalled_before(index, change).is_some());
+    let perhaps = |change: &&&Change| !is_excused(index, change) && was_cut_off(index, change, |_| true);
+    let perhaps = others.iter().filter(|_| expected == Expectation::Excused).filter(perhaps).count() as u64;
+    if perhaps > 0 {
+        finding.inconclusive(format!("{perhaps} unplanned handovers could be excused by an unverified fault alone"));
+    }
+    let certain = others.len() as u64 - perhaps;
+    let counted = expected.counted(certain, certain.min(counts.excused));
+    finding.judge(expected, counted, "unplanned handovers", evidence(index));
+    if !stalled.is_empty() {
+        finding.inconclusive(format!("{} unplanned handovers may have come of a process that stalled", stalled.len()));
+    }
+    for change in unplanned.iter().take(UNPLANNED_TOLD_MAX) {
+        let stalled = stalled_before(index, change).map_or_else(String::new, |stall| did_not_run(index, stall));
+        let fault = under_way(index.faults.on_servers_at(change.at));
+        finding.note(format!("{}, and no fault explains it{fault}{stalled}", told(index, change)));
+    }
+}
+
+/// A lead that was lost: its term, when, and the fault that explains it.
+type LostLead = (usize, Nanos, Option<usize>);
+
+/// All lost leads, whatever explains them: the lead went to another incarnation, or its znode went, whoever led next. Not those that
+/// only an unverified fault could explain.
+fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
+    let losses = &index.losses;
+    let planned = losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    let planned = planned.map(|loss| (loss.term, index.terms.all[loss.term].ended.0, Some(loss.fault)));
+    let explained = losses.explained.iter().map(|(change, fault)| (change.term, change.at, Some(*fault)));
+    let unplanned = losses.unplanned.iter().map(|change| (change.term, change.at, None));
+    planned.chain(explained).chain(unplanned).collect()
+}
+
+/// Compares the lost leads with what is expected of them. Those that may have come of a stall of the harness count for nothing.
+fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Handovers>) {
+    let stalled = |lost: &LostLead| index.felt_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
+    let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
+    if !doubtful.is_empty() {
+        finding.inconclusive(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
+    }
+    let overrun =
+        |lost: &LostLead| lost.2.is_some_and(|fault| may_end_sessions_by_overrun(index, &index.faults.all[fault]));
+    let (overrun, certain): (Vec<LostLead>, Vec<LostLead>) = certain.into_iter().partition(overrun);
+    if !overrun.is_empty() {
+        finding.inconclusive(format!("{} lost leads came of a fault that lasted longer than planned", overrun.len()));
+    }
+    if doubtful.is_empty() && overrun.is_empty() || !certain.is_empty() {
+        finding.judge(expected, certain.len() as u64, "lost leads", evidence(index));
+    }
+    if expected == Expectation::None {
+        certain.iter().filter_map(|lost| Some((lost, lost.2?))).take(LOST_TOLD_MAX).for_each(|(lost, fault)| {
+            let (term, fault) = (&index.terms.all[lost.0], &index.faults.all[fault]);
+            finding.note(format!(
+                "{}: candidate {} on {} lost the lead by {} number {} ({})",
+                index.group_name(term.group),
+                term.cand,
+                index.host_name(term.host),
+                fault.kind,
+                fault.id,
+                ending(term.ending),
+            ));
+        });
+    }
+}
+
+/// Whether a fault lasted longer than planned, and so long that a session may have ended by it. A client that is not heard of any
+/// more was last heard of 2/5 of T ago at most.
+fn may_end_sessions_by_overrun(index: &Index<'_>, fault: &Fault<'_>) -> bool {
+    let longest = fault.lasted().map_or(0, |lasted| lasted.1);
+    fault.overrun().is_some() && longest >= 3 * index.timeout_or_asked() / 5
 }
 
 fn ending(ending: Ending) -> &'static str {
@@ -220,14 +272,19 @@ fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
         && others().any(|cand| index.candidates.standing(cand, due).is_some() && !hit(cand))
 }
 
+/// Whether no recipe can help it.
+fn is_excused(index: &Index<'_>, change: &Change) -> bool {
+    was_cut_off(index, change, |fault| fault.verified()) || is_echo(index, change)
+}
+
 /// Whether the loser's client had no connection, since servers were hit, for as long as it takes at least until either side
 /// gives a session up that it hears nothing of: T less the 2/5 of T after which a client misses its server, the 3/20 between its
 /// pings, two looks at its clock, and half a tick for which followers keep what they heard.
-fn was_cut_off(index: &Index<'_>, change: &Change) -> bool {
+fn was_cut_off(index: &Index<'_>, change: &Change, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let least = (7 * index.timeout_or_asked() / 20).saturating_sub(index.tick / 2);
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
-    let mut faults = index.faults.on_servers().filter(|fault| fault.verified());
+    let mut faults = index.faults.on_servers().filter(|fault| counts(fault));
     gone + least <= next.grant && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 

@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::kept::Kept;
-use super::leaks::{interrupted, since};
 use super::words::candidate;
-use crate::index::{Index, Listed, Stand};
+use crate::index::{Departed, Index, Listed, Stand};
 use crate::stats::spans::{Span, touches};
-use hustings_record::{FanOut, Nanos, SessionState, words};
+use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
 
 /// Whoever did nothing for so long before and after the servers were asked was calm.
 const CALM_NS: Nanos = 150_000_000;
+/// What a busy machine may add.
+const MARGIN_NS: Nanos = 1_000_000_000;
 /// Where the elections are, and the znode that the lock recipes compete for.
 pub(crate) const ROOT: &str = "/election/";
 const LOCK: &str = "lock";
@@ -355,4 +356,21 @@ fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u3
     let busy = index.presence.unsettled.get(&cand).is_some_and(|spans| touches(spans, around));
     let stand = index.candidates.standing(cand, at)?;
     (stood && !busy).then_some((cand, stand))
+}
+
+/// A new leader of the ensemble counts every session's time anew.
+fn since(index: &Index<'_>, at: Nanos) -> Nanos {
+    let limit = 2 * (index.timeout_or_asked() + index.tick) + MARGIN_NS;
+    index.servers.outages.iter().rev().fold(at.saturating_sub(limit), |since, outage| {
+        if outage.1 < since { since } else { since.min(outage.0.saturating_sub(limit)) }
+    })
+}
+
+/// Whether it was ordered to leave between question and answer: then it may have left a watch behind, until that fires.
+fn interrupted(index: &Index<'_>, cand: u32, left: &Departed<'_>) -> bool {
+    let Departure::Resigned { delete } = left.how else { return false };
+    let ordered = delete.map_or(left.t.saturating_sub(1), |(sent, _)| sent);
+    let Some(stood) = index.candidates.standing(cand, ordered) else { return false };
+    index.notices.busy(cand, stood.from, ordered)
+        || index.candidates.reconnected_within(left.session, ordered, MARGIN_NS)
 }

@@ -35,6 +35,9 @@ use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
 pub struct Leaderless {
     /// Share of the measured group-time without any believer.
     pub share: f64,
+    /// The rest of it, summed over all groups: what leads lost without a fault are a rate of.
+    #[serde(default)]
+    pub led_ns: Nanos,
     pub longest_ns: Nanos,
     pub longest_group: Option<String>,
     /// Gaps longer than their bound.
@@ -64,6 +67,7 @@ impl Section for Leaderless {
         for group in 0..index.info.groups.len() as u32 {
             let gaps = index.terms.leaderless(group, window);
             sum += total(&gaps);
+            finding.section.led_ns += (window.1 - window.0) - total(&gaps);
             gaps.iter().for_each(|&gap| bounds.gap(group, gap, window, &mut finding));
             match led_at(index, group, window.1) {
                 Some(true) => {}
@@ -144,27 +148,14 @@ impl<'a> Bounds<'_, 'a> {
         if self.allowance.stalled(gap) >= gap.1 - due {
             return finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
         }
-        // What ended in a stall is made anew after it. One that began when all was due excuses nothing.
-        let mut due_again = due;
-        let mut last = None;
-        for stall in index.felt_stalls_of_group(group, gap) {
-            if stall.from <= due_again {
-                due_again = due_again.max(self.back(stall.to));
-                last = Some(stall);
-            }
-        }
-        fail_unless_stalled(finding, index, last.filter(|_| gap.1 <= due_again), text);
-    }
-
-    /// When all can have come back that lost its sessions by then.
-    fn back(&self, from: Nanos) -> Nanos {
-        from + self.allowance.expiry() + self.allowance.return_of(from)
+        fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);
     }
 
     /// When the group is to be led again at the latest. What strikes later than that excuses nothing.
     fn due(&self, group: u32, gap: Span) -> Nanos {
         let lost = self.lost(group, gap.0);
-        let free = gap.0 + lost.map_or(0, |term| self.session_takes(term));
+        // When a process died is known between two times.
+        let free = lost.map_or(gap.0, |term| term.ended.1.clamp(gap.0, gap.1) + self.session_takes(term));
         // Whoever is slow must not gain by what strikes meanwhile.
         let hand_over = self.allowance.handover((gap.0, free));
         let mut due = free + hand_over;
@@ -204,8 +195,13 @@ impl<'a> Bounds<'_, 'a> {
             due = before.filter(acts).map(again).fold(due, Nanos::max);
         }
         let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
-        due = served.into_iter().map(|out| self.back(out.1)).fold(due, Nanos::max);
-        index.faults.on_servers().filter(acts).map(|fault| self.back(fault.t.max(gap.0))).fold(due, Nanos::max)
+        due = served.into_iter().map(|out| self.allowance.back(out.1)).fold(due, Nanos::max);
+        index
+            .faults
+            .on_servers()
+            .filter(acts)
+            .map(|fault| self.allowance.back(fault.t.max(gap.0)))
+            .fold(due, Nanos::max)
     }
 
     /// Whom ZooKeeper named as the owner of the lead within the gap.
@@ -274,7 +270,8 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
                 moment(index, ended),
                 duration(again.saturating_sub(ended)),
             );
-            if allowance.stalled(before) > index.timeout_or_asked() / 10 {
+            // What stalls once it has stopped has not stopped it.
+            if index.felt_stall(&[pair[0].host], (ended, pair[0].ended.1)).is_some() {
                 finding.inconclusive(format!("{text}; the harness stalled before"));
             } else if index.info.expect.unplanned == Expectation::None {
                 finding.fail(text);

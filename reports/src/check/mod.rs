@@ -2,8 +2,8 @@
 //! verdict in words, and a section of the summary that nobody else fills in or reads. A zero without evidence behind it is
 //! never a pass.
 
-mod allowance;
-mod asked;
+pub(crate) mod allowance;
+pub(crate) mod asked;
 pub mod course;
 mod doubt;
 pub mod effect;
@@ -12,9 +12,9 @@ pub(crate) mod evidence;
 pub mod failover;
 pub mod fan_out;
 mod finding;
+pub mod grant_tokens;
 pub mod handovers;
 mod kept;
-pub mod leaks;
 pub mod lists;
 pub mod liveness;
 mod met;
@@ -39,13 +39,17 @@ pub mod stalls;
 pub mod standing;
 pub mod stray_writes;
 pub mod strikes;
+mod testability;
 pub mod unavailable;
+mod unaware;
 mod votes;
 mod wakes;
 pub mod witness;
 mod words;
 pub mod write_gaps;
+pub mod write_tokens;
 
 pub use finding::{CheckResult, Finding};
 pub use registry::{CHECKERS, CellSummary, Checker};
 pub use section::Section;
+pub use testability::Testability;

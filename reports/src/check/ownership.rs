@@ -9,16 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::section::Section;
+use super::unaware::Unaware;
 use super::words::{moment, under_way};
-use crate::index::{Index, Stall, Term};
+use crate::index::{Fault, Index, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
-use hustings_record::{Grade, Nanos, Phase};
+use hustings_record::{Grade, Nanos};
 
 /// What a busy machine may add.
 const MARGIN_NS: Nanos = 1_000_000_000;
 
-/// Beliefs against what ZooKeeper says of them.
+/// Beliefs against what ZooKeeper says of them, in the measured window alone: from the beginning of *measure* to that of *tear-down*.
+/// What reaches into it from outside counts with the part within.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ownership {
     /// Longest time that a candidate believed without owning, and that an owner did not believe.
@@ -48,15 +50,18 @@ impl Section for Ownership {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        evidence(index, &mut finding);
-        zombies(index, &mut finding);
-        dead_owners(index, &mut finding);
+        let (window, limit) = (index.measured(), dead_owner_limit(index));
+        evidence(index, window, &mut finding);
+        zombies(index, window, &mut finding);
+        dead_owners(index, window, &mut finding);
         finding.headline(format!(
-            "longest belief without owning {} ({} longer than a tick), longest owning without belief {} ({}); observer blind for {}, {} of its questions not answered",
+            "longest belief without owning {} ({} longer than a tick, as long as nothing told the leader), longest owning without belief {} ({}; up to {} is allowed); \
+             observer blind for {}, {} of its questions not answered",
             duration(finding.section.zombie_max_ns),
             finding.section.zombies,
             duration(finding.section.dead_owner_max_ns),
             finding.section.dead_owners,
+            duration(limit),
             duration(finding.section.blind_ns),
             finding.section.missed,
         ));
@@ -64,13 +69,18 @@ impl Section for Ownership {
     }
 }
 
-fn evidence(index: &Index<'_>, finding: &mut Finding<Ownership>) {
+/// For how long at most somebody may own without believing, as sessions outlive whoever stepped down or died.
+fn dead_owner_limit(index: &Index<'_>) -> Nanos {
+    2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS
+}
+
+fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
     let missing = index.info.groups.len().saturating_sub(index.reigns.groups);
     if missing > 0 {
         finding.inconclusive(format!("{missing} groups were never observed"));
     }
-    let window = index.window().unwrap_or(index.span);
-    finding.section.missed = index.reigns.missed;
+    let missed = index.reigns.missed.iter().filter(|&&missed| window.0 <= missed && missed < window.1);
+    finding.section.missed = missed.count() as u64;
     let blind = within(&index.reigns.blind, window);
     finding.section.blind_ns = total(&blind);
     for (&group, unknown) in &index.reigns.unknown {
@@ -85,10 +95,23 @@ fn evidence(index: &Index<'_>, finding: &mut Finding<Ownership>) {
             ));
         }
     }
+    for (&group, changes) in &index.reigns.unsure {
+        let changes = within(changes, window).into_iter().flat_map(|change| without(change, &blind));
+        for gap in changes.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
+            let (name, long, at) = (index.group_name(group), duration(gap.1 - gap.0), moment(index, gap.0));
+            let text = format!("{name}: the owner changed at some time within {long} from {at}");
+            // It was known until just before the fault.
+            let fault = index.faults.on_servers().filter(|fault| fault.verified() && fault.acts_in(gap)).last();
+            match excuses(index, fault, gap) {
+                Some(why) => finding.note(format!("{text}{why}")),
+                None => finding.inconclusive(text),
+            }
+        }
+    }
     // Shorter than this it cannot hide anything that would fail.
     for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
         let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
-        match server_fault(index, gap) {
+        match excuses(index, index.faults.on_servers_at(gap.0), gap) {
             Some(why) => finding.note(format!("{text}{why}")),
             None if owners_known(index, gap) => finding.note(format!("{text}; every owner was the same after it")),
             None => finding.inconclusive(text),
@@ -106,38 +129,40 @@ fn owners_known(index: &Index<'_>, gap: Span) -> bool {
 
 /// A fault on the servers takes the observer's server away too. While no quorum is served no lead changes its owner, and
 /// what is left of such a gap is excused if a belief or an owner that would fail could not hide in it.
-fn server_fault(index: &Index<'_>, gap: Span) -> Option<String> {
-    let fault = index.faults.on_servers_at(gap.0)?;
+fn excuses(index: &Index<'_>, fault: Option<&Fault<'_>>, gap: Span) -> Option<String> {
+    let fault = fault?;
     let left = without(gap, &index.servers.outages_within(gap));
     let fits = total(&left) <= index.timeout_or_asked();
     fits.then(|| under_way(Some(fault)))
 }
 
-fn zombies(index: &Index<'_>, finding: &mut Finding<Ownership>) {
-    let limit = 3 * index.timeout_or_asked() / 2 + MARGIN_NS;
+fn zombies(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
+    let unaware = Unaware::of(index);
     for (&group, places) in &index.terms.by_group {
         let reigns = index.reigns.of_group(group);
         for term in places.iter().map(|&p| &index.terms.all[p]) {
-            let Some(believed) = term.definite() else { continue };
+            let believed = term.definite().map(|c| (c.0.max(window.0), c.1.min(window.1)));
+            let Some(believed) = believed.filter(|c| c.0 < c.1) else { continue };
             let first = reigns.partition_point(|r| r.span.1 <= believed.0);
             let during = reigns[first..].iter().take_while(|r| r.span.0 < believed.1);
             let others = during.filter(|r| !r.is_of(term)).map(|r| r.span);
             // Reigns that follow on each other make one time of not owning, though each change of owner leaves a moment open.
             let spans = within(&joined(others.collect(), index.tick / 10), believed);
-            let Some(worst) = spans.into_iter().max_by_key(|s| s.1 - s.0) else { continue };
-            let long = worst.1 - worst.0;
+            let long = spans.iter().map(|s| s.1 - s.0).max().unwrap_or(0);
             finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
             finding.section.zombies += u64::from(long > index.tick);
-            if long > limit && !cut_off(index, term, worst) {
+            for span in spans {
+                let Some(aware) = unaware.aware(term, span) else { continue };
                 let text = format!(
-                    "{}: candidate {} on {} believed for {} from {} without owning the lead",
+                    "{}: candidate {} on {} believed for {} from {} without owning the lead, and for {} of that it could have known",
                     index.group_name(group),
                     term.cand,
                     index.host_name(term.host),
-                    duration(long),
-                    moment(index, worst.0),
+                    duration(span.1 - span.0),
+                    moment(index, span.0),
+                    duration(aware.longest.1 - aware.longest.0),
                 );
-                fail_unless_stalled(finding, index, stalled(index, Some(term.host), worst, limit), text);
+                fail_unless_stalled(finding, index, aware.stall, text);
             }
         }
     }
@@ -150,14 +175,8 @@ fn joined(mut spans: Vec<Span>, slack: Nanos) -> Vec<Span> {
     merged
 }
 
-/// Whether a fault kept the candidate from hearing that it had lost the lead.
-fn cut_off(index: &Index<'_>, term: &Term<'_>, span: Span) -> bool {
-    index.faults.on_cand_in(term.cand, span).any(|f| f.kind.facts().deafens && f.acts_in(span))
-}
-
-fn dead_owners(index: &Index<'_>, finding: &mut Finding<Ownership>) {
-    let limit = 2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS;
-    let demanded = demanded(index);
+fn dead_owners(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
+    let limit = dead_owner_limit(index);
     let mut beliefs: BTreeMap<(u32, i64), Vec<&Term<'_>>> = BTreeMap::new();
     for term in &index.terms.all {
         beliefs.entry((term.group, term.session)).or_default().push(term);
@@ -166,14 +185,15 @@ fn dead_owners(index: &Index<'_>, finding: &mut Finding<Ownership>) {
         let Some(session) = reign.session else { continue };
         let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
         let believed = union(terms.iter().filter(|t| reign.is_of(t)).map(|t| t.possible()).collect());
-        for gap in without(reign.span, &believed) {
+        let owned = (reign.span.0.max(window.0), reign.span.1.min(window.1));
+        for gap in without(owned, &believed) {
             finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
             finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
             if gap.1 - gap.0 <= limit {
                 continue;
             }
-            let counted = within(&demanded, (excused_until(index, session, reign.group, gap), gap.1));
-            if let Some(worst) = counted.into_iter().find(|s| s.1 - s.0 > limit) {
+            let worst = (excused_until(index, session, reign.group, gap), gap.1);
+            if worst.1 - worst.0 > limit {
                 let whose = index.candidates.sessions.get(&session);
                 let text = format!(
                     "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
@@ -195,12 +215,6 @@ fn stalled<'i>(index: &'i Index<'_>, host: Option<u16>, span: Span, limit: Nanos
     let all = union(stalls.iter().map(|stall| (stall.from, stall.to)).collect());
     let fits = total(&without(span, &all)) <= limit;
     stalls.into_iter().filter(|_| fits).max_by_key(|stall| stall.own)
-}
-
-/// Times in which an orphan is held against the cell.
-fn demanded(index: &Index<'_>) -> Vec<Span> {
-    let Some(&from) = index.phases.get(&Phase::Measure) else { return Vec::new() };
-    union(vec![(from, index.observed_until())])
 }
 
 /// The end of the last fault, or outage of the quorum, that could have kept the owner from acting in this gap.

@@ -1,7 +1,11 @@
 //! The samples of failovers, phase by phase: every lost lead is a sample of every phase that its recipe has. What had not happened
-//! by the next grant, or by the end, is censored there; what a stall covers too much of is void.
+//! by the next grant, or by the end, is censored there; what stalls could have made much longer is void.
 
 use std::collections::BTreeSet;
+
+use FailoverPhase::{
+    Act, Decide, Detect, FromIntended, OverFloor, OverNaive, OverRestarted, Release, Spread, UntilWrite, Whole,
+};
 
 use super::course::{Course, Moments};
 use crate::index::{Ending, Fault, Index, Loss, Outcome, Term};
@@ -9,27 +13,38 @@ use crate::stats::Samples;
 use crate::stats::spans::Span;
 use hustings_record::{Event, FanOut, FaultKind, Nanos, RevokeReason};
 
-/// A sample is void where one stall of a process that had a part in it is longer than this part of it.
+/// One stall may add no more than this part of the median to a sample that counts.
 const VOID_PART: u64 = 4;
+/// For so many medians stalls are looked for, however long the sample is.
+const VOID_WINDOW_MEDIANS: u64 = 2;
 /// What a busy machine may add to what expiry buckets and batched touches do.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
+
+/// What is measured of a failover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailoverPhase {
+    Whole,
+    FromIntended,
+    Release,
+    Detect,
+    Spread,
+    Decide,
+    Act,
+    /// From the lead's loss to the first accepted write of the next term: for so long nobody did the leader's work.
+    UntilWrite,
+    OverFloor,
+    /// Of sessions whose clock a new leader of the ensemble restarted: above their real floor, and above `T − age`.
+    OverRestarted,
+    OverNaive,
+}
+
+/// One of each.
+pub(crate) type PerPhase<V> = [V; FailoverPhase::OverNaive as usize + 1];
 
 /// Samples of every phase, of a cell or of several of one configuration.
 #[derive(Debug, Default)]
 pub struct Phases {
-    pub(crate) whole: Samples,
-    pub(super) from_intended: Samples,
-    pub(super) release: Samples,
-    pub(super) detect: Samples,
-    pub(super) spread: Samples,
-    pub(super) decide: Samples,
-    pub(super) act: Samples,
-    /// From the lead's loss to the first accepted write of the next term: for so long nobody did the leader's work.
-    pub(crate) until_write: Samples,
-    pub(crate) over_floor: Samples,
-    /// Of sessions whose clock a new leader of the ensemble restarted: above their real floor, and above `T − age`.
-    pub(super) over_restarted: Samples,
-    pub(super) over_naive: Samples,
+    samples: PerPhase<Samples>,
     pub(super) early: u64,
     pub(super) beyond: u64,
     /// What is beyond it is longer than theory and a busy machine leave.
@@ -46,48 +61,32 @@ impl Phases {
     /// Those of a cell.
     #[must_use]
     pub fn of(index: &Index<'_>) -> Self {
+        Self { floor: Taken::new(index), ..Self::of_losses(index, &index.losses.all, Some(&medians(index))) }
+    }
+
+    /// Those of some lost leads of a cell, of which these are the medians; without them, stalls are disregarded.
+    pub(crate) fn of_losses<'l>(
+        index: &Index<'_>,
+        losses: impl IntoIterator<Item = &'l Loss>,
+        medians: Option<&PerPhase<Nanos>>,
+    ) -> Self {
         // Expiry buckets round up to a tick, followers hand touches on every half tick.
         let window_ns = 3 * index.tick / 2 + WINDOW_MARGIN_NS;
-        let mut phases = Self { window_ns, floor: Taken::new(index), ..Self::default() };
-        for loss in &index.losses.all {
-            phases.take(index, loss);
-        }
+        let mut phases = Self { window_ns, ..Self::default() };
+        losses.into_iter().for_each(|loss| measure(index, loss, medians, &mut phases));
         phases
     }
 
-    /// Adds the samples of one lost lead.
-    pub(crate) fn take(&mut self, index: &Index<'_>, loss: &Loss) {
-        measure(index, loss, self);
+    /// The samples of this phase, which are not here any more then.
+    pub(crate) fn take(&mut self, phase: FailoverPhase) -> Samples {
+        std::mem::take(&mut self.samples[phase as usize])
     }
 
     /// Adds those of another cell of the same configuration: sample by sample, so that whatever is said of them all is said of
     /// their union.
     pub fn absorb(&mut self, other: Self) {
-        let Self { whole, from_intended, release, detect, spread, decide, act, until_write, .. } = other;
-        let Self {
-            over_floor,
-            over_restarted,
-            over_naive,
-            early,
-            beyond,
-            window_ns,
-            void,
-            beside_pauses,
-            floor,
-            courses,
-            ..
-        } = other;
-        self.whole.absorb(whole);
-        self.from_intended.absorb(from_intended);
-        self.release.absorb(release);
-        self.detect.absorb(detect);
-        self.spread.absorb(spread);
-        self.decide.absorb(decide);
-        self.act.absorb(act);
-        self.until_write.absorb(until_write);
-        self.over_floor.absorb(over_floor);
-        self.over_restarted.absorb(over_restarted);
-        self.over_naive.absorb(over_naive);
+        let Self { samples, early, beyond, window_ns, void, beside_pauses, floor, courses } = other;
+        self.samples.iter_mut().zip(samples).for_each(|(all, more)| all.absorb(more));
         self.early += early;
         self.beyond += beyond;
         // One configuration has one tick.
@@ -101,33 +100,52 @@ impl Phases {
     }
 }
 
-/// Takes samples of one handover, and voids those that stalls cover too much of.
+/// How long each phase usually is in this cell, stalls disregarded.
+pub(crate) fn medians(index: &Index<'_>) -> PerPhase<Nanos> {
+    Phases::of_losses(index, &index.losses.all, None).samples.map(Samples::usual)
+}
+
+/// Takes samples of one handover.
 struct Taker<'i, 'a> {
     index: &'i Index<'a>,
     /// Of the loser and the winner.
     hosts: [u16; 2],
+    medians: Option<&'i PerPhase<Nanos>>,
 }
 
 impl Taker<'_, '_> {
-    /// Whether it was taken.
-    fn take(&self, samples: &mut Samples, from: Nanos, to: Nanos, happened: bool) -> bool {
+    /// For how long it counts; None where it is void.
+    fn take(&self, phases: &mut Phases, phase: FailoverPhase, (from, to): Span, happened: bool) -> Option<Nanos> {
+        let samples = &mut phases.samples[phase as usize];
         // What never ended was not made longer by a stall.
-        let void = happened && self.is_void((from, to));
-        if void {
-            samples.void()
-        } else {
-            samples.take(from, to, happened)
+        let to = match self.medians.map(|medians| medians[phase as usize]).filter(|_| happened) {
+            Some(median) => self.end((from, to), median),
+            None => Some(to),
+        };
+        match to {
+            Some(to) => samples.take(from, to, happened),
+            None => samples.void(),
         }
-        !void
+        Some(to?.saturating_sub(from))
     }
 
-    fn is_void(&self, span: Span) -> bool {
-        let long = span.1.saturating_sub(span.0);
-        VOID_PART * self.index.lives.longest_stall(&self.index.faults, self.hosts, span) > long
+    /// Until when what ended counts. Whether a stall makes it void must not rest on how long it is, or those that are left are not
+    /// like all: of every sample of a phase the same stretch is looked at. Of what is longer than that, a later stall is cut out.
+    fn end(&self, (from, to): Span, median: Nanos) -> Option<Nanos> {
+        let (window_end, limit) = (from.saturating_add(VOID_WINDOW_MEDIANS.saturating_mul(median)), median / VOID_PART);
+        let longest = |span, until| {
+            let longest = self.index.lives.longest_stall(&self.index.faults, self.hosts, span, until);
+            Some(longest).filter(|&longest| longest > limit)
+        };
+        if longest((from, window_end), Nanos::MAX).is_some() {
+            return None;
+        }
+        let later = if to > window_end { longest((window_end, to), to) } else { None };
+        Some(to - later.unwrap_or(0))
     }
 }
 
-fn measure(index: &Index<'_>, loss: &Loss, phases: &mut Phases) {
+fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, phases: &mut Phases) {
     let fault = &index.faults.all[loss.fault];
     let (end, next) = match loss.outcome {
         Outcome::Survived => return,
@@ -140,14 +158,15 @@ fn measure(index: &Index<'_>, loss: &Loss, phases: &mut Phases) {
     };
     let happened = next.is_some();
     let loser = index.terms.all[loss.term].host;
-    let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)] };
-    let taken = taker.take(&mut phases.whole, loss.effect, end, happened);
+    let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)], medians };
+    let taken = taker.take(phases, Whole, (loss.effect, end), happened).is_some();
     phases.void += u64::from(!taken);
-    let paused = VOID_PART * index.servers.may_have_paused((loss.effect, end));
-    phases.beside_pauses += u64::from(taken && happened && paused > end.saturating_sub(loss.effect));
-    taker.take(&mut phases.from_intended, fault.intended.min(loss.effect), end, happened);
+    let paused = index.servers.may_have_paused((loss.effect, end));
+    let limit = medians.map_or(Nanos::MAX, |medians| medians[Whole as usize] / VOID_PART);
+    phases.beside_pauses += u64::from(taken && happened && paused > limit);
+    taker.take(phases, FromIntended, (fault.intended.min(loss.effect), end), happened);
     if fault.kind == FaultKind::Resign {
-        taker.take(&mut phases.release, loss.effect, loss.released, true);
+        taker.take(phases, Release, (loss.effect, loss.released), true);
     }
     let mut moments = Moments { written: act(&taker, next, (loss.effect, end), phases), ..Moments::default() };
     if index.info.leader_wakes() != Some(FanOut::None) {
@@ -178,12 +197,12 @@ fn watched(
     let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).collect();
     // Who is told after the grant was not told in time to do anything about it, but belongs to the herd.
     let detected = woken.first().copied().filter(|&t| t <= end);
-    taker.take(&mut phases.detect, loss.released, detected.unwrap_or(end), detected.is_some());
-    taker.take(&mut phases.decide, detected.unwrap_or(end), end, happened && detected.is_some());
+    taker.take(phases, Detect, (loss.released, detected.unwrap_or(end)), detected.is_some());
+    taker.take(phases, Decide, (detected.unwrap_or(end), end), happened && detected.is_some());
     moments.told = detected;
     if index.info.leader_wakes() != Some(FanOut::One) {
         let (first, last) = (woken.first().copied(), woken.last().copied());
-        taker.take(&mut phases.spread, first.unwrap_or(end), last.unwrap_or(end), last.is_some());
+        taker.take(phases, Spread, (first.unwrap_or(end), last.unwrap_or(end)), last.is_some());
         moments.last_told = last;
     }
 }
@@ -192,15 +211,15 @@ fn watched(
 /// When that write was.
 fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) -> Option<Nanos> {
     let Some(next) = next else {
-        phases.act.take(granted, granted, false);
-        phases.until_write.take(lost, granted, false);
+        taker.take(phases, Act, (granted, granted), false);
+        taker.take(phases, UntilWrite, (lost, granted), false);
         return None;
     };
     let first = taker.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
     let first = first.filter(|&t| t <= next.ended.1);
     let until = first.unwrap_or(next.ended.0);
-    taker.take(&mut phases.act, granted, until, first.is_some());
-    taker.take(&mut phases.until_write, lost, until, first.is_some());
+    taker.take(phases, Act, (granted, until), first.is_some());
+    taker.take(phases, UntilWrite, (lost, until), first.is_some());
     first
 }
 
@@ -209,12 +228,12 @@ fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos
     let Floor { touch: _, naive, restarted, earliest } = *floor;
     let floor = restarted.unwrap_or(naive);
     if restarted.is_some() {
-        taker.take(&mut phases.over_naive, naive, at, told);
-        taker.take(&mut phases.over_restarted, floor, at, told);
+        taker.take(phases, OverNaive, (naive, at), told);
+        taker.take(phases, OverRestarted, (floor, at), told);
     }
     phases.early += u64::from(told && at < earliest);
-    let taken = taker.take(&mut phases.over_floor, floor, at, told);
-    phases.beyond += u64::from(taken && at > floor + phases.window_ns);
+    let taken = taker.take(phases, OverFloor, (floor, at), told);
+    phases.beyond += u64::from(taken.is_some_and(|length| length > phases.window_ns));
 }
 
 /// When the lost leader's session could expire.

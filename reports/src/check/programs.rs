@@ -55,6 +55,12 @@ impl Section for Programs {
             let whose = cand.map_or_else(String::new, |cand| format!(", candidate {cand}"));
             seen.entry(*what).or_default().push(format!("{host}{whose}, at {}: {text}", moment(index, *t)));
         }
+        for &host in &index.unread {
+            finding.note(format!(
+                "{}: not all of its connections could be read; what they show of its candidates is not observed, and counts against nobody",
+                index.host_name(host)
+            ));
+        }
         for (what, texts) in &seen {
             section.misbehaved.insert(what.name().to_owned(), texts.len() as u64);
             texts.iter().take(TOLD_MAX).for_each(|text| finding.fail(format!("{what}: {text}")));

@@ -1,26 +1,33 @@
-//! Is a loss noticed, and the lead taken, as promptly as the protocol allows? The failover's table tells how long it took; this
-//! holds every sample of *detect* and *decide* against a promise, which is in force by default.
+//! Is a lead given up, its loss noticed, and the lead taken, as promptly as the protocol allows? The failover's table tells how long
+//! it took; this compares every sample of *release*, *detect* and *decide* with a promise, which is in force by default.
 //!
-//! - A resignation and an ended session are told of at once. A session left to expire is told of T after its last touch, and 3/2
+//! - Whoever is ordered to resign gives its znode up at once: *release* counts from the order until the znode is gone.
+//! - A resignation and an ended session are told of at once, and so is the end of a process that was asked to go. A session left to expire is told of T after its last touch, and 3/2
 //!   ticks more (expiry rounds up to a tick, followers hand touches on every half tick).
-//! - Whoever is told decides at once; a recipe that watches nothing has its interval for both.
-//! - To this comes the [allowance](super::allowance) of a handover for each sample, and the stricter one that more than half of
-//!   them must keep. What a stall of the harness covers is void, and so is what happened while links were slow, servers were
-//!   hit, or the one whose turn it was was hit itself. What it may have brought about is inconclusive.
+//! - Whoever is notified decides at once, or where all lost their znodes, once it may enrol again; a recipe
+//!   that watches nothing has its interval for both.
+//! - To this comes the [tolerance](super::allowance) of a handover for each sample, and the stricter one that more than half of
+//!   them must keep: of many that one injection costs, the first need not wait for the last. What a stall of the harness covers is
+//!   void, and so is what happened while links were slow, servers were hit, or the one whose turn it was was hit itself. What it may
+//!   have brought about is inconclusive.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allowance::Allowance;
+use super::allowance::{Allowance, Step};
 use super::doubt::did_not_run;
 use super::finding::Finding;
 use super::phases::{Floor, expiry_floor};
 use super::section::Section;
 use super::words::moment;
 use crate::index::{Fault, Index, Loss, Outcome};
-use crate::stats::spans::Span;
+use crate::stats::spans::{Span, touches};
 use hustings_record::words::duration;
-use hustings_record::{FanOut, Grade, Hits, Nanos, SessionState};
+use hustings_record::{
+    FanOut, FaultKind, Grade, Hits, LeadLoss, Nanos, ProcessFate, STANDS_ANEW_AFTER_MS, SessionState,
+};
 
 /// Of fewer samples nothing is said about half of them.
 const SAMPLES_MIN: u64 = 3;
@@ -28,6 +35,9 @@ const SAMPLES_MIN: u64 = 3;
 /// Handovers against what is promised of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promptness {
+    /// Of resignations: from the order to the end of the znode.
+    #[serde(default)]
+    pub release: Kept,
     pub detect: Kept,
     pub decide: Kept,
 }
@@ -49,7 +59,8 @@ pub struct Kept {
 
 impl Section for Promptness {
     const NAME: &'static str = "promptness";
-    const ABOUT: &'static str = "Were watchers told in time, and did they act on it at once?";
+    const ABOUT: &'static str =
+        "Were leads given up at once when that was ordered, watchers notified in time, and did they act at once?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
@@ -58,32 +69,79 @@ impl Section for Promptness {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let on_others = |fault: &&Fault<'_>| {
-            fault.kind.takes_hosts_out() || fault.kind.facts().deafens && !fault.kind.facts().takes_out
+        let judge = Judge::of(index);
+        let Waits { release, detect, decide } = judge.waits();
+        finding.section = Promptness {
+            release: judge.promise(release, Promise::Release, &mut finding),
+            detect: judge.promise(detect, Promise::Detect, &mut finding),
+            decide: judge.promise(decide, Promise::Decide, &mut finding),
         };
-        let on_others = index.faults.all.iter().filter(on_others).collect();
-        let judge = Judge { index, allowance: Allowance::of(index), on_others };
-        for loss in &index.losses.all {
-            judge.loss(loss, &mut finding);
+        let Promptness { release, detect, decide } = finding.section;
+        if release.n + detect.n + decide.n == 0 {
+            finding.note(
+                "it decides nothing here: no handover could be compared with what is promised, each was void".into(),
+            );
         }
-        for (what, kept) in [("noticed", finding.section.detect), ("decided", finding.section.decide)] {
-            if kept.n >= SAMPLES_MIN && 2 * kept.slow > kept.n {
-                finding.fail(format!(
-                    "{} of {} losses were {what} later than promised for more than half of them",
-                    kept.slow, kept.n
-                ));
-            }
-        }
-        let Promptness { detect, decide } = finding.section;
-        if detect.n + decide.n == 0 {
-            finding.note("no handover could be held against it: each was void".into());
-        }
-        finding.headline(format!("detect {}; decide {}", words(detect), words(decide)));
+        let released =
+            if release.n + release.void > 0 { format!("release {}; ", words(release)) } else { String::new() };
+        finding.headline(format!("{released}detect {}; decide {}", words(detect), words(decide)));
         finding
     }
 }
 
+/// What is promised of a handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Promise {
+    Release,
+    Detect,
+    Decide,
+}
+
+impl Promise {
+    /// What the candidates that are woken wait for.
+    const fn step(self) -> Step {
+        match self {
+            Self::Release | Self::Detect => Step::Notify,
+            Self::Decide => Step::TakeOver,
+        }
+    }
+
+    /// What has happened to a loss by then.
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Release => "given up",
+            Self::Detect => "noticed",
+            Self::Decide => "decided",
+        }
+    }
+}
+
+/// By how much later a handover could have come, at most, and still kept a promise, or been void by stalls: that of each one, and that of
+/// more than half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slack {
+    pub(crate) of_each: Nanos,
+    pub(crate) of_half: Nanos,
+}
+
+/// Of every handover that is compared with this promise, by its place among the losses, if it came by so much later.
+pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeMap<usize, Slack> {
+    let (judge, step) = (Judge::of(index), promise.step());
+    let of = |wait: &Wait| {
+        let due = (wait.due, wait.due);
+        let stalled = judge.allowance.stalled((wait.due.min(wait.came), wait.came + later));
+        let left = |allowed: Nanos| (wait.due + allowed + stalled).saturating_sub(wait.came);
+        // The last one of an injection may take the longest.
+        let of_half = left(judge.allowance.median(step, due, (1, 1)));
+        (wait.loss, Slack { of_each: left(judge.allowance.step(step, due)), of_half })
+    };
+    judge.waits().of(promise).waits.iter().map(of).collect()
+}
+
 fn words(kept: Kept) -> String {
+    if kept.n == 0 {
+        return format!("not judged ({} void)", kept.void);
+    }
     let allowed = kept.allowed_ns.map_or_else(String::new, |ns| format!(" of {} allowed", duration(ns)));
     format!(
         "{} of {} late, longest {}{allowed} beyond its floor ({} void)",
@@ -94,6 +152,39 @@ fn words(kept: Kept) -> String {
     )
 }
 
+/// Something that a loss had to wait for.
+struct Wait {
+    /// Its place.
+    loss: usize,
+    /// When it was due, and when it came.
+    due: Nanos,
+    came: Nanos,
+}
+
+/// Those of one promise.
+#[derive(Default)]
+struct Promised {
+    waits: Vec<Wait>,
+    void: u64,
+}
+
+#[derive(Default)]
+struct Waits {
+    release: Promised,
+    detect: Promised,
+    decide: Promised,
+}
+
+impl Waits {
+    fn of(self, promise: Promise) -> Promised {
+        match promise {
+            Promise::Release => self.release,
+            Promise::Detect => self.detect,
+            Promise::Decide => self.decide,
+        }
+    }
+}
+
 struct Judge<'i, 'a> {
     index: &'i Index<'a>,
     allowance: Allowance<'i, 'a>,
@@ -101,9 +192,24 @@ struct Judge<'i, 'a> {
     on_others: Vec<&'i Fault<'a>>,
 }
 
-impl Judge<'_, '_> {
-    fn loss(&self, loss: &Loss, finding: &mut Finding<Promptness>) {
+impl<'i, 'a> Judge<'i, 'a> {
+    fn of(index: &'i Index<'a>) -> Self {
+        let on_others = |fault: &&Fault<'_>| {
+            fault.kind.takes_hosts_out() || fault.kind.facts().deafens && !fault.kind.facts().takes_out
+        };
+        Self { index, allowance: Allowance::of(index), on_others: index.faults.all.iter().filter(on_others).collect() }
+    }
+
+    /// What all losses had to wait for.
+    fn waits(&self) -> Waits {
+        let mut waits = Waits::default();
+        (0..self.index.losses.all.len()).for_each(|place| self.loss(place, &mut waits));
+        waits
+    }
+
+    fn loss(&self, place: usize, waits: &mut Waits) {
         let index = self.index;
+        let loss = &index.losses.all[place];
         let end = match loss.outcome {
             Outcome::Survived => return,
             Outcome::Censored { at } => at,
@@ -113,52 +219,110 @@ impl Judge<'_, '_> {
             },
         };
         let fault = &index.faults.all[loss.fault];
+        self.released(place, fault, end, &mut waits.release);
         // What strikes when all of it was due excuses nothing.
-        let waits =
-            if index.info.leader_wakes() == Some(FanOut::None) { index.info.poll_interval_ms * 1_000_000 } else { 0 };
-        let by = |due: Nanos| end.min(due + waits + 2 * self.allowance.handover((due, due)));
+        let polls = index.polls();
+        let by = |due: Nanos| end.min(due + polls + 2 * self.allowance.handover((due, due)));
         let Some(due) = self.due(loss, fault, end).filter(|&due| !self.is_void(loss, by(due).max(loss.effect))) else {
-            finding.section.detect.void += 1;
-            finding.section.decide.void += 1;
+            waits.detect.void += 1;
+            waits.decide.void += 1;
             return;
         };
+        // Where all lost their znodes, each rests before it enrols again.
+        let anew = fault.kind.facts().leads == LeadLoss::Anew;
+        let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
         if index.info.leader_wakes() == Some(FanOut::None) {
-            return self.take(loss, (due + waits, end), finding, |promptness| &mut promptness.decide, "decided");
+            return waits.decide.waits.push(Wait { loss: place, due: due + polls + rests, came: end });
         }
         let told = index.woken(loss).first().filter(|notice| notice.t <= end).copied();
-        let noticed = told.map_or(end, |notice| notice.t);
-        self.take(loss, (due, noticed), finding, |promptness| &mut promptness.detect, "noticed");
+        waits.detect.waits.push(Wait { loss: place, due, came: told.map_or(end, |notice| notice.t) });
         if let Some(told) = told {
-            if self.cut_off(told.session, (told.t, end)) {
-                finding.section.decide.void += 1;
+            // Who took over, or else who was notified first, may have lost its connection meanwhile.
+            let next = match loss.outcome {
+                Outcome::Completed { successor } => index.terms.all[successor].session,
+                Outcome::Censored { .. } | Outcome::Survived => told.session,
+            };
+            if self.cut_off(next, (told.t, by(told.t))) {
+                waits.decide.void += 1;
             } else {
-                self.take(loss, (told.t, end), finding, |promptness| &mut promptness.decide, "decided");
+                waits.decide.waits.push(Wait { loss: place, due: told.t + rests, came: end });
             }
         }
     }
 
-    /// Holds what was due at one time and came at the other against the allowances.
+    /// A resignation: its znode is gone when its deletion was answered, or else when others were seen to know.
+    fn released(&self, place: usize, fault: &Fault<'_>, end: Nanos, release: &mut Promised) {
+        if fault.kind != FaultKind::Resign {
+            return;
+        }
+        let index = self.index;
+        let loss = &index.losses.all[place];
+        let lost = &index.terms.all[loss.term];
+        let owned = index.reigns.of_group(loss.group).iter().filter(|reign| reign.czxid == Some(lost.czxid));
+        let disowned = owned.map(|reign| reign.span.1).max();
+        let told = index.woken(loss).first().map(|notice| notice.t);
+        let gone = loss.answered.unwrap_or(end).min(disowned.unwrap_or(end)).min(told.unwrap_or(end)).min(end);
+        let by = gone.min(fault.t + 2 * self.allowance.handover((fault.t, fault.t)));
+        let own = |other: &Fault<'_>| other.id != fault.id && self.acts(other, (fault.t, by));
+        let hit = index.faults.on_cand_in(lost.cand, (fault.t, by)).any(own)
+            || touches(index.faults.hangs_of(lost.host), (fault.t, by))
+            || self.cut_off(lost.session, (fault.t, by));
+        if hit || self.servers_hit((fault.t, by)) || self.links_slow((fault.t, by)) {
+            release.void += 1;
+        } else {
+            release.waits.push(Wait { loss: place, due: fault.t, came: gone });
+        }
+    }
+
+    /// Compares what waited with its tolerances.
+    fn promise(&self, promised: Promised, promise: Promise, finding: &mut Finding<Promptness>) -> Kept {
+        let mut kept = Kept { void: promised.void, ..Kept::default() };
+        let mut injections: BTreeMap<Nanos, Vec<Wait>> = BTreeMap::new();
+        let lost = |wait: &Wait| &self.index.losses.all[wait.loss];
+        for wait in promised.waits {
+            injections.entry(self.index.faults.all[lost(&wait).fault].intended).or_default().push(wait);
+        }
+        for mut waits in injections.into_values() {
+            waits.sort_by_key(|wait| (wait.came, lost(wait).group));
+            let of = waits.len() as u64;
+            (1..).zip(&waits).for_each(|(place, wait)| self.take(wait, (place, of), promise, &mut kept, finding));
+        }
+        if kept.n >= SAMPLES_MIN && 2 * kept.slow > kept.n {
+            finding.fail(format!(
+                "{} of {} losses were {} later than promised for more than half of them",
+                kept.slow,
+                kept.n,
+                promise.done()
+            ));
+        }
+        kept
+    }
+
+    /// Compares what was due at one time and came at another with the tolerances.
     fn take(
         &self,
-        loss: &Loss,
-        (due, came): Span,
+        wait: &Wait,
+        place: (u64, u64),
+        promise: Promise,
+        kept: &mut Kept,
         finding: &mut Finding<Promptness>,
-        kept: impl Fn(&mut Promptness) -> &mut Kept,
-        what: &str,
     ) {
         let index = self.index;
+        let Wait { loss, due, came } = *wait;
+        let (step, done) = (promise.step(), promise.done());
+        let loss = &index.losses.all[loss];
         let took = came.saturating_sub(due);
         // Whoever is slow must not gain by what strikes meanwhile.
-        let (each, half) = (self.allowance.handover((due, due)), self.allowance.median((due, due)));
-        let stalled = self.allowance.stalled((loss.effect.min(due), came));
-        let kept = kept(&mut finding.section);
+        let (each, half) = (self.allowance.step(step, (due, due)), self.allowance.median(step, (due, due), place));
+        // What stalled while it was not due yet made nothing late.
+        let stalled = self.allowance.stalled((due, came));
         if took > half && stalled >= took - half {
             kept.void += 1;
             return;
         }
         let text = || {
             format!(
-                "{}: the loss at {} was {what} {} later than it could be, and {} are allowed",
+                "{}: the loss at {} was {done} {} later than it could be, and {} are allowed",
                 index.group_name(loss.group),
                 moment(index, loss.effect),
                 duration(took),
@@ -167,7 +331,7 @@ impl Judge<'_, '_> {
         };
         // Sessions that ended in a stall are made anew after it.
         if took > each
-            && let Some(stall) = index.felt_stall_of_group(loss.group, (due, came))
+            && let Some(stall) = self.allowance.late_by_stall(loss.group, (due, came), due + each)
         {
             kept.void += 1;
             return finding.inconclusive(format!("{}{}", text(), did_not_run(index, stall)));
@@ -189,6 +353,10 @@ impl Judge<'_, '_> {
             let proven = fault.injected.as_ref().map_or(loss.effect, |proof| proof.to);
             return Some(loss.released.max(if loss.released > loss.effect { 0 } else { proven }));
         }
+        // Whoever is asked to go has given its lead up by the time that its process has gone.
+        if facts.process == ProcessFate::Ended && !facts.lets_sessions_expire {
+            return fault.injected.as_ref().map(|proof| proof.to);
+        }
         if !facts.lets_sessions_expire {
             return None;
         }
@@ -200,17 +368,27 @@ impl Judge<'_, '_> {
         Some(floor.map_or(since + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
     }
 
+    /// Whether the fault may be felt within `span`.
+    fn acts(&self, fault: &Fault<'_>, span: Span) -> bool {
+        fault.t <= span.1 && span.0 <= self.allowance.felt_until(fault)
+    }
+
+    fn servers_hit(&self, span: Span) -> bool {
+        self.index.servers.out_within(span) || self.index.faults.on_servers().any(|fault| self.acts(fault, span))
+    }
+
+    /// Links that are slow slow everybody down who is behind them.
+    fn links_slow(&self, span: Span) -> bool {
+        let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out;
+        self.on_others.iter().copied().any(|fault| slows(fault) && self.acts(fault, span))
+    }
+
     /// Whether something else may have held it up by `end`.
     fn is_void(&self, loss: &Loss, end: Nanos) -> bool {
         let (index, span) = (self.index, (loss.effect, end));
         let lost = &index.terms.all[loss.term];
-        let acts = |fault: &Fault<'_>| fault.t <= span.1 && span.0 <= self.allowance.felt_until(fault);
-        if index.servers.out_within(span) || index.faults.on_servers().any(acts) {
-            return true;
-        }
-        // Links that are slow slow everybody down who is behind them.
-        let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out && acts(fault);
-        if self.on_others.iter().copied().any(slows) {
+        let acts = |fault: &Fault<'_>| self.acts(fault, span);
+        if self.servers_hit(span) || self.links_slow(span) {
             return true;
         }
         // Whoever had won by ZooKeeper's word, and was hit before it led.

@@ -1,12 +1,10 @@
 //! Whether a candidate is told what happens to a znode that its recipe has it watch: for certain where nothing stood in the way
 //! from before until a moment after.
 
-use crate::index::{Fault, Index, Lost, Stand};
+use crate::index::{EDGE_NS, Fault, Index, Lost, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
 
-/// What is written down of one moment by several writers may be so far apart.
-pub(super) const EDGE_NS: Nanos = 250_000_000;
 /// Whoever has lost its znode to somebody else stands again so much later at the latest.
 const STANDS_ANEW_NS: Nanos = 1_000_000_000;
 /// Whoever is told to go so shortly after a loss may not have been told of that any more.
@@ -16,7 +14,8 @@ const DEPARTS_NS: Nanos = 2_000_000_000;
 
 pub(super) enum Reach {
     None,
-    Possible,
+    /// It may have been told, or not, for this reason.
+    Possible(&'static str),
     Certain,
 }
 
@@ -33,22 +32,27 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
         // One that was asked to go may be told until it has gone.
         let gone = fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + EDGE_NS;
         let goes = !fault.kind.facts().lets_sessions_expire && at.0 <= gone;
-        return if back || goes { Reach::Possible } else { Reach::None };
+        return if back || goes {
+            Reach::Possible("its process was ending, or was started again")
+        } else {
+            Reach::None
+        };
     }
     match (first, last) {
         // What it stands by may have been there before it knew.
-        (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible,
+        (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible("it was just enrolling"),
         (None, None) => Reach::None,
         (Some(first), Some(last)) if first.from == last.from => {
-            let undisturbed = !hit
-                && !is_hit(index, lost.group, cand, soon)
-                && !is_leaving(index, cand, first, at)
-                && is_there(index, lost.group, first, at)
-                && is_watching(index, lost, cand, first, at)
-                && connected(index, first.session, soon);
-            if undisturbed { Reach::Certain } else { Reach::Possible }
+            let doubts = [
+                (hit || is_hit(index, lost.group, cand, soon), "a fault acted on it, or on servers"),
+                (is_leaving(index, cand, first, at), "it was leaving by order"),
+                (!is_there(index, lost.group, first, at), "its own znode may not have been there"),
+                (!is_watching(index, lost, cand, first, at), "it was not done with what it was told before"),
+                (!connected(index, first.session, soon), "its connection was lost"),
+            ];
+            doubts.into_iter().find(|doubt| doubt.0).map_or(Reach::Certain, |doubt| Reach::Possible(doubt.1))
         }
-        (Some(_), _) | (None, Some(_)) => Reach::Possible,
+        (Some(_), _) | (None, Some(_)) => Reach::Possible("it enrolled, or left, at that time"),
     }
 }
 
@@ -59,23 +63,11 @@ fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
     // Whose znode went with the group's stands anew, and watches nothing until then.
     let since = (span.0.saturating_sub(STANDS_ANEW_NS), span.1);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(since);
-    was_stopped(index, cand, span)
+    touches(index.faults.stops_of_cand(&index.candidates, cand), span)
         || index.faults.on_cand_in(cand, span).any(acts)
         || index.faults.on_group_in(group, since).any(anew)
         // While servers are hit, some of them may hear nothing of the others.
         || index.faults.on_servers().any(|fault| fault.acts_in(span))
-}
-
-/// Whether the candidate's process was stopped at some time within `span`.
-fn was_stopped(index: &Index<'_>, cand: u32, span: Span) -> bool {
-    let candidate = index.candidates.all.get(&cand);
-    candidate.is_some_and(|candidate| touches(index.faults.stops_of(candidate.host), span))
-}
-
-/// Whether a fault kept the candidate, or the answers to it, waiting at some time within `span`.
-pub(super) fn is_deafened(index: &Index<'_>, cand: u32, span: Span) -> bool {
-    let deafens = |fault: &Fault<'_>| fault.kind.facts().deafens && fault.acts_in(span);
-    was_stopped(index, cand, span) || index.faults.on_cand_in(cand, span).any(deafens)
 }
 
 /// Whether it was told to resign, and had not left yet.

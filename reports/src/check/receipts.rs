@@ -1,4 +1,6 @@
-//! Did every fault happen? What was ordered but is not proven counts for nothing, and says so.
+//! Did every fault of the plan happen? What was withheld, or ordered and not proven, counts for nothing, and says so.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,19 +8,45 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Fault, Index, Proof};
+use crate::index::{Fault, Index, Planned, Proof};
 use crate::stats::{Distribution, Samples};
-use hustings_record::{FaultKind, Grade, Nanos};
+use hustings_record::words::{self, plural};
+use hustings_record::{FaultIntent, FaultKind, Grade, Nanos, WithheldReason};
 
-/// What became of the faults that were ordered.
+/// Withheld faults that are named one by one, of each reason.
+const NAMED_MAX: usize = 5;
+
+/// What became of the faults of a cell's plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Faults {
+    /// Faults of the plan. Where the record does not tell it: faults that were ordered.
+    #[serde(default)]
+    pub planned: u64,
+    /// Those of them all of whose orders are verified.
+    #[serde(default)]
+    pub planned_verified: u64,
+    /// Those that were not ordered.
+    #[serde(default)]
+    pub withheld: Vec<WithheldFault>,
+    /// Those of which the record tells neither an order nor why they were withheld.
+    #[serde(default)]
+    pub lost: u64,
     /// Proven to have taken effect, and to have ended where they last.
     pub verified: u64,
     pub unverified: u64,
     /// From the time that the plan intends to the order.
     pub lateness: Option<Distribution>,
     pub receipts: Vec<Receipt>,
+}
+
+/// A planned fault that was not ordered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WithheldFault {
+    /// Its number in the plan.
+    pub planned: u32,
+    pub kind: FaultKind,
+    pub intended: Nanos,
+    pub why: WithheldReason,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +57,9 @@ pub struct Receipt {
     pub injected: Option<(Nanos, Nanos)>,
     pub healed: Option<(Nanos, Nanos)>,
     pub verified: bool,
+    /// For how long it was in effect for certain, where that is longer than planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overran_ns: Option<Nanos>,
     pub evidence: String,
     /// Host names hit.
     pub hosts: Vec<String>,
@@ -40,7 +71,7 @@ pub struct Receipt {
 
 impl Section for Faults {
     const NAME: &'static str = "receipts";
-    const ABOUT: &'static str = "Did every fault take effect, and was it healed, by proof?";
+    const ABOUT: &'static str = "Did every planned fault take effect, and was it healed, by proof?";
     const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Wire];
 
     fn applies(_: &Index<'_>) -> bool {
@@ -55,7 +86,7 @@ impl Section for Faults {
             match &fault.injected {
                 None => finding.inconclusive(format!("{}: no receipt, no sample", named())),
                 Some(p) if !p.verified => {
-                    finding.inconclusive(format!("{}: not seen to take effect: {}", named(), words(p)));
+                    finding.inconclusive(format!("{}: not seen to take effect: {}", named(), told(p)));
                 }
                 Some(p) if fault.kind.is_partition() && !p.recorded() => {
                     finding.inconclusive(format!("{}: what proves that its links were cut is not recorded", named()));
@@ -67,10 +98,15 @@ impl Section for Faults {
                     finding.inconclusive(format!("{}: never seen to be healed", named()))
                 }
                 Some(p) if !p.verified => {
-                    finding.inconclusive(format!("{}: not seen to be healed: {}", named(), words(p)));
+                    finding.inconclusive(format!("{}: not seen to be healed: {}", named(), told(p)));
                 }
                 _ => {}
             }
+        }
+        judge_plan(index, &mut finding);
+        for (fault, (lasted, planned_ms)) in faults.iter().filter_map(|fault| Some((fault, fault.overrun()?))) {
+            let (kind, id, overrun) = (fault.kind, fault.id, words::overrun(lasted, planned_ms));
+            finding.note(format!("{kind} number {id} was healed late: {overrun}; it is judged by its real span"));
         }
         if faults.is_empty() && !index.is_control() {
             finding.inconclusive(format!("no {} was ever ordered", index.info.fault_kind));
@@ -88,28 +124,85 @@ impl Section for Faults {
                 proofs().count()
             ));
         }
-        finding.headline(format!("{} of {} faults proven", index.verified_faults(), faults.len()));
-        finding.section = count(faults, faults.iter().map(|f| receipt(index, f)).collect());
+        finding.section = count(index, faults.iter().map(|f| receipt(index, f)).collect());
+        finding.headline(headline(&finding.section));
         finding
     }
 }
 
-/// Why a proof proves nothing.
-fn words(proof: &Proof) -> String {
-    let told = proof.evidence.join("; ");
-    match &proof.unfounded {
-        Some(why) => format!("{why}, though its receipt says otherwise ({told})"),
-        None => told,
+/// Every planned fault is ordered, or withheld for a reason.
+fn judge_plan(index: &Index<'_>, finding: &mut Finding<Faults>) {
+    let Some(planned) = &index.plan.faults else { return };
+    let mut reasons: BTreeMap<WithheldReason, Vec<String>> = BTreeMap::new();
+    let named = |intent: &FaultIntent| {
+        format!("{} number {} of the plan, intended at {}", intent.kind, intent.id, moment(index, intent.intended))
+    };
+    for (intent, _, why) in index.plan.withheld() {
+        reasons.entry(why).or_default().push(named(intent));
+    }
+    for (why, faults) in reasons {
+        let all = plural(faults.len() as u64, "planned fault was", "planned faults were");
+        finding.inconclusive(format!("{all} withheld, because {}: {}", why.about(), first_few(&faults)));
+    }
+    let lost: Vec<String> =
+        planned.values().filter(|planned| planned.is_lost()).map(|lost| named(lost.intent)).collect();
+    if !lost.is_empty() {
+        let all = plural(lost.len() as u64, "planned fault was", "planned faults were");
+        finding.inconclusive(format!("{all} neither ordered nor withheld: {}", first_few(&lost)));
+    }
+    let strays = index.plan.strays.len() as u64;
+    if strays > 0 {
+        let all = plural(strays, "fault was", "faults were");
+        finding.inconclusive(format!("{all} ordered that the plan does not name"));
     }
 }
 
-fn count(faults: &[Fault<'_>], receipts: Vec<Receipt>) -> Faults {
+fn first_few(all: &[String]) -> String {
+    let more = all.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", all[..all.len().min(NAMED_MAX)].join("; "))
+}
+
+fn headline(faults: &Faults) -> String {
+    let Faults { planned, planned_verified, withheld, .. } = faults;
+    let withheld = if withheld.is_empty() { String::new() } else { format!(", {} withheld", withheld.len()) };
+    format!("{planned_verified} of {planned} planned faults verified{withheld}")
+}
+
+/// Why a proof proves nothing.
+fn told(proof: &Proof) -> String {
+    let evidence = proof.evidence.join("; ");
+    match &proof.unfounded {
+        Some(why) => format!("{why}, though its receipt says otherwise ({evidence})"),
+        None => evidence,
+    }
+}
+
+fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> Faults {
     let verified = receipts.iter().filter(|receipt| receipt.verified).count() as u64;
     let mut lateness = Samples::default();
-    for fault in faults {
+    for fault in &index.faults.all {
         lateness.push(fault.t.saturating_sub(fault.intended));
     }
-    Faults { verified, unverified: receipts.len() as u64 - verified, lateness: lateness.distribution(), receipts }
+    let ordered = receipts.len() as u64;
+    let took_effect = |planned: &&Planned<'_>| {
+        let orders = &planned.orders;
+        !orders.is_empty() && planned.withheld.is_none() && orders.iter().all(|&order| receipts[order].verified)
+    };
+    let (planned, planned_verified, lost) = match &index.plan.faults {
+        Some(all) => (
+            all.len() as u64,
+            all.values().filter(took_effect).count() as u64,
+            all.values().filter(|planned| planned.is_lost()).count() as u64,
+        ),
+        None => (ordered, verified, 0),
+    };
+    let withheld = index.plan.withheld().map(|(intent, _, why)| {
+        let FaultIntent { id: planned, kind, intended, .. } = *intent;
+        WithheldFault { planned, kind, intended, why }
+    });
+    let (withheld, lateness) = (withheld.collect(), lateness.distribution());
+    Faults { planned, planned_verified, withheld, lost, verified, unverified: ordered - verified, lateness, receipts }
 }
 
 fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
@@ -127,6 +220,7 @@ fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
         injected: span(&fault.injected),
         healed: span(&fault.healed),
         verified: fault.verified() && healed,
+        overran_ns: fault.overrun().map(|(lasted, _)| lasted),
         evidence: evidence.join("; "),
         hosts: fault.hosts.iter().map(|&host| index.host_name(host)).collect(),
         servers: fault.servers.to_vec(),

@@ -204,6 +204,21 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<Ensemble>
     result
 }
 
+/// Places of the elections that somebody won whose winner follows from the recorded votes for certain.
+pub(crate) fn predicted(index: &Index<'_>) -> Vec<usize> {
+    let certain =
+        |election: &Election| election.winner.is_some_and(|winner| foretold(index, election, winner).is_some());
+    (0..index.servers.elections.len()).filter(|&place| certain(&index.servers.elections[place])).collect()
+}
+
+/// Who had to win this election for certain, if this server did.
+pub(crate) fn foretold(index: &Index<'_>, election: &Election, winner: u32) -> Option<u32> {
+    match predict(index, election, winner) {
+        Prediction::Certain(one, _) => Some(one),
+        Prediction::Open(..) | Prediction::Unknown(_) => None,
+    }
+}
+
 fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding<Ensemble>) {
     let Some(expected) = index.info.expect.server_leader else { return };
     // Before all are dead that are to be started in order, those that are left may elect anybody.

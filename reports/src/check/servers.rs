@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::{Index, RECONNECT_NS};
+use crate::index::Index;
 use crate::stats::spans::within;
 use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
@@ -166,7 +166,7 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1;
-        if inner(notice.t) && !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS) {
+        if inner(notice.t) && !index.candidates.told_on_reconnect(notice.session, notice.t) {
             let group = index.candidates.all.get(&notice.cand).map_or(u32::MAX, |candidate| candidate.group);
             *told.entry((notice.session, group, notice.node)).or_default().entry(notice.cand).or_default() += 1;
         }

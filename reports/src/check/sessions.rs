@@ -21,6 +21,7 @@ const TOLD_MAX: usize = 8;
 /// What became of the candidates' sessions in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
+    /// Those that were there: established before its end, and not over before it began.
     pub established: u64,
     /// Connections lost, and found again under the same session.
     pub disconnected: u64,
@@ -47,7 +48,7 @@ impl Section for Sessions {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let window = window(index);
-        let mut result = Self { established: established(index), ..Self::default() };
+        let mut result = Self { established: there(index, window), ..Self::default() };
         let mut reconnect = Samples::default();
         let owners = owners(index);
         let mut told = 0;
@@ -90,7 +91,7 @@ impl Section for Sessions {
             }
         }
         if result.established == 0 {
-            finding.inconclusive("no session was ever established: what befell them is not known".into());
+            finding.inconclusive("no session was there in the measured window: what befell them is not known".into());
         }
         result.severed = severed(index, &mut finding);
         result.reconnect = reconnect.distribution();
@@ -154,12 +155,14 @@ fn ending(how: SessionEnd) -> &'static str {
     }
 }
 
-fn established(index: &Index<'_>) -> u64 {
+/// Sessions that were there at some time of `window`.
+fn there(index: &Index<'_>, window: Span) -> u64 {
     let sessions = index.cell.events().filter_map(|(_, event)| match event {
-        Event::Session { session, .. } => Some(*session),
+        Event::Session { t, session, .. } if *t < window.1 => Some(*session),
         _ => None,
     });
-    sessions.collect::<std::collections::BTreeSet<_>>().len() as u64
+    let is_over = |session: &i64| index.candidates.ended_at(*session).is_some_and(|ended| ended < window.0);
+    sessions.filter(|session| !is_over(session)).collect::<std::collections::BTreeSet<_>>().len() as u64
 }
 
 /// Whose each session was, whether they stood under it or not.

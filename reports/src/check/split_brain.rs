@@ -11,7 +11,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
 use crate::index::{Cut, Excuse, Handover, Index, Strike, Term};
-use crate::stats::spans::{Span, total, touches, union, within, without};
+use crate::stats::spans::{Span, total, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
 use hustings_record::{Expectation, Grade, Nanos};
@@ -19,8 +19,10 @@ use hustings_record::{Expectation, Grade, Nanos};
 /// Overlaps of beliefs, by what stands behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitBrain {
-    /// Definite overlaps while both processes ran, against handovers and the strikes behind them. Those in which a process
-    /// stalled are left out of all of it.
+    /// Definite overlaps while both processes ran, each pair of terms once, against handovers with a rival, whose loser lived on and
+    /// could still believe, and the strikes behind them. Without the
+    /// times in which a process of the two stalled for longer than T/10, and after them that in which whoever should have stepped down
+    /// may go on (T/5, or 7/10 T where nothing gets through). Those of which that leaves nothing are in none of it.
     pub active: Rate,
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
@@ -87,7 +89,7 @@ impl SplitBrain {
 /// Lengths of a cell's definite active overlaps.
 pub(crate) fn lengths(index: &Index<'_>) -> Samples {
     let mut active = pairs(index, -index.margin(), active_pieces);
-    take_stalled_out(index, &mut active);
+    cut_stalls_out(index, &mut active);
     lengths_of(&active)
 }
 
@@ -110,12 +112,10 @@ impl Section for SplitBrain {
         let mut finding = Finding::default();
         let epsilon = index.margin();
         let mut active = pairs(index, -epsilon, active_pieces);
-        let doubtful = take_stalled_out(index, &mut active);
-        let involved: BTreeSet<usize> = active.keys().chain(doubtful.keys()).flat_map(|p| [p.0, p.1]).collect();
-        let possible = pairs(index, epsilon, possible_pieces)
-            .into_keys()
-            .filter(|p| !involved.contains(&p.0) && !involved.contains(&p.1))
-            .count() as u64;
+        let doubtful = cut_stalls_out(index, &mut active);
+        let possible = pairs(index, epsilon, possible_pieces).into_keys();
+        let possible =
+            possible.filter(|pair| !active.contains_key(pair) && !doubtful.contains_key(pair)).count() as u64;
         let (latent, latent_max_ns) = latent(index, epsilon);
 
         let result = Self {
@@ -131,7 +131,7 @@ impl Section for SplitBrain {
         judge(index, &mut finding, &result, doubtful.len());
         describe(index, &mut finding, &active);
         finding.headline(format!(
-            "{} overlaps while both ran in {} ({}), longest {}; {} latent, {} possible; {} proven faults",
+            "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} proven faults",
             result.active.seen,
             handovers(&result.active),
             bound(result.active.upper_95),
@@ -169,7 +169,7 @@ fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
     let (seen, unsure) = (successors(active), successors(doubtful));
     let mut tally: Tally<Strike> = Tally::default();
     for handover in &handovers {
-        let void = told(handover, &unsure) || index.stalled_in(handover);
+        let void = told(handover, &unsure) || index.stalled_in(handover) || !index.left_a_rival(handover);
         if told(handover, &seen) || !void {
             tally.opportunity(handover.strike);
         }
@@ -184,8 +184,8 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
         Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
     } else if doubtful > 0 {
         Err("the harness stalled in those there were".into())
-    } else if result.active.n == 0 && (expect.overlap == Expectation::Some || index.must_lose_leaders()) {
-        Err("no handover stands behind it".into())
+    } else if result.active.n == 0 && (expect.overlap == Expectation::Some || index.must_leave_rivals()) {
+        Err("nobody who had lost a lead could still believe to have it".into())
     } else {
         evidence(index)
     };
@@ -193,7 +193,7 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
     let counted = expect.overlap.counted(result.active.seen, result.excused.total());
     finding.unsafe_as_expected = finding.judge(expect.overlap, counted, "overlaps of belief", evidence);
     if doubtful > 0 {
-        finding.inconclusive(format!("{doubtful} overlaps left out: a process of the harness stalled in them"));
+        finding.inconclusive(format!("{doubtful} overlaps left out: a process of the harness stalled throughout them"));
     }
     let Some(share) = expect.overlap_of_t_max.filter(|_| expect.overlap != Expectation::None) else { return };
     match index.timeout {
@@ -270,24 +270,27 @@ fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
     excused
 }
 
-/// Takes out the overlaps in which a process stalled for longer than T/10 of its own accord.
-fn take_stalled_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
-    let mut stalled: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
-    for stall in index.lives.long_stalls(index.timeout_or_asked() / 10) {
-        if let Some(host) = stall.host {
-            stalled.entry(host).or_default().push((stall.from, stall.to));
+/// Cuts out of each overlap the times in which a process of the two stalled for longer than T/10 of its own accord, and after them
+/// that in which the one that should have stepped down may go on. Gives the overlaps of which that leaves nothing.
+fn cut_stalls_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
+    let mut doubtful = Pairs::new();
+    for (terms, pair) in std::mem::take(active) {
+        let stalled = stalled_parts(index, terms);
+        let left: Vec<Span> = pair.spans.iter().flat_map(|&span| without(span, &stalled)).collect();
+        if left.is_empty() {
+            doubtful.insert(terms, pair);
+        } else {
+            active.insert(terms, Pair { length: total(&left), spans: left, ..pair });
         }
     }
-    stalled.values_mut().for_each(|s| *s = union(std::mem::take(s)));
-    let in_stall = |term: usize, spans: &[Span]| {
-        let stalls = stalled.get(&index.terms.all[term].host);
-        stalls.is_some_and(|stalls| spans.iter().any(|&s| touches(stalls, s)))
-    };
-    let (doubtful, clear) = std::mem::take(active)
-        .into_iter()
-        .partition(|((a, b), pair)| in_stall(*a, &pair.spans) || in_stall(*b, &pair.spans));
-    *active = clear;
     doubtful
+}
+
+/// The one with the older token should have stepped down; either, where nobody knows which one that is.
+fn stalled_parts(index: &Index<'_>, terms: (usize, usize)) -> Vec<Span> {
+    let (one, other) = (&index.terms.all[terms.0], &index.terms.all[terms.1]);
+    let of = |term: &Term<'_>, rival: &Term<'_>| index.stalled(term, !term.is_newer_than(rival));
+    union(of(one, other).into_iter().chain(of(other, one)).collect())
 }
 
 /// Number of certain overlaps with a part in which one of the processes was stopped, and the longest such part.

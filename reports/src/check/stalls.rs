@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Outcome};
+use crate::index::{Index, Outcome, Stall};
 use crate::stats::spans::{Span, touches, union};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
 
-/// Times in which processes of the harness did not run of their own accord.
+/// Times in which processes of the harness did not run of their own accord, as far as they share a moment with the measured window
+/// (from the beginning of *measure* to that of *tear-down*); each counts with its whole length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stalls {
     pub count: u64,
@@ -36,12 +37,14 @@ impl Section for Stalls {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let limit = index.timeout_or_asked() / 10;
-        let own = || index.lives.stalls.iter().filter(|s| s.own > 0);
+        let limit = index.stall_limit();
+        let window = index.measured();
+        let is_measured = |stall: &Stall| stall.from < window.1 && window.0 < stall.to;
+        let own = || index.lives.stalls.iter().filter(|s| s.own > 0 && is_measured(s));
         let result = Self {
             count: own().count() as u64,
             longest_ns: own().map(|s| s.own).max().unwrap_or(0),
-            over_limit: index.lives.long_stalls(limit).count() as u64,
+            over_limit: own().filter(|s| s.own > limit).count() as u64,
             servers_ms: index
                 .servers
                 .pauses()
@@ -56,7 +59,7 @@ impl Section for Stalls {
         for stall in index.lives.long_stalls(limit) {
             let who = &stall.who;
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
-            if touches(&matters, (stall.from, stall.to)) {
+            if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
                 finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));
             } else {
                 finding.note(text);

@@ -145,7 +145,9 @@ impl One<'_, '_> {
 
     fn away(&self, away: Span, dies: bool, section: &mut Standing, told: &mut Vec<(bool, String)>) {
         let Self { index, window, .. } = *self;
-        let due = self.due(away, index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000);
+        // From when on it was away is known between two times where its process died.
+        let since = index.lives.surely_dead(index.candidates.all[&self.cand].host, away.0).min(away.1);
+        let due = self.due((since, away.1), index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000);
         let gone = !dies && away.1 >= window.1;
         if away.1 <= due {
             if gone {

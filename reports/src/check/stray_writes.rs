@@ -52,14 +52,14 @@ impl Section for StrayWrites {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
-        let terms = terms(index);
+        let terms = Spans::of(index);
         let mut strays: BTreeMap<(WriteKey, Stray), Seen> = BTreeMap::new();
         for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
             section.slowest_ns = section.slowest_ns.max(work.sent.map_or(0, |sent| work.t.saturating_sub(sent)));
             let key = (work.cand, work.session, work.czxid);
-            let of_key = terms.get(&key).map_or(&[][..], Vec::as_slice);
+            let of_key = terms.of_write(&work);
             if let Some((stray, by)) = place(index, of_key, &work).or_else(|| under_release(index, &work)) {
                 section.count(stray, by);
                 let seen = strays.entry((key, stray)).or_insert(Seen { count: 0, by: 0, first: work });
@@ -147,14 +147,43 @@ struct Seen {
     first: Work,
 }
 
-/// [a⁻, r⁺] of every term, by whose writes belong there, in order.
-fn terms(index: &Index<'_>) -> BTreeMap<WriteKey, Vec<Span>> {
-    let mut terms: BTreeMap<WriteKey, Vec<Span>> = BTreeMap::new();
-    for term in &index.terms.all {
-        terms.entry((term.cand, term.session, term.czxid)).or_default().push(term.possible());
+/// [a⁻, r⁺] of every term, in order: by whose writes belong there, and by candidate and session, of all and of those whose token is
+/// not known.
+#[derive(Default)]
+struct Spans {
+    of_key: BTreeMap<WriteKey, Vec<Span>>,
+    of_incarnation: BTreeMap<(u32, i64), Vec<Span>>,
+    unknown: BTreeMap<(u32, i64), Vec<Span>>,
+}
+
+impl Spans {
+    fn of(index: &Index<'_>) -> Self {
+        let mut spans = Self::default();
+        for term in &index.terms.all {
+            let possible = term.possible();
+            spans.of_key.entry((term.cand, term.session, term.czxid)).or_default().push(possible);
+            spans.of_incarnation.entry(term.incarnation()).or_default().push(possible);
+            if !term.is_known() {
+                spans.unknown.entry(term.incarnation()).or_default().push(possible);
+            }
+        }
+        let all = spans.of_key.values_mut().chain(spans.of_incarnation.values_mut()).chain(spans.unknown.values_mut());
+        all.for_each(|spans| spans.sort_unstable());
+        spans
     }
-    terms.values_mut().for_each(|spans| spans.sort_unstable());
-    terms
+
+    /// Where a write belongs: in a term of its own token, or in one whose token is not known; one that bears none, in any of its
+    /// sender's.
+    fn of_write(&self, work: &Work) -> &[Span] {
+        let incarnation = (work.cand, work.session);
+        let spans = if work.is_ordered() {
+            let of_key = self.of_key.get(&(work.cand, work.session, work.czxid));
+            of_key.or_else(|| self.unknown.get(&incarnation))
+        } else {
+            self.of_incarnation.get(&incarnation)
+        };
+        spans.map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What is wrong with a write, and by how much, if that is beyond what the clock may be off by. Of one whose sending was not
@@ -206,7 +235,7 @@ fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, st
 }
 
 /// Why this candidate's terms may not be all there.
-fn doubt(index: &Index<'_>, cand: u32) -> Option<&'static str> {
+pub(super) fn doubt(index: &Index<'_>, cand: u32) -> Option<&'static str> {
     let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
     let torn = index.lives.all.iter().any(|life| life.torn && life.host.is_some() && life.host == host);
     if host.is_none() {

@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::phases::Phases;
+use super::phases::FailoverPhase::{OverFloor, UntilWrite, Whole};
+use super::phases::{PerPhase, Phases, medians};
 use crate::index::{Index, Loss, Outcome};
 use crate::stats::{Samples, lower_median};
 use hustings_record::{FanOut, Nanos};
@@ -42,7 +43,7 @@ pub struct Reduced {
 
 impl Reduced {
     fn of(samples: Samples) -> Option<Self> {
-        let all = samples.distribution()?;
+        let all = samples.distribution().filter(|all| all.has_samples())?;
         let longest = Some(all.max).filter(|_| all.censored == 0);
         Some(Self { n: all.n, censored: all.censored, p50: all.p50, longest })
     }
@@ -62,17 +63,18 @@ pub(crate) fn seen(index: &Index<'_>) -> Vec<StrikeSeen> {
     let mut losses: Vec<&Loss> = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived).collect();
     losses.sort_by_key(|loss| planned(loss));
     let first = losses.first().map_or(0, |loss| planned(loss));
+    let medians = medians(index);
     let strikes = losses.chunk_by(|a, b| planned(a) == planned(b));
-    strikes.map(|losses| Strike::of(index, losses).seen(planned(losses[0]) - first)).collect()
+    strikes.map(|losses| Strike::of(index, losses, &medians).seen(planned(losses[0]) - first)).collect()
 }
 
 impl Strike {
-    fn of(index: &Index<'_>, losses: &[&Loss]) -> Self {
-        let mut strike = Self::default();
+    fn of(index: &Index<'_>, losses: &[&Loss], medians: &PerPhase<Nanos>) -> Self {
+        let phases = Phases::of_losses(index, losses.iter().copied(), Some(medians));
+        let mut strike = Self { phases, ..Self::default() };
         for loss in losses {
             strike.lost += 1;
             strike.censored += u64::from(matches!(loss.outcome, Outcome::Censored { .. }));
-            strike.phases.take(index, loss);
             if index.info.leader_wakes() != Some(FanOut::None) {
                 strike.woken.push(index.woken(loss).len() as u64);
             }
@@ -81,15 +83,15 @@ impl Strike {
     }
 
     fn seen(self, after_ns: Nanos) -> StrikeSeen {
-        let Self { phases, lost, censored, mut woken } = self;
+        let Self { mut phases, lost, censored, mut woken } = self;
         woken.sort_unstable();
         StrikeSeen {
             after_ns,
             lost,
             censored,
-            failover: Reduced::of(phases.whole),
-            until_write: Reduced::of(phases.until_write),
-            over_floor: Reduced::of(phases.over_floor),
+            failover: Reduced::of(phases.take(Whole)),
+            until_write: Reduced::of(phases.take(UntilWrite)),
+            over_floor: Reduced::of(phases.take(OverFloor)),
             woken: lower_median(&woken),
         }
     }

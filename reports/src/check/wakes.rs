@@ -2,15 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::reach::{EDGE_NS, Reach, connected, is_deafened, reach};
-use crate::index::{Fault, Index, Lost, Notice, Outcome, Place, number};
+use super::allowance::{Allowance, Step};
+use super::reach::{Reach, connected, reach};
+use crate::index::{EDGE_NS, Fault, Index, Lost, Notice, Outcome, Place, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
-/// Least and most.
+/// Least and most, and why they differ.
+#[derive(Default)]
 pub(super) struct Range {
     pub(super) least: u64,
     pub(super) most: u64,
+    pub(super) doubts: Vec<&'static str>,
+}
+
+/// All wake-ups of the cell, given how long a notification takes in it.
+pub(super) fn wakes<'a>(index: &Index<'a>) -> Wakes<'a> {
+    Wakes::new(index, Allowance::of(index).step(Step::Notify, index.span))
 }
 
 /// How many the loss had to wake. `before`: the lead that its group had lost shortly before. None: nothing is promised.
@@ -23,28 +31,35 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
         return None;
     }
     let at = when(lost);
-    let (mut least, most) = match lost.lead {
+    let mut range = match lost.lead {
         Some(_) => promised(index, (before, lost), leader, at),
         None => {
-            let (mut least, mut most) = promised(index, (before, lost), index.info.declared?.follower_wakes, at);
+            let mut range = promised(index, (before, lost), index.info.declared?.follower_wakes, at);
             // With nobody before it, it was to lead next: others may have watched it for that.
             if is_head(index, lost, at) {
                 let as_leader = promised(index, (before, lost), leader, at);
-                (least, most) = (least.min(as_leader.0), most.max(as_leader.1));
+                (range.least, range.most) = (range.least.min(as_leader.least), range.most.max(as_leader.most));
+                range.doubts.push("others may have watched it as the next to lead");
             }
-            (least, most)
+            range
         }
     };
     // A session's clock may have been restarted by a new leader of the ensemble.
     let expires = lost.gone.1 - lost.gone.0 > index.tick;
-    let most = most + of_a_namesake(index, lost);
-    if !lost.certain
-        || is_cut_short(index, lost, at)
-        || lost.lead.is_none() && expires && index.faults.on_servers().next().is_some()
-    {
-        least = 0;
+    range.most += of_a_namesake(index, lost);
+    let doubts = [
+        (!lost.certain, "its znode is not known to have gone within the window"),
+        (is_cut_short(index, lost, at), "another lead of the same name came and went"),
+        (
+            lost.lead.is_none() && expires && index.faults.on_servers().next().is_some(),
+            "servers may have restarted its session's clock",
+        ),
+    ];
+    if let Some(doubt) = doubts.into_iter().find(|doubt| doubt.0) {
+        range.least = 0;
+        range.doubts.push(doubt.1);
     }
-    Some(Range { least, most })
+    Some(range)
 }
 
 /// Whether another lead of the same name came and went before everybody can have been told of this one, and was no loss to a
@@ -68,7 +83,8 @@ fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
         notice.t <= gone + EDGE_NS && !index.notices.told_between(notice.cand, soon)
     };
     let late = |notice: &&Notice<'_>| {
-        gone.is_some_and(|gone| untold(notice, gone)) || is_deafened(index, notice.cand, (before.1, lost.gone.0))
+        gone.is_some_and(|gone| untold(notice, gone))
+            || index.deafened_since(notice.cand, (before.1, lost.gone.0)).is_some()
     };
     lost.told.iter().filter(late).count() as u64
 }
@@ -93,23 +109,24 @@ fn is_head(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     !index.places.there(lost.group, at).any(|place| place.czxid < lost.czxid)
 }
 
-/// Least and most others that a declaration wakes at `at`, given who stood and could be told.
-fn promised(
-    index: &Index<'_>,
-    (before, lost): (Option<&Lost<'_>>, &Lost<'_>),
-    promise: FanOut,
-    at: Span,
-) -> (u64, u64) {
+/// Others that a declaration wakes at `at`, given who stood and could be told.
+fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), promise: FanOut, at: Span) -> Range {
     let untold = |cand: u32| before.is_some_and(|before| is_yet_to_hear(index, before, cand, at.1));
     match promise {
-        FanOut::None => (0, 0),
+        FanOut::None => Range::default(),
         FanOut::AllOthers => {
-            let others = index.candidates.of_group(lost.group).iter().copied().filter(|&cand| cand != lost.cand);
-            others.fold((0, 0), |(least, most), cand| match reach(index, lost, cand, at) {
-                Reach::Certain if !untold(cand) => (least + 1, most + 1),
-                Reach::Certain | Reach::Possible => (least, most + 1),
-                Reach::None => (least, most),
-            })
+            let mut range = Range::default();
+            for &cand in index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != lost.cand) {
+                let doubt = match reach(index, lost, cand, at) {
+                    Reach::None => continue,
+                    Reach::Certain => untold(cand).then_some("it was yet to be told of the loss before"),
+                    Reach::Possible(doubt) => Some(doubt),
+                };
+                range.most += 1;
+                range.least += u64::from(doubt.is_none());
+                range.doubts.extend(doubt);
+            }
+            range
         }
         FanOut::One => next_in_line(index, lost, at),
     }
@@ -117,9 +134,14 @@ fn promised(
 
 /// The queue is in the order of czxid; whoever stands behind the lost znode watches it. Who died stands there still for a while,
 /// and nobody behind it hears of what is before it.
-fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> (u64, u64) {
+fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> Range {
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
+    let range = |least: u64, most: u64, doubt: Option<&'static str>| Range {
+        least,
+        most,
+        doubts: doubt.into_iter().filter(|_| least < most).collect(),
+    };
     let (mut unsure, mut maybe): (Option<&Place<'_>>, u64) = (None, 0);
     for place in behind.iter().filter(|place| place.cand != lost.cand) {
         if place.gone_by.is_some_and(|by| by < at.0) {
@@ -138,21 +160,23 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> (u64, u64) {
             continue;
         }
         return match (unsure, reach) {
-            (None, Reach::Possible) => (0, 1),
-            (_, Reach::None) => (0, maybe),
+            (None, Reach::Possible(doubt)) => range(0, 1, Some(doubt)),
+            (_, Reach::None) => range(0, maybe, Some("znodes between may have gone")),
             // Between the two may be one that nobody ever heard of.
             (None, Reach::Certain)
-                if index.create_may_be_lost(lost.group, at.1) && leaves_a_gap(index, lost, place) =>
+                if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
-                (0, maybe + 1)
+                range(0, maybe + 1, Some("a znode of a create whose answer was lost may be between"))
             }
-            (None, Reach::Certain) => (1, 1),
+            (None, Reach::Certain) => range(1, 1, None),
             // It watches the one before it, until it has looked again.
-            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, maybe),
-            (Some(_), _) => (0, maybe + 1),
+            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => {
+                range(0, maybe, Some("znodes between may have gone"))
+            }
+            (Some(_), _) => range(0, maybe + 1, Some("znodes between may have gone")),
         };
     }
-    (0, maybe)
+    range(0, maybe, Some("nobody is known to have stood behind it for certain"))
 }
 
 /// Whether numbers between the lost znode's and this one's are nobody's that is known. At the end of the counter they do not go up,

@@ -44,6 +44,8 @@ struct Deeds {
     timeout_ms: Option<u64>,
     /// Names and czxids.
     nodes: BTreeSet<(String, i64)>,
+    /// Names of znodes whose making was not heard, and which a list showed.
+    listed: BTreeSet<String>,
     /// By znode and what happened to it: when it was told.
     woken: BTreeMap<(String, &'static str), Vec<Nanos>>,
     /// Candidates that had it, and until when they stood.
@@ -134,6 +136,9 @@ fn take(sessions: &mut Sessions, event: &Event) {
         Event::Joined { session, node: Some(node), czxid: Some(czxid), .. } => {
             sessions.entry(*session).or_default().nodes.insert((node.clone(), *czxid));
         }
+        Event::Joined { session, node: Some(node), czxid: None, .. } => {
+            sessions.entry(*session).or_default().listed.insert(node.clone());
+        }
         Event::Notified { t, session, node, kind, .. } => {
             if let Some(what) = happened(*kind) {
                 sessions.entry(*session).or_default().woken.entry((node.clone(), what)).or_default().push(*t);
@@ -184,7 +189,7 @@ impl Judge<'_, '_> {
         let is_untold = told.is_none_or(|deeds| deeds.timeout_ms.is_none());
         let (seen, told) = (seen.unwrap_or(nothing), told.unwrap_or(nothing));
         self.section.nodes += seen.nodes.intersection(&told.nodes).count() as u64;
-        for (node, czxid) in told.nodes.difference(&seen.nodes) {
+        for (node, czxid) in told.nodes.difference(&seen.nodes).filter(|told| !seen.listed.contains(&told.0)) {
             self.section.nodes_unseen += 1;
             self.add(
                 "unseen znodes",

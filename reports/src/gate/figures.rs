@@ -124,11 +124,11 @@ fn known(ns: Option<Nanos>) -> Read {
 }
 
 fn p50(of: Option<&Distribution>) -> Read {
-    of.map_or(Read::Missing, |of| known(of.p50))
+    of.filter(|of| of.has_samples()).map_or(Read::Missing, |of| known(of.p50))
 }
 
 fn tail(of: Option<&Distribution>) -> Read {
-    of.map_or(Read::Missing, |of| match of.tail() {
+    of.filter(|of| of.has_samples()).map_or(Read::Missing, |of| match of.tail() {
         Tail::P99(p99) => known(p99),
         Tail::Longest { of_ended, all_ended } => known(Some(of_ended).filter(|_| all_ended)),
     })

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figures::Read;
 use super::limits::{Limit, Limits, LimitsError};
-use crate::check::CellSummary;
+use crate::check::{CellSummary, Testability};
 use crate::compare::{Answer, Comparing, Comparison, Pair};
 use crate::render::format;
 use crate::summary::Summary;
@@ -67,6 +67,9 @@ pub struct Item {
     pub verdict: Verdict,
     /// What was seen, against what.
     pub text: String,
+    /// Of a check that passed and could not have failed on this cell: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_testable: Option<String>,
 }
 
 /// What was asked.
@@ -127,7 +130,7 @@ fn of_record(summary: &Summary) -> Vec<Item> {
         Some(note) if doubtful => note.clone(),
         _ => format!("{} of {} cells", summary.cells.len(), summary.manifest.cells_planned),
     };
-    vec![Item { cell: None, what: What::Record, name: "whole".into(), verdict, text }]
+    vec![Item { cell: None, what: What::Record, name: "whole".into(), verdict, text, not_testable: None }]
 }
 
 fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
@@ -137,6 +140,10 @@ fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
         name: check.name.clone(),
         verdict: check.verdict,
         text: check.reason().to_owned(),
+        not_testable: match &check.testability {
+            Some(Testability::NotTestableHere(reasons)) => Some(reasons.join("; ")),
+            Some(Testability::WouldCatch(_)) | None => None,
+        },
     })
 }
 
@@ -157,6 +164,7 @@ fn strikes(cells: &[&CellSummary], least: u64) -> Vec<Item> {
         name: "strikes".into(),
         verdict: if seen < least { Verdict::Inconclusive } else { Verdict::Pass },
         text: format!("{} cost a lead, {least} are asked for", plural(seen, "strike", "strikes")),
+        not_testable: None,
     };
     counted.into_iter().map(item).collect()
 }
@@ -176,6 +184,7 @@ fn of_limit(limit: &Limit<'_>) -> Item {
         name: figure.name.to_owned(),
         verdict,
         text: format!("{seen}, at most {} is allowed", three_digits(*most)),
+        not_testable: None,
     }
 }
 
@@ -186,6 +195,7 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
         name: name.to_owned(),
         verdict,
         text,
+        not_testable: None,
     };
     // What may be better or the same, and is no worse for certain, goes through.
     let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { found.answer.verdict() };

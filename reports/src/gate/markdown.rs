@@ -34,13 +34,18 @@ pub fn markdown(gated: &Gated) -> String {
     let cells = gated.by_cell();
     let named = cells.iter().filter(|(name, _)| name.is_some()).count() as u64;
     let head = format!("{} and the record", plural(named, "cell", "cells"));
-    let _ = writeln!(text, "<details><summary>{head}</summary>\n\n| cell | asked | passed |\n|---|--:|--:|");
+    let _ = writeln!(
+        text,
+        "<details><summary>{head}</summary>\n\n| cell | asked | passed | not testable there |\n|---|--:|--:|--:|"
+    );
     for (name, items) in cells {
         if text.len() > BYTES_MAX {
             break;
         }
         let passed = items.iter().filter(|item| item.verdict == Verdict::Pass).count();
-        let _ = writeln!(text, "| {} | {} | {passed} |", escaped(name.unwrap_or("record")), items.len());
+        let untestable = items.iter().filter(|item| item.not_testable.is_some()).count();
+        let name = escaped(name.unwrap_or("record"));
+        let _ = writeln!(text, "| {name} | {} | {} | {untestable} |", items.len(), passed - untestable);
     }
     let _ = writeln!(text, "\n</details>");
     text

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::znodes::Znodes;
 use crate::stats::spans::Span;
 use hustings_record::{CellRecord, Departure, Event, Nanos, SessionState};
 
@@ -46,15 +47,23 @@ pub struct Candidates<'a> {
     /// Host of each session.
     pub sessions: BTreeMap<i64, u16>,
     pub incarnations: u64,
+    /// When connections were found again, of all sessions: in order.
+    reconnects: Vec<Nanos>,
 }
 
+/// After a reconnect a server answers old watches at once: what has changed meanwhile is told then, and what was told may be told
+/// again. It may take so long on a busy machine, and so much longer for each connection that was found again at about that time.
+const REPLAY_NS: Nanos = 250_000_000;
+const REPLAY_EACH_NS: Nanos = 1_000_000;
+const REPLAYS_SHARE_NS: Nanos = 2_000_000_000;
+
 impl<'a> Candidates<'a> {
-    pub(super) fn new(cell: &'a CellRecord, end: Nanos) -> Self {
+    pub(super) fn new(cell: &'a CellRecord, znodes: &Znodes<'a>, end: Nanos) -> Self {
         let mut index = Self::default();
         for segment in &cell.segments {
             let Some(host) = segment.host else { continue };
             for event in &segment.events {
-                index.take(host, segment.generation, end, event);
+                index.take(host, segment.generation, (znodes, end), event);
             }
         }
         for (&cand, candidate) in &index.all {
@@ -62,6 +71,8 @@ impl<'a> Candidates<'a> {
         }
         index.departures.values_mut().for_each(|d| d.sort_by_key(|d| d.t));
         index.states.values_mut().for_each(|s| s.sort_by_key(|s| s.0));
+        index.reconnects = index.states.values().flat_map(|states| again(states)).collect();
+        index.reconnects.sort_unstable();
         for (cand, stands) in &mut index.stands {
             stands.sort_by_key(|s| s.from);
             let left = index.departures.get(cand).map_or(&[][..], Vec::as_slice);
@@ -82,7 +93,7 @@ impl<'a> Candidates<'a> {
         index
     }
 
-    fn take(&mut self, host: u16, generation: u32, end: Nanos, event: &'a Event) {
+    fn take(&mut self, host: u16, generation: u32, (znodes, end): (&Znodes<'a>, Nanos), event: &'a Event) {
         match event {
             Event::Candidate { cand, group, .. } => {
                 self.all.insert(*cand, Candidate { group: *group, host });
@@ -98,7 +109,9 @@ impl<'a> Candidates<'a> {
                 states.push((*t, *state));
             }
             Event::Joined { t, cand, session, node, czxid } => {
-                let (node, czxid) = (node.as_deref(), *czxid);
+                let node = node.as_deref();
+                // Whose making was not heard is known by its name.
+                let czxid = czxid.or_else(|| znodes.named(*session, node?));
                 let stand = Stand { from: *t, to: end, session: *session, node, czxid, generation, left: false };
                 self.stands.entry(*cand).or_default().push(stand);
             }
@@ -156,6 +169,13 @@ impl<'a> Candidates<'a> {
         stands.into_iter().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
+    /// Whether the candidate ever stood by a znode of this name.
+    #[must_use]
+    pub fn stood_by(&self, cand: u32, node: &str) -> bool {
+        let (Some(stands), Some(by_name)) = (self.stands.get(&cand), self.by_name.get(&cand)) else { return false };
+        by_name.binary_search_by_key(&Some(node), |&place| stands[place as usize].node).is_ok()
+    }
+
     /// When the candidate next stood, after `at`, with another znode of the same name.
     #[must_use]
     pub fn takes_name_again(&self, cand: u32, node: &str, czxid: i64, at: Nanos) -> Option<Nanos> {
@@ -193,13 +213,27 @@ impl<'a> Candidates<'a> {
         self.reconnected_by(session, at).is_some_and(|last| last + span >= at)
     }
 
+    /// Whether what the session was told at `at` may be the answer to watches that it set again when it had reconnected.
+    #[must_use]
+    pub fn told_on_reconnect(&self, session: i64, at: Nanos) -> bool {
+        self.reconnected_by(session, at).is_some_and(|back| {
+            let of = |t: Nanos| self.reconnects.partition_point(|reconnect| *reconnect <= t);
+            let beside = of(back + REPLAYS_SHARE_NS) - of(back.saturating_sub(REPLAYS_SHARE_NS));
+            at <= back + REPLAY_NS + beside as u64 * REPLAY_EACH_NS
+        })
+    }
+
     /// When the session last came back by `at`, if it ever did.
     #[must_use]
     pub fn reconnected_by(&self, session: i64, at: Nanos) -> Option<Nanos> {
         let states = self.states.get(&session)?;
-        let last = states.partition_point(|s| s.0 <= at);
-        let again =
-            |w: &&[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;
-        states[..last].windows(2).rev().find(again).map(|w| w[1].0)
+        again(&states[..states.partition_point(|s| s.0 <= at)]).next_back()
     }
+}
+
+/// When a session's connection was found again.
+fn again(states: &[(Nanos, SessionState)]) -> impl DoubleEndedIterator<Item = Nanos> {
+    let again =
+        |w: &&[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;
+    states.windows(2).filter(again).map(|w| w[1].0)
 }

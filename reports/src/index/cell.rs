@@ -12,16 +12,19 @@ use super::losses::{Loss, Losses};
 use super::namesakes::Namesakes;
 use super::notices::{Notice, Notices};
 use super::places::Places;
+use super::plan::FaultPlan;
 use super::presence::Presence;
 use super::probes::Probes;
 use super::reigns::Reigns;
 use super::servers::Servers;
 use super::terms::Terms;
 use super::time::last_time;
+use super::unheard::UnheardCreates;
 use super::writes::Writing;
+use super::znodes::Znodes;
 use crate::stats::spans::Span;
 use hustings_record::{
-    CellInfo, CellRecord, Event, FaultKind, FencingMethod, Grade, LeadLoss, Nanos, Phase, ProcessFate,
+    CellInfo, CellRecord, Event, FanOut, FaultKind, FencingMethod, Grade, LeadLoss, Nanos, Phase, ProcessFate,
 };
 
 /// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
@@ -29,6 +32,11 @@ const MS_MAX: u64 = 10 * 366 * 86_400_000;
 
 fn ms(ms: u64) -> Nanos {
     ms.min(MS_MAX) * 1_000_000
+}
+
+fn unread(few: &[Told<'_>]) -> BTreeSet<u16> {
+    let unread = |event: &Event| matches!(event, Event::Unwitnessed { unsound: 1.., .. });
+    few.iter().filter(|(_, event)| unread(event)).filter_map(|(segment, _)| segment.host).collect()
 }
 
 fn observed_until(phases: &BTreeMap<Phase, Nanos>, span: Span) -> Nanos {
@@ -60,17 +68,22 @@ pub struct Index<'a> {
     pub presence: Presence,
     pub lists: Lists,
     pub faults: Faults<'a>,
+    pub plan: FaultPlan<'a>,
     pub terms: Terms<'a>,
     pub notices: Notices<'a>,
     /// Znodes in the queues; none where candidates compete for a lock.
     pub places: Places<'a>,
     pub namesakes: Namesakes<'a>,
+    pub unheard_creates: UnheardCreates,
     pub writing: Writing<'a>,
     pub losses: Losses,
     pub reigns: Reigns,
+    pub znodes: Znodes<'a>,
     pub servers: Servers<'a>,
     /// None: no probe wrote.
     pub probes: Option<Probes>,
+    /// Hosts whose connections could not all be read: what these show of their candidates is not all there is.
+    pub unread: BTreeSet<u16>,
     /// Events that were left out because their numbers are impossible.
     pub implausible: u64,
 }
@@ -108,16 +121,27 @@ impl<'a> Index<'a> {
             poll: ms(info.poll_interval_ms),
             outages: &servers.outages,
         };
-        let candidates = Candidates::new(cell, span.1);
+        let znodes = Znodes::new(cell);
+        let candidates = Candidates::new(cell, &znodes, span.1);
         let faults = Faults::new(cell, &few, &candidates, &horizon);
         let lives = Lives::new(cell, &few, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
-        let terms = Terms::new(cell, &candidates, &lives, span.1);
+        let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
         let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
         // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
-        let places = Places::new(&candidates, &faults, &terms, span.1, |since| horizon.expires_by(since, lingers));
-        let losses = Losses::new(&candidates, &faults, &terms, &reigns, &phases, span.1);
+        // A client that hears nothing looks for a server after 2/5 of T, and pings every 3/20: whoever was hit knows by then.
+        let heard_within = horizon.timeout / 2 + tick;
+        let ends = (observed_until(&phases, span), span.1);
+        let places =
+            Places::new(&candidates, &faults, &terms, ends, heard_within, |since| horizon.expires_by(since, lingers));
+        let presence = Presence::new(cell, &candidates, &lives, span.1);
+        let back = (horizon.timeout + horizon.tick, span.1);
+        let notices = Notices::new(cell, &candidates);
+        let unheard_creates = UnheardCreates::new((&candidates, &notices), &presence, &faults, &lives, back, |since| {
+            horizon.expires_by(since, lingers)
+        });
+        let losses = Losses::new(&candidates, &faults, &terms, &reigns, &phases, &horizon);
         Self {
             cell,
             info,
@@ -128,20 +152,24 @@ impl<'a> Index<'a> {
             belief: reported,
             phases,
             span,
-            notices: Notices::new(cell, &candidates).without_own(&terms, &candidates),
+            notices: notices.without_own(&terms, &candidates),
             namesakes: Namesakes::new(&places, &terms),
             places,
-            writing: Writing::new(cell),
-            presence: Presence::new(cell, &candidates, &lives, span.1),
+            writing: Writing::of(cell),
+            unheard_creates,
+            presence,
             lists: Lists::new(&few),
             candidates,
             lives,
+            plan: FaultPlan::new(&few, &faults),
             faults,
             terms,
             losses,
             reigns,
+            znodes,
             servers,
             probes: Probes::new(&few),
+            unread: unread(&few),
             few,
             implausible,
         }
@@ -153,10 +181,23 @@ impl<'a> Index<'a> {
         self.timeout.unwrap_or(ms(self.info.timeout_asked_ms))
     }
 
+    /// So often a recipe looks that watches nothing; 0 for any other.
+    #[must_use]
+    pub fn polls(&self) -> Nanos {
+        if self.info.leader_wakes() == Some(FanOut::None) { ms(self.info.poll_interval_ms) } else { 0 }
+    }
+
     /// The measured window: from the beginning of *measure* to that of *tear-down*.
     #[must_use]
     pub fn window(&self) -> Option<Span> {
         Some((*self.phases.get(&Phase::Measure)?, *self.phases.get(&Phase::TearDown)?))
+    }
+
+    /// The same of any cell: from its beginning where it was never measured, to its end where it did not get to its tear-down.
+    #[must_use]
+    pub fn measured(&self) -> Span {
+        let from = self.phases.get(&Phase::Measure).copied().unwrap_or(self.span.0);
+        (from, self.observed_until().max(from))
     }
 
     /// The beginning of *tear-down*, or the end of a cell that did not get there.
@@ -212,7 +253,8 @@ impl<'a> Index<'a> {
             _ if elsewhere => false,
             LeadLoss::Always | LeadLoss::Anew => true,
             LeadLoss::IfLongerThanTimeout => {
-                fault.for_ms.is_some_and(|long| ms(long) > self.timeout_or_asked() + 2 * self.tick)
+                let lasted = fault.lasted().map(|lasted| lasted.0).or(fault.for_ms.map(ms));
+                lasted.is_some_and(|long| long > self.timeout_or_asked() + 2 * self.tick)
             }
             LeadLoss::NotSure => false,
         };

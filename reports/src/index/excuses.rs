@@ -3,6 +3,7 @@
 
 use super::cell::Index;
 use super::fault::Fault;
+use super::felt::FELT_T;
 use super::terms::Term;
 use super::writes::Work;
 use crate::stats::spans::{Span, union, without};
@@ -47,6 +48,21 @@ impl Index<'_> {
         let from = began.map_or(term.grant, |began| began.0.min(term.grant));
         let stops = self.faults.stops_of(term.host).iter().filter(move |stop| from <= stop.0);
         stops.map(|stop| (stop.0, stop.1 + self.unheard(term, (stop.1, stop.1))))
+    }
+
+    /// When the process of this term stalled of its own accord for longer than T/10; and, if it `wakes`, until its client must have
+    /// looked around after that, as after a stop by order.
+    pub(crate) fn stalled(&self, term: &Term<'_>, wakes: bool) -> Vec<Span> {
+        let limit = self.stall_limit();
+        // What is over longer before it means nothing to it.
+        let since = term.grant.saturating_sub(FELT_T * self.timeout_or_asked());
+        let stalls = self.lives.stalls_in(std::slice::from_ref(&term.host), (since, term.ended.1));
+        let own = stalls.filter(|stall| stall.own > limit && stall.host.is_some());
+        own.map(|stall| {
+            let woken = if wakes { self.unheard(term, (stall.to, stall.to)) } else { 0 };
+            (stall.from, stall.to.saturating_add(woken))
+        })
+        .collect()
     }
 
     /// From each order to end this term by force, with its session or its znode, until its client must have heard of it.

@@ -85,11 +85,12 @@ impl<'a> Faults<'a> {
         let mut faults = Self::default();
         for &(_, event) in few {
             let Event::Fault(order) = event else { continue };
-            let FaultOrder { id, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = &**order;
+            let FaultOrder { id, planned, kind, t, intended, for_ms, hosts, cands, groups, servers, detail } = &**order;
             let cands = hit(*kind, cands, hosts, candidates);
             let hosts_of = cands.iter().filter_map(|c| candidates.all.get(c)).map(|c| c.host);
             let mut fault = Fault {
                 id: *id,
+                planned: *planned,
                 kind: *kind,
                 t: *t,
                 intended: *intended,
@@ -145,16 +146,15 @@ impl<'a> Faults<'a> {
             }
         }
         for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
-            let Some(injected) = &fault.injected else { continue };
-            let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
+            let (injected, healed) = fault.edges(horizon.end);
             for host in fault.hosts {
                 let ended = ended.get(host).into_iter().flatten().copied();
-                let end = ended.filter(|t| *t >= injected.from).min().unwrap_or(Nanos::MAX);
-                if injected.from < end {
-                    self.stops.entry(*host).or_default().push((injected.from, healed.1.min(end)));
+                let end = ended.filter(|t| *t >= injected.0).min().unwrap_or(Nanos::MAX);
+                if injected.0 < end {
+                    self.stops.entry(*host).or_default().push((injected.0, healed.1.min(end)));
                 }
-                if injected.verified && injected.to < end {
-                    self.certain_stops.entry(*host).or_default().push((injected.to, healed.0.min(end)));
+                if fault.verified() && injected.1 < end {
+                    self.certain_stops.entry(*host).or_default().push((injected.1, healed.0.min(end)));
                 }
             }
         }
@@ -165,12 +165,11 @@ impl<'a> Faults<'a> {
 
     fn collect_hangs(&mut self, horizon: &Horizon<'_>) {
         for fault in self.all.iter().filter(|f| f.kind.facts().withholds_effect) {
-            let Some(injected) = &fault.injected else { continue };
-            let healed = fault.healed.as_ref().map_or((horizon.end, horizon.end), |h| (h.from, h.to));
+            let (injected, healed) = fault.edges(horizon.end);
             for host in fault.hosts {
-                self.hangs.entry(*host).or_default().push((injected.from, healed.1.max(injected.from)));
-                if injected.verified && injected.to < healed.0 {
-                    self.certain_hangs.entry(*host).or_default().push((injected.to, healed.0));
+                self.hangs.entry(*host).or_default().push((injected.0, healed.1.max(injected.0)));
+                if fault.verified() && injected.1 < healed.0 {
+                    self.certain_hangs.entry(*host).or_default().push((injected.1, healed.0));
                 }
             }
         }
@@ -192,6 +191,12 @@ impl<'a> Faults<'a> {
     #[must_use]
     pub fn stops_of(&self, host: u16) -> &[Span] {
         self.stops.get(&host).map_or(&[], Vec::as_slice)
+    }
+
+    /// When the candidate's process was stopped, or may have been.
+    #[must_use]
+    pub fn stops_of_cand(&self, candidates: &Candidates<'_>, cand: u32) -> &[Span] {
+        candidates.all.get(&cand).map_or(&[], |candidate| self.stops_of(candidate.host))
     }
 
     /// When the work of a host hung, or may have.

@@ -4,13 +4,27 @@ use std::collections::BTreeSet;
 
 use super::cell::Index;
 use super::lives::Stall;
+use super::notices::Notice;
+use super::time::EDGE_NS;
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
 /// What a stall may have cost is over so many T after it.
-const FELT_T: Nanos = 2;
+pub(super) const FELT_T: Nanos = 2;
 
 impl Index<'_> {
+    /// A stall of the harness that is longer than this, T/10, is taken for a cause of what is seen.
+    #[must_use]
+    pub fn stall_limit(&self) -> Nanos {
+        self.timeout_or_asked() / 10
+    }
+
+    /// Whether any process had such a stall.
+    #[must_use]
+    pub fn has_stalled(&self) -> bool {
+        self.lives.stalls.iter().any(|stall| stall.own > self.stall_limit())
+    }
+
     /// The longest stall of these hosts, or of a process that is no host, that is longer than T/10 and of which something in
     /// `span` may have come: a session that is not served for long enough is given up, whoever is to blame.
     #[must_use]
@@ -18,11 +32,11 @@ impl Index<'_> {
         self.felt_stalls(hosts, span).max_by_key(|stall| stall.own)
     }
 
-    /// All that are like that, by their beginning.
+    /// All that are like that; the last one first.
     fn felt_stalls<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
-        let timeout = self.timeout_or_asked();
-        let before = (span.0.saturating_sub(FELT_T * timeout), span.1);
-        self.lives.stalls_in(hosts, before).filter(move |stall| stall.own > timeout / 10)
+        let limit = self.stall_limit();
+        let before = (span.0.saturating_sub(FELT_T * self.timeout_or_asked()), span.1);
+        self.lives.stalls_in(hosts, before).filter(move |stall| stall.own > limit)
     }
 
     /// The longest of all hosts of a group.
@@ -34,7 +48,34 @@ impl Index<'_> {
     /// All of all hosts of a group, by their beginning.
     #[must_use]
     pub fn felt_stalls_of_group(&self, group: u32, span: Span) -> Vec<&Stall> {
-        self.felt_stalls(&self.hosts_of_group(group), span).collect()
+        let mut stalls: Vec<&Stall> = self.felt_stalls(&self.hosts_of_group(group), span).collect();
+        stalls.reverse();
+        stalls
+    }
+
+    /// The longest stall beyond T/10 of a host of this group, or of a process that is no host, that shares a moment with `span`.
+    #[must_use]
+    pub fn stall_within(&self, group: u32, span: Span) -> Option<&Stall> {
+        let limit = self.stall_limit();
+        let hosts = self.hosts_of_group(group);
+        let stalls = self.lives.stalls_in(&hosts, span).filter(|stall| stall.own > limit);
+        stalls.max_by_key(|stall| stall.own)
+    }
+
+    /// Since when the candidate's process had been stopped, or messages to it had been kept, at some moment of `span`.
+    #[must_use]
+    pub fn deafened_since(&self, cand: u32, span: Span) -> Option<Nanos> {
+        let stops = self.faults.stops_of_cand(&self.candidates, cand).iter();
+        let stopped = stops.filter(|stop| stop.0 <= span.1 && span.0 <= stop.1).map(|stop| stop.0);
+        let kept = self.faults.on_cand_in(cand, span).filter(|fault| fault.kind.facts().deafens && fault.acts_in(span));
+        stopped.chain(kept.map(|fault| fault.t)).min()
+    }
+
+    /// When the server may have sent what the candidate was notified of: what came while it could not hear waited for it.
+    #[must_use]
+    pub fn sent_within(&self, notice: &Notice<'_>) -> Span {
+        let shortly = (notice.t.saturating_sub(EDGE_NS), notice.t);
+        (self.deafened_since(notice.cand, shortly).unwrap_or(notice.t).min(notice.t), notice.t)
     }
 
     fn hosts_of_group(&self, group: u32) -> Vec<u16> {

@@ -1,6 +1,7 @@
 //! Handovers: every change of leader between incarnations, with the strike that it belongs to. What a zero stands on.
 
 use super::cell::Index;
+use super::felt::FELT_T;
 use super::terms::Term;
 use super::writes::WriteKey;
 use crate::stats::spans::{Span, total, without};
@@ -46,7 +47,7 @@ impl Index<'_> {
             .explained
             .iter()
             .map(|(change, fault)| (change.group, change.term, change.successor, change.at, planned_for(*fault)));
-        let all = planned.filter(|h| of(h.1) != of(h.2)).chain(explained).chain(unplanned);
+        let all = planned.chain(explained).chain(unplanned).filter(|h| of(h.1) != of(h.2));
         let mut handovers: Vec<Handover> = all
             .map(|(group, lost, successor, from, strike)| {
                 let granted = self.terms.all[successor].granted.unwrap_or(from);
@@ -57,15 +58,18 @@ impl Index<'_> {
         handovers
     }
 
-    /// Whether a process stalled for longer than T/10 in this handover: that nothing was seen in it says nothing.
+    /// Whether nothing is to be seen in this handover, by a stall longer than T/10: whoever lost the lead did not run, or had just
+    /// woken, when the next one was granted it; or that grant may have been late by a stall of its own process.
     #[must_use]
     pub fn stalled_in(&self, handover: &Handover) -> bool {
-        let hosts = [handover.lost, handover.successor].map(|term| self.terms.all[term].host);
-        let limit = self.timeout_or_asked() / 10;
-        self.lives.stalls_in(&hosts, handover.span).any(|stall| stall.own > limit && stall.host.is_some())
+        let [lost, next] = [handover.lost, handover.successor].map(|term| &self.terms.all[term]);
+        let granted = handover.span.1;
+        let since = handover.span.0.max(granted.saturating_sub(FELT_T * self.timeout_or_asked()));
+        let slept = self.stalled(lost, true).into_iter().any(|stall| stall.0 <= granted && granted <= stall.1);
+        slept || self.stalled(next, false).into_iter().any(|stall| stall.0 <= granted && since <= stall.1)
     }
 
-    /// Whether whoever lost this lead could still write in the next term: its process lived on, and ran.
+    /// Whether whoever lost this lead could still believe, and write, in the next term: its process lived on, and ran.
     #[must_use]
     pub fn left_a_rival(&self, handover: &Handover) -> bool {
         let (lost, next) = (&self.terms.all[handover.lost], &self.terms.all[handover.successor]);

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults::Faults;
 use super::few::Told;
+use super::lately::Lately;
 use super::proof::Proof;
 use super::time::last_time;
 use crate::stats::spans::{Span, total, union, without};
-use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate};
+use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate, SegmentRecord};
 
 /// The writer of the cell's own segment.
 const COORDINATOR: &str = "coordinator";
@@ -52,6 +53,7 @@ pub struct Lives {
     pub all: Vec<Life>,
     /// In order of time.
     pub stalls: Vec<Stall>,
+    lately: Lately,
     deaths: BTreeMap<(u16, u32), Span>,
     /// Hosts on which processes of the harness stand beside programs of others: faults meet those alone.
     beside: BTreeSet<u16>,
@@ -60,6 +62,7 @@ pub struct Lives {
 impl Lives {
     pub(super) fn new(cell: &CellRecord, few: &[Told<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
         let (ended, left) = (ends_of_hosts(few), left_by_programs(few));
+        let wrote = Wrote::of(cell);
         let mut lives = Self { beside: besides(few), ..Self::default() };
         for segment in &cell.segments {
             let times = segment.events.iter().filter_map(last_time);
@@ -84,12 +87,13 @@ impl Lives {
                 let told = ended.get(&(host, segment.generation));
                 let crash = crash_of(host, &life, told.map(|t| t.0), faults);
                 life.killed = crash.is_some() || told.is_some_and(|t| t.1);
-                // A process that was seen to be stopped was there then, though it wrote nothing.
-                let stopped = |until: Nanos| {
+                // A process that was seen to be stopped was there then, though it wrote nothing; and so was one that sent a write.
+                let there = |until: Nanos| {
                     let stops = faults.certain_stops_of(host).iter().map(|stop| stop.0);
-                    stops.filter(|&at| life.first <= at && at <= until).max().unwrap_or(0)
+                    let stopped = stops.filter(|&at| life.first <= at && at <= until).max();
+                    stopped.max(wrote.last(host, (life.first, until))).unwrap_or(0)
                 };
-                life.died = crash.or(told.map(|t| (life.last.max(stopped(t.0)).min(t.0), t.0)));
+                life.died = crash.or(told.map(|t| (life.last.max(there(t.0)).min(t.0), t.0)));
                 if let Some(death) = life.died {
                     lives.deaths.insert((host, segment.generation), death);
                 }
@@ -118,6 +122,7 @@ impl Lives {
         let seen = outages(few, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
         lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));
+        lives.lately = Lately::of(lives.stalls.iter().map(|s| (s.from, s.to)).enumerate());
         lives
     }
 
@@ -142,19 +147,26 @@ impl Lives {
         self.deaths.get(&(host, generation)).copied()
     }
 
-    /// Stalls of these hosts, or of a process that is no host, that share a moment with `span`.
-    pub fn stalls_in<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
-        let begun = self.stalls.partition_point(|s| s.from <= span.1);
-        let theirs = move |stall: &&'s Stall| stall.host.is_none_or(|host| hosts.contains(&host));
-        self.stalls[..begun].iter().filter(move |s| s.to >= span.0).filter(theirs)
+    /// When a life of this host that may have ended at `at` surely had; `at` where there is no doubt.
+    #[must_use]
+    pub fn surely_dead(&self, host: u16, at: Nanos) -> Nanos {
+        let lives = self.deaths.range((host, 0)..=(host, u32::MAX)).map(|(_, death)| death);
+        lives.filter(|death| death.0 <= at && at <= death.1).map(|death| death.1).max().unwrap_or(at)
     }
 
-    /// For how long of `span`, at most, some process of these hosts, or one that is no host, did not run in one stall of its own.
+    /// Stalls of these hosts, or of a process that is no host, that share a moment with `span`; the last one first.
+    pub fn stalls_in<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
+        let theirs = move |stall: &&'s Stall| stall.host.is_none_or(|host| hosts.contains(&host));
+        self.lately.within(span).map(|place| &self.stalls[place]).filter(theirs)
+    }
+
+    /// For how long at most, from the beginning of `span` until `until`, some process of these hosts, or one that is no host, did not
+    /// run in one stall of its own that shares a moment with `span`.
     #[must_use]
-    pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span) -> Nanos {
+    pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span, until: Nanos) -> Nanos {
         let own = |stall: &Stall| {
             let stops = self.stops_of(faults, stall.host);
-            total(&without((stall.from.max(span.0), stall.to.min(span.1)), stops)).min(stall.waited)
+            total(&without((stall.from.max(span.0), stall.to.min(until)), stops)).min(stall.waited)
         };
         self.stalls_in(&hosts, span).map(own).max().unwrap_or(0)
     }
@@ -162,6 +174,35 @@ impl Lives {
     /// Stalls longer than `limit`.
     pub fn long_stalls(&self, limit: Nanos) -> impl Iterator<Item = &Stall> {
         self.stalls.iter().filter(move |s| s.own > limit)
+    }
+}
+
+/// When the processes of hosts sent writes, in order of time.
+struct Wrote(BTreeMap<u16, Vec<Nanos>>);
+
+impl Wrote {
+    fn of(cell: &CellRecord) -> Self {
+        let mut wrote: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
+        // Where all processes ended in order nobody asks.
+        let cut = |segment: &&SegmentRecord| {
+            segment.host.is_some() && !matches!(segment.events.last(), Some(Event::End { .. }))
+        };
+        let cut: BTreeSet<u16> = cell.segments.iter().filter(cut).filter_map(|segment| segment.host).collect();
+        for (_, event) in cell.events().filter(|_| !cut.is_empty()) {
+            if let Event::Write { sent: Some(sent), host, .. } = event
+                && cut.contains(host)
+            {
+                wrote.entry(*host).or_default().push(*sent);
+            }
+        }
+        wrote.values_mut().for_each(|times| times.sort_unstable());
+        Self(wrote)
+    }
+
+    /// When the host last sent one within `span`.
+    fn last(&self, host: u16, span: Span) -> Option<Nanos> {
+        let times = self.0.get(&host)?;
+        times[..times.partition_point(|&sent| sent <= span.1)].last().copied().filter(|&sent| sent >= span.0)
     }
 }
 

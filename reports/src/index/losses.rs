@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::faults::Faults;
+use super::faults::{Faults, Horizon};
+use super::proof::Proof;
 use super::reigns::{Reign, Reigns};
+use super::survival::Survival;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
-use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
+use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason, Seen};
 
 /// What goes with its whole group is told at once, and its name may be another znode's soon.
 const VANISHED_NS: Nanos = 1_000_000_000;
@@ -70,6 +72,7 @@ struct Finder<'i, 'a> {
     faults: &'i Faults<'a>,
     terms: &'i Terms<'a>,
     reigns: &'i Reigns,
+    survival: Survival<'i, 'a>,
     /// Confirmed terms of each group, in the order of a⁺.
     confirmed: BTreeMap<u32, Vec<usize>>,
     drain: Nanos,
@@ -84,9 +87,9 @@ impl Losses {
         terms: &Terms<'_>,
         reigns: &Reigns,
         phases: &BTreeMap<Phase, Nanos>,
-        end: Nanos,
+        horizon: &Horizon<'_>,
     ) -> Self {
-        let until = phases.get(&Phase::TearDown).copied().unwrap_or(end);
+        let until = phases.get(&Phase::TearDown).copied().unwrap_or(horizon.end);
         let drain = phases.get(&Phase::Drain).copied().unwrap_or(until);
         let mut confirmed = BTreeMap::new();
         for (&group, places) in &terms.by_group {
@@ -94,7 +97,8 @@ impl Losses {
             places.sort_by_key(|&p| terms.all[p].granted);
             confirmed.insert(group, places);
         }
-        let finder = Finder { candidates, faults, terms, reigns, confirmed, drain, until };
+        let survival = Survival { candidates, reigns, timeout: horizon.timeout };
+        let finder = Finder { candidates, faults, terms, reigns, survival, confirmed, drain, until };
         let mut losses = Self { all: finder.losses(), ..Self::default() };
         finder.other_changes(&mut losses);
         losses
@@ -124,7 +128,8 @@ impl Finder<'_, '_> {
             let mut met: BTreeMap<u32, usize> = BTreeMap::new();
             for &cand in &fault.cands {
                 let held = self.terms.held_by(cand, proof.from).or_else(|| self.terms.held_by(cand, fault.t));
-                let Some(term) = held.filter(|&term| !self.is_over(term, proof.from)) else { continue };
+                let meets = |term: usize| self.is_hit(proof, term) && !self.is_over(term, proof.from);
+                let Some(term) = held.filter(|&term| meets(term)) else { continue };
                 let best = met.entry(self.terms.all[term].group).or_insert(term);
                 if self.terms.all[*best].grant < self.terms.all[term].grant {
                     *best = term;
@@ -147,12 +152,26 @@ impl Finder<'_, '_> {
         losses
     }
 
+    /// Whether the lead's own candidate was hit: of the answers that were lost, the one to the create of its znode. What is not recorded
+    /// rules nothing out.
+    fn is_hit(&self, proof: &Proof<'_>, term: usize) -> bool {
+        let lost = proof.seen.iter().filter_map(|seen| match seen {
+            Seen::Lost { replies, .. } => Some(replies),
+            _ => None,
+        });
+        let mut lost = lost.flatten().peekable();
+        lost.peek().is_none() || lost.any(|reply| reply.zxid == self.terms.all[term].czxid)
+    }
+
     /// Whether the lead had gone by `at`, whatever was still believed: ZooKeeper had named its owner, and then another one or none.
     fn is_over(&self, term: usize, at: Nanos) -> bool {
         let term = &self.terms.all[term];
-        let another = |now: &Reign| now.czxid != Some(term.czxid) && now.span.0 < at;
-        let mut owned = self.reigns.of_group(term.group).iter().filter(|reign| reign.czxid == Some(term.czxid));
-        self.reigns.at(term.group, at).is_some_and(another) && owned.any(|reign| reign.span.1 < at)
+        let reigns = self.reigns.of_group(term.group);
+        let is_own = |reign: &&Reign| reign.czxid == Some(term.czxid);
+        // Whoever is named from that very moment on was not the owner before it.
+        let before = reigns[..reigns.partition_point(|reign| reign.span.0 < at)].last();
+        let now = before.filter(|reign| at <= reign.span.1);
+        now.is_some_and(|now| !is_own(&now)) && reigns.iter().filter(is_own).any(|reign| reign.span.1 < at)
     }
 
     /// When the deletion of a resigner's znode was sent and answered.
@@ -174,15 +193,14 @@ impl Finder<'_, '_> {
         let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
         // From the tear-down on, leads change hands as candidates leave by order.
         let next = next.filter(|&p| self.terms.all[p].granted < Some(self.until));
-        // Belief that outlasts everything the fault could do was not lost to it.
-        let kept = term.ended.0 > fault.explains_until;
+        let outlived = self.survival.outlived_at(fault, term);
+        let kept = outlived.is_some();
         // Without its znode the lead is lost, even if nobody else wants it and the same candidate takes it back.
-        let renewed = fault.kind == FaultKind::ParentDelete;
         let gone =
-            |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || renewed && next.czxid != term.czxid;
+            |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || next.rests_on_another_znode(term);
         match next.map(|p| (p, &self.terms.all[p])) {
             Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => Outcome::Survived,
-            Some((_, next)) if kept && next.granted > Some(fault.explains_until) => Outcome::Survived,
+            Some((_, next)) if kept && next.granted > outlived => Outcome::Survived,
             Some((successor, _)) => Outcome::Completed { successor },
             None if deletion.is_none() && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) => {
                 Outcome::Survived
@@ -191,31 +209,40 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// Several faults may meet one term: its loss belongs to the first that cost it, or from which on one or another acted until
-    /// the next came.
+    /// Several faults may meet one term: its loss belongs to the first that it did not outlive. Those before it were survived;
+    /// those after it met a lead that was lost already.
     fn one_loss_a_term(&self, losses: Vec<Loss>) -> Vec<Loss> {
-        let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
-        // Place in `kept` of the last loss of each term, and until when the faults on it acted.
-        let mut last: BTreeMap<usize, (usize, Nanos)> = BTreeMap::new();
+        let mut by_term: BTreeMap<usize, Vec<Loss>> = BTreeMap::new();
         for loss in losses {
-            let fault = &self.faults.all[loss.fault];
-            let acts = if fault.kind.facts().until_healed { fault.active.1 } else { fault.explains_until };
-            if let Some((place, acts_until)) = last.get_mut(&loss.term) {
-                let place = *place;
-                let gone = match kept[place].outcome {
-                    Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(loss.effect),
-                    _ => false,
-                };
-                if gone || loss.effect <= *acts_until {
-                    *acts_until = acts.max(*acts_until);
-                    continue;
-                }
-                kept[place].outcome = Outcome::Survived;
-            }
-            last.insert(loss.term, (kept.len(), acts));
-            kept.push(loss);
+            by_term.entry(loss.term).or_default().push(loss);
         }
+        let mut kept = Vec::new();
+        for mut of_term in by_term.into_values() {
+            let is_survived = |at: usize| of_term[at + 1..].iter().any(|later| self.is_survived(&of_term[at], later));
+            let cost = (0..of_term.len()).find(|&at| !is_survived(at)).unwrap_or(0);
+            of_term.truncate(cost + 1);
+            of_term[..cost].iter_mut().for_each(|loss| loss.outcome = Outcome::Survived);
+            kept.append(&mut of_term);
+        }
+        kept.sort_by_key(|loss| (loss.group, loss.effect));
         kept
+    }
+
+    /// Whether the leader had outlived the fault of the one loss when that of the other met it. A deletion that was answered ended a
+    /// lead that was there until then.
+    fn is_survived(&self, loss: &Loss, later: &Loss) -> bool {
+        let gone = match loss.outcome {
+            Outcome::Survived => return true,
+            Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(later.effect),
+            Outcome::Censored { .. } => false,
+        };
+        let (fault, term) = (&self.faults.all[loss.fault], &self.terms.all[loss.term]);
+        if gone || self.is_over(loss.term, later.effect) {
+            return false;
+        }
+        later.effect > fault.explains_until
+            || later.answered.is_some() && !fault.always_costs_leads()
+            || self.survival.outlived(fault, term, later.effect)
     }
 
     /// Where every term rests on a znode of the same name, its deletion is this loss's only until the next one goes, whether its
@@ -286,13 +313,16 @@ impl Finder<'_, '_> {
                 let stopped = at >= self.until
                     || at >= self.drain && term.ending == Ending::Revoked(RevokeReason::Resigned)
                     || term.ending == Ending::Revoked(RevokeReason::ElectionDeleted);
-                if term.incarnation() == next.incarnation() || planned.contains(&pair[1]) || stopped {
+                let same = term.incarnation() == next.incarnation() && !next.rests_on_another_znode(term);
+                if same || planned.contains(&pair[1]) || stopped {
                     continue;
                 }
                 let change = Change { group, term: pair[0], successor: pair[1], at };
-                // Who stepped down without a connection has the lead as long as its session lives.
+                // Who stepped down without a connection has the lead as long as its session lives. When a process died is known
+                // between two times.
                 let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown);
-                match self.cause(term.cand, (at, if kept { next.grant.max(at) } else { at })) {
+                let by = if kept { next.grant } else { term.ended.1.min(next.grant) };
+                match self.cause(term, (at, by.max(at))) {
                     None => losses.unplanned.push(change),
                     Some(fault) if self.faults.all[fault].verified() => losses.explained.push((change, fault)),
                     Some(_) => losses.unproven.push(change),
@@ -302,9 +332,12 @@ impl Finder<'_, '_> {
     }
 
     /// The fault that could have cost this candidate its lead within `span`; a proven one where there is one.
-    fn cause(&self, cand: u32, span: Span) -> Option<usize> {
-        let places = self.faults.by_cand.get(&cand).into_iter().flatten().copied();
-        let under_way = |place: &usize| self.faults.all[*place].explains(span);
+    fn cause(&self, term: &Term<'_>, span: Span) -> Option<usize> {
+        let places = self.faults.by_cand.get(&term.cand).into_iter().flatten().copied();
+        let under_way = |place: &usize| {
+            let fault = &self.faults.all[*place];
+            fault.explains(span) && self.survival.outlived_at(fault, term).is_none_or(|outlived| span.0 <= outlived)
+        };
         places.filter(under_way).max_by_key(|&place| (self.faults.all[place].verified(), place))
     }
 }

@@ -7,7 +7,7 @@ use super::candidates::{Candidates, Stand};
 use super::faults::Faults;
 use super::lately::Lately;
 use super::terms::Terms;
-use crate::stats::spans::Span;
+use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, Nanos, SessionState};
 
 /// What a client says of the end of its session may come so much later than the end.
@@ -56,12 +56,14 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// `gone_by`: until when a session may live on after its last sign of life.
+    /// Of a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: so long after a fault is over a client
+    /// knows whether its session lives; `gone_by`: until when a session may live on after its last sign of life.
     pub(super) fn new(
         candidates: &Candidates<'a>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
-        end: Nanos,
+        (tear_down, end): Span,
+        heard_within: Nanos,
         gone_by: impl Fn(Nanos) -> Nanos,
     ) -> Self {
         let mut places = Self::default();
@@ -74,7 +76,9 @@ impl<'a> Places<'a> {
                 let (there_until, gone, given_back) = match replaced {
                     // Somebody had deleted it, whenever that was.
                     true => (stand.from, None, false),
-                    false => ending(candidates, faults, cand, stand, (end, gone_by(stand.to))),
+                    false => {
+                        ending(candidates, faults, cand, stand, (tear_down, end), (heard_within, gone_by(stand.to)))
+                    }
                 };
                 let held = terms.by_cand.get(&cand).into_iter().flatten().map(|&term| &terms.all[term]);
                 let led = held.into_iter().any(|term| term.session == stand.session && term.czxid == czxid);
@@ -144,9 +148,11 @@ fn ending(
     faults: &Faults<'_>,
     cand: u32,
     stand: &Stand<'_>,
-    (end, gone_by): Span,
+    (tear_down, end): Span,
+    (heard_within, gone_by): (Nanos, Nanos),
 ) -> (Nanos, Option<Nanos>, bool) {
     // A process that is stopped or cut off does not know when its session ends.
+    let stops = faults.stops_of_cand(candidates, cand);
     let hit = |at: Nanos| {
         let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
         let mut struck: Vec<_> =
@@ -157,6 +163,12 @@ fn ending(
         let states = candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
         let heard = |span: Span| states.iter().any(|s| s.1 == SessionState::Connected && span.0 < s.0 && s.0 < span.1);
         for fault in struck {
+            // A client that has run, is connected so long after a fault, and was notified of nothing was there when the fault was over.
+            let knows = fault.over().saturating_add(heard_within);
+            let has_run = !touches(stops, (fault.over() + 1, knows));
+            if has_run && knows <= unheard.1 && candidates.connected(stand.session, knows) {
+                break;
+            }
             if unheard.1 <= fault.explains_until && (unheard.1 == stand.to || !heard((fault.t, unheard.1))) {
                 unheard = (fault.t.min(unheard.0), fault.t);
             }
@@ -174,12 +186,12 @@ fn ending(
     match how {
         Some(Departure::Resigned { delete: Some((sent, answered)) }) => (*sent, Some(*answered), true),
         Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(gone_by), false),
-        Some(
-            Departure::Resigned { delete: None }
-            | Departure::Stopped
-            | Departure::ElectionDeleted
-            | Departure::Failed(_),
-        )
-        | None => (stand.from, None, false),
+        // Until it was ordered to leave, or to lose its znode, nothing had taken it away.
+        Some(Departure::Resigned { delete: None } | Departure::Stopped) => {
+            let orders = faults.of_cand(cand).filter(|fault| fault.kind.takes_znodes() && fault.t >= stand.from);
+            let ordered = orders.map(|fault| fault.t).fold(tear_down, Nanos::min);
+            (heard.min(ordered).max(stand.from), None, false)
+        }
+        Some(Departure::ElectionDeleted | Departure::Failed(_)) | None => (stand.from, None, false),
     }
 }

@@ -26,8 +26,10 @@ pub struct Reigns {
     pub blind: Vec<Span>,
     /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
     pub unknown: BTreeMap<u32, Vec<Span>>,
-    /// Its questions that were not answered.
-    pub missed: u64,
+    /// Within which times the owner of a group changed, where the observer was told of that late: sorted and disjoint.
+    pub unsure: BTreeMap<u32, Vec<Span>>,
+    /// When its questions were not answered.
+    pub missed: Vec<Nanos>,
     /// Of how many groups it ever said anything.
     pub groups: usize,
     /// By group: where its reigns stand in `seen`, and their places among these.
@@ -43,7 +45,7 @@ impl Reigns {
         let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
         let mut states: Vec<(Nanos, bool)> = Vec::new();
         let mut missed: Vec<(u32, Nanos)> = Vec::new();
-        let mut questions = 0;
+        let mut questions = Vec::new();
         for (_, event) in cell.events() {
             match event {
                 Event::Owner(owner) => {
@@ -52,7 +54,7 @@ impl Reigns {
                 }
                 Event::ObserverState { t, connected } => states.push((*t, *connected)),
                 Event::ObserverMissed { t, group, .. } => {
-                    questions += 1;
+                    questions.push(*t);
                     missed.extend(group.map(|group| (group, *t)));
                 }
                 _ => {}
@@ -70,7 +72,10 @@ impl Reigns {
             if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
                 reigns.push(Reign { group, span: (since, first), session: None, czxid: None }, since);
             }
-            let runs = named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
+            let runs = || named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
+            let changes = runs().skip(1).filter_map(|run| run.first()).map(|next| next.0);
+            reigns.unsure.insert(group, union(changes.filter(|change| change.0 < change.1).collect()));
+            let runs = runs();
             let mut ends = runs.skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
             for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
                 let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
@@ -152,6 +157,6 @@ impl Reign {
     #[must_use]
     pub fn is_of(&self, term: &Term<'_>) -> bool {
         // The session alone does not tell: it may be shared, and its candidate may have stood before.
-        self.session == Some(term.session) && self.czxid.is_none_or(|c| c == term.czxid)
+        self.session == Some(term.session) && self.czxid.is_none_or(|c| c == term.czxid || !term.is_known())
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::lives::Lives;
+use super::znodes::Znodes;
 use crate::stats::spans::{Span, union, without};
-use hustings_record::{CellRecord, Event, Nanos, RevokeReason};
+use hustings_record::{CellRecord, Event, Nanos, RevokeReason, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -24,6 +25,7 @@ pub struct Term<'a> {
     /// Place of its process among the lives.
     pub life: usize,
     pub session: i64,
+    /// [`Token::UNKNOWN_CZXID`] where nothing tells it.
     pub czxid: i64,
     /// Name of the znode that the term rests on.
     pub node: &'a str,
@@ -49,11 +51,33 @@ impl Term<'_> {
         (self.grant, self.ended.1.max(self.grant))
     }
 
+    /// Whether its token is known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        known(self.czxid).is_some()
+    }
+
+    /// Whether it certainly rests on another znode than `other`: then that one's lead was lost, whoever has this one.
+    #[must_use]
+    pub fn rests_on_another_znode(&self, other: &Self) -> bool {
+        self.is_known() && other.is_known() && self.czxid != other.czxid
+    }
+
+    /// Whether its znode was certainly made after that of `other`: then the other one should have stepped down.
+    #[must_use]
+    pub fn is_newer_than(&self, other: &Self) -> bool {
+        self.rests_on_another_znode(other) && self.czxid > other.czxid
+    }
+
     /// A candidate under one session.
     #[must_use]
     pub fn incarnation(&self) -> (u32, i64) {
         (self.cand, self.session)
     }
+}
+
+fn known(czxid: i64) -> Option<i64> {
+    Some(czxid).filter(|czxid| *czxid != Token::UNKNOWN_CZXID)
 }
 
 #[derive(Default)]
@@ -73,7 +97,12 @@ pub struct Terms<'a> {
 type Key = (usize, u32, i64, u32);
 
 impl<'a> Terms<'a> {
-    pub(super) fn new(cell: &'a CellRecord, candidates: &Candidates<'_>, lives: &Lives, end: Nanos) -> Self {
+    pub(super) fn new(
+        cell: &'a CellRecord,
+        (candidates, znodes): (&Candidates<'_>, &Znodes<'_>),
+        lives: &Lives,
+        end: Nanos,
+    ) -> Self {
         let mut terms = Self::default();
         let mut open: BTreeMap<Key, usize> = BTreeMap::new();
         for (place, segment) in cell.segments.iter().enumerate() {
@@ -97,7 +126,7 @@ impl<'a> Terms<'a> {
                     host,
                     life: place,
                     session: *session,
-                    czxid: *czxid,
+                    czxid: known(*czxid).or_else(|| znodes.named(*session, node)).unwrap_or(*czxid),
                     node,
                     grant: *t,
                     granted: None,

@@ -8,6 +8,8 @@ use hustings_record::{CellRecord, Departure, Event, Nanos, Receipt, Seen};
 const NUMBER_MAX: u64 = 1 << 60;
 /// The same in milliseconds.
 const MS_MAX: u64 = NUMBER_MAX / 1_000_000;
+/// What is written down of one moment by several writers may be so far apart.
+pub(crate) const EDGE_NS: Nanos = 250_000_000;
 
 /// The cell without the events whose numbers are impossible (beyond any clock, or ending before they begin), and how many
 /// those were: nobody need look out for them again.
@@ -37,6 +39,9 @@ fn is_plausible(event: &Event) -> bool {
             Event::Segment { clock_uncertainty_ns: ns, .. } => *ns <= NUMBER_MAX,
             Event::Session { t, timeout_ms, connect_ns, .. } => *timeout_ms <= MS_MAX && connect_ns <= t,
             Event::Left { how: Departure::Resigned { delete: Some((from, to)) }, .. } => span(*from, *to),
+            Event::FaultPlan { faults, .. } => {
+                faults.iter().all(|f| f.intended <= NUMBER_MAX && f.for_ms.is_none_or(|ms| ms <= MS_MAX))
+            }
             Event::Fault(fault) => fault.intended <= NUMBER_MAX && fault.for_ms.is_none_or(|ms| ms <= MS_MAX),
             Event::Receipt(receipt) => {
                 let Receipt { from, to, touches, seen, .. } = &**receipt;
@@ -73,48 +78,55 @@ fn is_plausible(event: &Event) -> bool {
         }
 }
 
+/// The events that tell one time of themselves, as a pattern that binds it.
+macro_rules! stamped {
+    ($t:ident) => {
+        hustings_record::Event::Segment { t: $t, .. }
+            | hustings_record::Event::End { t: $t }
+            | hustings_record::Event::Candidate { t: $t, .. }
+            | hustings_record::Event::Session { t: $t, .. }
+            | hustings_record::Event::State { t: $t, .. }
+            | hustings_record::Event::Incarnation { t: $t, .. }
+            | hustings_record::Event::Joined { t: $t, .. }
+            | hustings_record::Event::Created { t: $t, .. }
+            | hustings_record::Event::Grant { t: $t, .. }
+            | hustings_record::Event::Granted { t: $t, .. }
+            | hustings_record::Event::Notified { t: $t, .. }
+            | hustings_record::Event::Settled { t: $t, .. }
+            | hustings_record::Event::Note { t: $t, .. }
+            | hustings_record::Event::Severed { t: $t, .. }
+            | hustings_record::Event::Unwitnessed { t: $t, .. }
+            | hustings_record::Event::Misbehaved { t: $t, .. }
+            | hustings_record::Event::Cell { t: $t, .. }
+            | hustings_record::Event::Phase { t: $t, .. }
+            | hustings_record::Event::HostStarted { t: $t, .. }
+            | hustings_record::Event::HostEnded { t: $t, .. }
+            | hustings_record::Event::HostMemory { t: $t, .. }
+            | hustings_record::Event::Fence { t: $t, .. }
+            | hustings_record::Event::Servers { t: $t, .. }
+            | hustings_record::Event::ServerLoad { t: $t, .. }
+            | hustings_record::Event::ObserverState { t: $t, .. }
+            | hustings_record::Event::ObserverMissed { t: $t, .. }
+            | hustings_record::Event::ObserverCount { t: $t, .. }
+            | hustings_record::Event::ServerWatch { t: $t, .. }
+            | hustings_record::Event::ServerLooks { t: $t, .. }
+            | hustings_record::Event::LogClock { t: $t, .. }
+            | hustings_record::Event::WritesAcknowledged { t: $t, .. }
+            | hustings_record::Event::WriteProbe { t: $t, .. }
+            | hustings_record::Event::WriteProbed { t: $t, .. }
+            | hustings_record::Event::ServerWatched { t: $t, .. }
+            | hustings_record::Event::FaultPlan { t: $t, .. }
+            | hustings_record::Event::FaultWithheld { t: $t, .. }
+            | hustings_record::Event::ServerLog { t: $t, .. }
+    };
+}
+pub(crate) use stamped;
+
 /// The last time that an event speaks of. None for summaries that are not stamped by their writer's clock.
 #[must_use]
 pub fn last_time(event: &Event) -> Option<Nanos> {
     match event {
-        Event::Segment { t, .. }
-        | Event::End { t }
-        | Event::Candidate { t, .. }
-        | Event::Session { t, .. }
-        | Event::State { t, .. }
-        | Event::Incarnation { t, .. }
-        | Event::Joined { t, .. }
-        | Event::Created { t, .. }
-        | Event::Grant { t, .. }
-        | Event::Granted { t, .. }
-        | Event::Notified { t, .. }
-        | Event::Settled { t, .. }
-        | Event::Left { t, .. }
-        | Event::Note { t, .. }
-        | Event::Severed { t, .. }
-        | Event::Unwitnessed { t, .. }
-        | Event::Misbehaved { t, .. }
-        | Event::Cell { t, .. }
-        | Event::Phase { t, .. }
-        | Event::HostStarted { t, .. }
-        | Event::HostEnded { t, .. }
-        | Event::HostMemory { t, .. }
-        | Event::Write { t, .. }
-        | Event::Fence { t, .. }
-        | Event::Servers { t, .. }
-        | Event::ServerLoad { t, .. }
-        | Event::ObserverState { t, .. }
-        | Event::ObserverMissed { t, .. }
-        | Event::ObserverCount { t, .. }
-        | Event::ServerWatch { t, .. }
-        | Event::ServerLooks { t, .. }
-        | Event::LogClock { t, .. }
-        | Event::WritesAcknowledged { t, .. }
-        | Event::WriteProbe { t, .. }
-        | Event::WriteProbed { t, .. }
-        | Event::FloorFailed { t, .. }
-        | Event::ServerWatched { t, .. }
-        | Event::ServerLog { t, .. } => Some(*t),
+        stamped!(t) | Event::Left { t, .. } | Event::Write { t, .. } | Event::FloorFailed { t, .. } => Some(*t),
         Event::Fault(fault) => Some(fault.t),
         Event::Owner(owner) => Some(owner.to),
         Event::ObserverWeight(weight) => Some(weight.t),

@@ -8,11 +8,7 @@ use super::losses::{Loss, Outcome};
 use super::notices::Notice;
 use super::places::Place;
 use crate::stats::spans::Span;
-use hustings_record::{FaultKind, Nanos, SessionState, WatchEvent};
-
-/// How long after a reconnect a server may still be answering old watches: what has changed meanwhile is told then, and what was
-/// told may be told again.
-pub(crate) const RECONNECT_NS: Nanos = 2_000_000_000;
+use hustings_record::{FaultKind, Nanos, WatchEvent};
 
 /// Somebody went, and whom that woke.
 #[derive(Clone, Debug)]
@@ -55,6 +51,8 @@ pub struct Wakes<'a> {
     pub losses: Vec<Lost<'a>>,
     /// While nobody had gone yet.
     pub without_loss: Vec<Notice<'a>>,
+    /// While nothing had changed in the group for longer than a notification takes.
+    pub without_change: Vec<Notice<'a>>,
     /// Told after a reconnect of what had changed meanwhile, or of the znode of a create whose answer may have been lost.
     pub excused: u64,
     /// By group: the place of its first loss, and when each of its znodes may have gone.
@@ -62,14 +60,15 @@ pub struct Wakes<'a> {
 }
 
 impl<'a> Wakes<'a> {
+    /// `told_within`: so long after a change everybody who is to be told of it has been told.
     #[must_use]
-    pub fn new(index: &Index<'a>) -> Self {
+    pub fn new(index: &Index<'a>, told_within: Nanos) -> Self {
         let mut wakes = Self::default();
         for group in 0..index.info.groups.len() as u32 {
             let mut losses = leads(index, group);
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
-            wakes.add_besides(index, group, &mut losses);
+            wakes.add_besides(index, group, told_within, &mut losses);
             let gone = losses.iter().map(|lost| lost.gone).enumerate();
             wakes.lately.insert(group, (wakes.losses.len(), Lately::of(gone)));
             wakes.losses.append(&mut losses);
@@ -93,7 +92,8 @@ impl<'a> Wakes<'a> {
     }
 
     /// What is told besides deletions of those who stood goes to the last one that had gone before.
-    fn add_besides(&mut self, index: &Index<'a>, group: u32, losses: &mut [Lost<'a>]) {
+    fn add_besides(&mut self, index: &Index<'a>, group: u32, told_within: Nanos, losses: &mut [Lost<'a>]) {
+        let changes = changes(index, group, losses);
         let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
         let terms = index.terms.of_group(group).iter().map(|&place| &index.terms.all[place]);
         let led: BTreeMap<&str, ()> = terms.map(|term| (term.node, ())).collect();
@@ -102,13 +102,18 @@ impl<'a> Wakes<'a> {
             if notice.kind == WatchEvent::Deleted && known || stood.get(notice.node) == Some(&notice.cand) {
                 continue;
             }
-            let late = index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS);
-            if late || notice.kind == WatchEvent::Deleted && index.create_may_be_lost(group, notice.t) {
+            let sent = index.sent_within(notice);
+            let replayed = |at| index.candidates.told_on_reconnect(notice.session, at);
+            let of_unheard = notice.kind == WatchEvent::Deleted && index.unheard_creates.possible(group, sent);
+            if replayed(sent.0) || replayed(sent.1) || of_unheard {
                 self.excused += 1;
                 continue;
             }
             match losses.partition_point(|lost| lost.gone.0 <= notice.t) {
                 0 => self.without_loss.push(*notice),
+                _ if !changed_within(&changes, (sent.0.saturating_sub(told_within), sent.1)) => {
+                    self.without_change.push(*notice);
+                }
                 next => losses[next - 1].besides.push(*notice),
             }
         }
@@ -148,21 +153,19 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
 
 /// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone; so does
 /// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode, unless the
-/// servers named its own under the same path: that is of one znode at a time.
+/// servers named the second one's as the owner of the lead: that is one znode at a time.
 fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
     match loss.outcome {
         Outcome::Survived => false,
         Outcome::Censored { .. } => !index.woken(loss).is_empty(),
         Outcome::Completed { successor } => {
             let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
-            let path_is_next_s = || {
+            // One znode at a time owns the lead: the lock, or the first of the queue.
+            let next_owns = || {
                 let mut reigns = index.reigns.of_group(loss.group).iter();
-                !lost.node.is_empty()
-                    && lost.node == next.node
-                    && lost.czxid != next.czxid
-                    && reigns.any(|reign| reign.is_of(next))
+                lost.czxid != next.czxid && reigns.any(|reign| reign.is_of(next))
             };
-            lost.ended.0 <= next.grant || !index.woken(loss).is_empty() || path_is_next_s()
+            lost.ended.0 <= next.grant || !index.woken(loss).is_empty() || next_owns()
         }
     }
 }
@@ -203,7 +206,7 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
     let notices = index.notices.of(group, node, window).iter().filter(|notice| notice.cand != cand);
     let counted = notices.filter(|notice| {
         let again = last.insert(notice.cand, notice.t).is_some();
-        !again || !index.candidates.reconnected_within(notice.session, notice.t, RECONNECT_NS)
+        !again || !index.candidates.told_on_reconnect(notice.session, notice.t)
     });
     let mut told: Vec<Notice<'a>> = counted.copied().collect();
     // Most losses wake one.
@@ -211,19 +214,25 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
     told
 }
 
-impl Index<'_> {
-    /// Whether somebody in the group may have a znode at `at` that it never heard of: it was cut off, stopped, or died, before.
-    #[must_use]
-    pub(crate) fn create_may_be_lost(&self, group: u32, at: Nanos) -> bool {
-        let lost = |cand: &u32| {
-            let Some(candidate) = self.candidates.all.get(cand) else { return false };
-            let mut lives = self.lives.all.iter().filter(|life| life.host == Some(candidate.host));
-            let died = lives.any(|life| life.died.is_some_and(|died| died.0 <= at));
-            let stopped = self.faults.stops_of(candidate.host).first().is_some_and(|stop| stop.0 <= at);
-            let sessions = self.candidates.sessions.iter().filter(|(_, host)| **host == candidate.host);
-            let mut states = sessions.filter_map(|(session, _)| self.candidates.states.get(session)).flatten();
-            died || stopped || states.any(|state| state.0 <= at && state.1 != SessionState::Connected)
-        };
-        self.candidates.of_group(group).iter().any(lost)
+/// When something changed, or may have changed, among the znodes of a group: somebody came or went, or was about to.
+fn changes(index: &Index<'_>, group: u32, losses: &[Lost<'_>]) -> Vec<Span> {
+    let mut changes: Vec<Span> = losses.iter().map(|lost| lost.gone).collect();
+    for cand in index.candidates.of_group(group) {
+        let stands = index.candidates.stands.get(cand).into_iter().flatten();
+        changes.extend(stands.map(|stand| (stand.from, stand.from)));
+        let left = index.candidates.departures.get(cand).into_iter().flatten();
+        changes.extend(left.map(|left| (left.how.deletion().map_or(left.t, |deletion| deletion.0), left.t)));
+        changes.extend(index.faults.of_cand(*cand).map(|fault| (fault.t, fault.over().max(fault.explains_until))));
     }
+    let terms = index.terms.of_group(group).iter().map(|&term| &index.terms.all[term]);
+    changes.extend(terms.map(|term| (term.grant, term.granted.unwrap_or(term.grant))));
+    changes.extend(index.reigns.of_group(group).iter().map(|reign| (reign.span.0, reign.span.0)));
+    changes.extend(index.faults.on_servers().map(|fault| (fault.t, fault.over().max(fault.explains_until))));
+    // An instant is a change too.
+    changes.iter_mut().for_each(|change| change.1 = change.1.max(change.0 + 1));
+    crate::stats::spans::union(changes)
+}
+
+fn changed_within(changes: &[Span], span: Span) -> bool {
+    crate::stats::spans::touches(changes, span)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ledger::{Judged, Ledgers};
-use hustings_record::{CellRecord, Event, Nanos, Token};
+use hustings_record::{CellRecord, Event, Fencing, Nanos, Token};
 
 /// Candidate, session and czxid of a term: whose writes these are.
 pub type WriteKey = (u32, i64, i64);
@@ -77,6 +77,8 @@ pub struct Writing<'a> {
     /// them.
     rivals_sent: BTreeMap<usize, Nanos>,
     by_cand: BTreeMap<u32, Tries>,
+    /// A resource without a fence takes every write.
+    fenced: bool,
 }
 
 /// The writes of a candidate.
@@ -89,9 +91,11 @@ struct Tries {
 }
 
 impl<'a> Writing<'a> {
-    pub(super) fn new(cell: &'a CellRecord) -> Self {
+    /// The writes of a cell, judged by their order.
+    pub(crate) fn of(cell: &'a CellRecord) -> Self {
         let (placed, fences) = writes_and_fences(cell);
-        let mut writing = Self { placed, ..Self::default() };
+        let fenced = cell.info.fencing == Fencing::Fenced;
+        let mut writing = Self { placed, fenced, ..Self::default() };
         let mut fences = fences.into_iter().peekable();
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
         let mut last = None;
@@ -171,19 +175,31 @@ impl<'a> Writing<'a> {
         stale.filter_map(|(place, placed)| Some((placed.work()?, self.rivals_sent.get(&place).copied())))
     }
 
-    /// When the term's first write from `from` on was accepted by the fence.
+    /// Whether the resource whose writes the cell's verdict counts took a write that was judged so.
+    #[must_use]
+    pub fn accepts(&self, judged: Judged) -> bool {
+        !self.fenced || !judged.rejected
+    }
+
+    /// When the resource took the term's first write from `from` on.
     #[must_use]
     pub fn first_accepted(&self, key: WriteKey, from: Nanos) -> Option<Nanos> {
         let (places, _) = self.of_term(key);
         let later = &places[places.partition_point(|&place| self.at(place).is_some_and(|work| work.t < from))..];
-        later.iter().filter_map(|&place| self.at(place)).find(|work| !work.told.rejected).map(|work| work.t)
+        later.iter().filter_map(|&place| self.at(place)).find(|work| self.accepts(work.told)).map(|work| work.t)
     }
 
-    /// When the fence first rejected a write of the term.
+    /// When the resource first refused a write of the term.
     #[must_use]
     pub fn first_refused(&self, key: WriteKey) -> Option<Nanos> {
         let mut tried = self.of_term(key).0.iter().filter_map(|&place| self.at(place));
-        tried.find(|work| work.told.rejected).map(|work| work.t)
+        tried.find(|work| !self.accepts(work.told)).map(|work| work.t)
+    }
+
+    /// Whether a candidate wrote under this session without a token that is known.
+    #[must_use]
+    pub fn has_unknown(&self, (cand, session): (u32, i64)) -> bool {
+        !self.of_term((cand, session, Token::UNKNOWN_CZXID)).0.is_empty()
     }
 
     /// When writes of a term were tried between two times, both included.

@@ -76,7 +76,7 @@ impl Axis {
         let limit = |name: &str, limit: Option<u32>| limit.map_or_else(String::new, |ticks| format!("{name} {ticks}"));
         match self {
             Self::Recipe => of_candidates(clean::short(&info.recipe, 40)),
-            Self::StepDown => of_candidates(info.step_down.to_string()),
+            Self::StepDown => of_candidates(info.step_down_words()),
             Self::Fault => clean::short(&info.fault, 40),
             Self::Timeout => of_candidates(format!("T = {}", negotiated(cell))),
             Self::Candidates => of_candidates(format!("{} a group", format::count(info.candidates_per_group.into()))),

@@ -2,7 +2,7 @@
 
 use super::format;
 use super::state::State;
-use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Unit};
+use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Rules, Unit};
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 
@@ -42,13 +42,19 @@ pub(super) fn p(found: &Comparison) -> String {
 
 /// The answer, and what else it would take.
 pub(super) fn words(found: &Comparison) -> String {
+    let why = if is_round_scatter(found) { " (p is of the strikes; the rounds scatter more)" } else { "" };
     match (found.answer, found.needs) {
         (Answer::CannotTell, Some(needs)) => {
-            format!("cannot tell, needs {} a side", plural(needs, "more strike", "more strikes"))
+            format!("cannot tell{why}, needs {} a side", plural(needs, "more strike", "more strikes"))
         }
-        (Answer::CannotTell, None) => "cannot tell, nor would more strikes".to_owned(),
+        (Answer::CannotTell, None) => format!("cannot tell{why}, nor would more strikes"),
         (answer, _) => answer.words().to_owned(),
     }
+}
+
+/// Whether the strikes alone show a difference, by p, and the interval has none in it: it is as wide as rounds lie apart, too.
+fn is_round_scatter(found: &Comparison) -> bool {
+    found.p_holm < Rules::default().alpha && found.interval.is_some_and(|(low, high)| low <= 0.0 && 0.0 <= high)
 }
 
 /// With the strikes behind it.

@@ -4,6 +4,7 @@
 pub use hustings_record::words::{count, duration, plural, setting_ms};
 
 use crate::stats::{self, Distribution, Rate, Tail};
+use crate::tune;
 use hustings_record::Nanos;
 use hustings_record::words::{round_duration, three_digits};
 
@@ -122,6 +123,10 @@ pub fn rate(rate: &Rate) -> String {
     if rate.n == 0 {
         return format!("{} of 0: nothing stands behind it", count(rate.seen));
     }
+    // Three leaders at once are three overlaps of two handovers.
+    if rate.seen > rate.n {
+        return rate_within(rate);
+    }
     format!("{}, {}", share_of(rate.seen, rate.n), strikes(rate))
 }
 
@@ -169,6 +174,24 @@ pub fn count_by(seen: u64, n: u64, strikes: u64) -> String {
         return count_of(seen, n);
     }
     rate(&Rate { seen, n, strikes, bad_strikes: 0, upper_95: stats::upper_95(0, strikes) })
+}
+
+/// What happens by itself, in a time that several groups have together: `0 in 2.1 group-hours (95 % bound: 1.5 an hour)`.
+#[must_use]
+pub fn count_within(seen: u64, time: Nanos) -> String {
+    let hours = time as f64 / 3.6e12;
+    if time == 0 {
+        return format!("{} in no time at all: nothing stands behind it", count(seen));
+    }
+    let bound = significant(tune::upper_95(seen) / hours);
+    format!("{} in {} group-hours (95 % bound: {bound} an hour)", count(seen), significant(hours))
+}
+
+/// Two significant digits, and no fraction from ten on, rounded up.
+fn significant(value: f64) -> String {
+    let decimals = (1 - value.max(1e-6).log10().floor() as i32).clamp(0, 6);
+    let step = 10f64.powi(decimals);
+    if decimals == 0 { count(value.ceil() as u64) } else { format!("{}", (value * step - 1e-9).ceil() / step) }
 }
 
 fn share_of(seen: u64, n: u64) -> String {
@@ -221,6 +244,7 @@ mod tests {
         let seen = rate_of(7, 120, 40, 3, Some(0.182_8));
         assert_eq!(plain(rate(&seen)), "7 of 120 (5.8 %), 3 of 40 strikes: 95 % bound 19 %");
         assert_eq!(plain(rate_within(&seen)), "7 in 120 handovers, 3 of 40 strikes: 95 % bound 19 %");
+        assert_eq!(plain(rate(&rate_of(3, 2, 2, 1, Some(0.97)))), "3 in 2 handovers, 1 of 2 strikes: 95 % bound 97 %");
         assert_eq!(rate(&Rate::default()), "0 of 0: nothing stands behind it");
         assert_eq!(rate_short(&rate_of(0, 1200, 1200, 0, Some(0.002_5))), "0/1,200·1,200 ≤0.25 %");
         assert_eq!(rate_short(&Rate::default()), "0/0");

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::by_fault::ByFault;
 use super::clean::markdown as escaped;
 use super::format::{NOTHING, count, memory_kb, rate_short, said, said_between, share, tail_short};
 use super::view::facts;
@@ -184,7 +185,11 @@ impl Entrant<'_> {
         let mut told: Vec<String> =
             faults.map(|(fault, seen)| format!("{} {}", escaped(fault), count(*seen))).collect();
         told.extend((longest > 0).then(|| format!("{} at most", duration(longest))));
-        if told.is_empty() { rate_short(&all) } else { format!("{} ({})", rate_short(&all), told.join(", ")) }
+        if !told.is_empty() {
+            return format!("{} ({})", rate_short(&all), told.join(", "));
+        }
+        let known = ByFault::of(self.cells.iter().copied(), |cell| of(cell).0);
+        rate_short(known.as_ref().map_or(&all, ByFault::rate))
     }
 
     fn mean(&self, of: impl Fn(&CellSummary) -> Option<f64>) -> Option<f64> {

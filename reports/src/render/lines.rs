@@ -78,6 +78,7 @@ pub(super) fn lines(words: &str, width: usize) -> String {
 pub(super) fn paint(text: &str, state: &Chip, colour: bool) -> String {
     let code = match state.state {
         State::Pass => "32",
+        State::Untestable => "2",
         State::Unsafe => "35",
         State::Inconclusive => "33",
         State::Fail => "1;31",

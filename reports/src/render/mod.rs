@@ -3,6 +3,7 @@
 
 mod advice;
 mod apart;
+mod by_fault;
 pub(crate) mod clean;
 mod compared;
 mod comparison_table;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::check::Section as _;
+use crate::check::{Section as _, Testability};
 use crate::summary::{CellSummary, CheckResult, SplitBrain, Summary, Writes};
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Expectation, Nanos};
@@ -15,6 +15,8 @@ const BRIEF_PART: u64 = 10;
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     Pass,
+    /// Of a check: it passed, and would have passed whatever had been altered in the record.
+    Untestable,
     Unsafe,
     Inconclusive,
     Fail,
@@ -32,7 +34,10 @@ impl State {
             Writes::NAME => expect.stale_writes == Expectation::Some,
             _ => must_be_unsafe(&cell.info),
         };
-        Self::told(check.verdict, check.unsafe_as_expected && must)
+        match (Self::told(check.verdict, check.unsafe_as_expected && must), &check.testability) {
+            (Self::Pass, Some(Testability::NotTestableHere(_))) => Self::Untestable,
+            (state, _) => state,
+        }
     }
 
     /// A run without a single cell has shown nothing, whatever its verdict says.
@@ -62,6 +67,7 @@ impl State {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Untestable => "not testable here",
             Self::Unsafe => "unsafe, as expected",
             Self::Inconclusive => "inconclusive",
             Self::Fail => "fail",
@@ -72,6 +78,7 @@ impl State {
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Pass => "✓",
+            Self::Untestable => "–",
             Self::Unsafe => "▲",
             Self::Inconclusive => "?",
             Self::Fail => "✗",
@@ -82,6 +89,7 @@ impl State {
     pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Untestable => "untestable",
             Self::Unsafe => "unsafe",
             Self::Inconclusive => "inconclusive",
             Self::Fail => "fail",

@@ -68,6 +68,10 @@ impl<'a> Gathered<'_, '_, 'a> {
                 self.add(*to, Happening::Healed { id, kind, who, proven: *verified });
             }
         }
+        // Whom it would have hit is not known: every group is told of it.
+        for (intent, t, why) in index.plan.withheld() {
+            self.add(t, Happening::Withheld { planned: intent.id, kind: intent.kind, why });
+        }
     }
 
     fn processes(&mut self) {

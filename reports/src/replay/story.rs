@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use hustings_record::{Departure, FaultKind, Nanos, RevokeReason, SessionState, WatchEvent};
+use hustings_record::{Departure, FaultKind, Nanos, RevokeReason, SessionState, WatchEvent, WithheldReason};
 
 /// What happened in one group of a cell, from the first candidate that stood until the measured window ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +80,8 @@ pub enum Happening {
     Fault { id: u32, kind: FaultKind, who: Vec<usize>, servers: Vec<u32>, proven: bool },
     /// A fault was healed.
     Healed { id: u32, kind: FaultKind, who: Vec<usize>, proven: bool },
+    /// A planned fault was not ordered.
+    Withheld { planned: u32, kind: FaultKind, why: WithheldReason },
     /// A new process runs in the place of one that ended.
     Runs { who: usize },
     /// The resource took the first write of its term, or refused one for the first time.

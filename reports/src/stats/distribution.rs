@@ -43,6 +43,12 @@ pub enum Tail {
 }
 
 impl Distribution {
+    /// Whether any of its samples is believed: of one whose samples are all void nothing is known but their number.
+    #[must_use]
+    pub fn has_samples(&self) -> bool {
+        self.n + self.censored > 0
+    }
+
     /// Its 99th percentile, or the longest where it has none.
     #[must_use]
     pub fn tail(&self) -> Tail {
@@ -92,10 +98,17 @@ impl Samples {
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.completed.is_empty() && self.censored.is_empty()
+        self.completed.is_empty() && self.censored.is_empty() && self.void == 0
     }
 
-    /// The distribution; None without any sample that is not void. Its quantiles are samples, never the edges of a histogram: of the product-limit
+    /// How long one usually is: the median, or the longest where censoring hides that; 0 without any.
+    #[must_use]
+    pub fn usual(self) -> Nanos {
+        let longest = self.completed.iter().chain(&self.censored).copied().max();
+        self.distribution().and_then(|d| d.p50).or(longest).unwrap_or(0)
+    }
+
+    /// The distribution; None without any sample. Where all are void it has their number alone. Its quantiles are samples, never the edges of a histogram: of the product-limit
     /// estimate of Kaplan and Meier (1958), which without censored samples is the empirical distribution function. `min`, `max`
     /// and `mean` are those of the completed samples, 0 where there is none.
     #[must_use]
@@ -165,6 +178,14 @@ mod tests {
     #[test]
     fn nothing_measured_is_no_distribution() {
         assert_eq!(Samples::default().distribution(), None);
+    }
+
+    #[test]
+    fn of_samples_that_are_all_void_only_their_number_is_told() {
+        let mut samples = Samples::default();
+        samples.void();
+        let void = samples.distribution().expect("there was one");
+        assert_eq!((void.void, void.has_samples(), void.p50, void.curve.len()), (1, false, None, 0));
     }
 
     #[test]

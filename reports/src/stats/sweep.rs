@@ -27,33 +27,23 @@ impl Overlap {
     }
 }
 
-/// For every piece that begins while pieces of other incarnations last: its longest overlap with one of them, so that
-/// overlaps are as many as grants that should not have been. `margin` is added to every end: −ε for what is certain, +ε for
-/// what is possible. Sorts the pieces; n log n.
+/// All pairs of pieces of different incarnations that share a time, each once: three that last at once are three pairs. `margin` is
+/// added to every end: −ε for what is certain, +ε for what is possible. Sorts the pieces; takes n log n, and a step for each piece
+/// that begins and each that still lasts then.
 #[must_use]
 pub fn sweep(pieces: &mut [Piece], margin: i64) -> Vec<Overlap> {
     pieces.sort_unstable_by_key(|p| (p.from, p.to, p.who, p.term));
     let mut overlaps = Vec::new();
-    // The piece that lasts longest so far, and the longest of any other incarnation than that one's.
-    let (mut longest, mut second): (Option<Piece>, Option<Piece>) = (None, None);
+    let mut lasting: Vec<Piece> = Vec::new();
     for &piece in pieces.iter() {
-        let other = longest.filter(|l| l.who != piece.who).or(second.filter(|s| s.who != piece.who));
-        if let Some(other) = other {
+        lasting.retain(|other| other.to.saturating_add_signed(margin) > piece.from);
+        for other in lasting.iter().filter(|other| other.who != piece.who) {
             let to = piece.to.min(other.to).saturating_add_signed(margin);
             if to > piece.from {
                 overlaps.push(Overlap { newcomer: piece.term, other: other.term, from: piece.from, to });
             }
         }
-        match longest {
-            Some(l) if l.who == piece.who => longest = Some(if piece.to > l.to { piece } else { l }),
-            Some(l) if piece.to > l.to => (longest, second) = (Some(piece), Some(l)),
-            Some(_) => {
-                if second.is_none_or(|s| piece.to > s.to) {
-                    second = Some(piece);
-                }
-            }
-            None => longest = Some(piece),
-        }
+        lasting.push(piece);
     }
     overlaps
 }
@@ -64,14 +54,15 @@ mod tests {
 
     use super::*;
 
-    /// For each piece, the longest overlap with any piece that began before it, by trying them all.
-    fn brute(pieces: &[Piece], margin: i64) -> Vec<(usize, Nanos)> {
+    /// The overlaps of each piece with each that began before it, by trying them all.
+    fn brute(pieces: &[Piece], margin: i64) -> Vec<(usize, usize, Nanos)> {
         let mut found = Vec::new();
         for (at, piece) in pieces.iter().enumerate() {
-            let ends = pieces[..at].iter().filter(|p| p.who != piece.who).map(|p| p.to.min(piece.to) as i64 + margin);
-            let best = ends.max().map_or(0, |end| end - piece.from as i64);
-            if best > 0 {
-                found.push((piece.term, best as Nanos));
+            for other in pieces[..at].iter().filter(|other| other.who != piece.who) {
+                let long = piece.to.min(other.to) as i64 + margin - piece.from as i64;
+                if long > 0 {
+                    found.push((piece.term, other.term, long as Nanos));
+                }
             }
         }
         found
@@ -91,8 +82,8 @@ mod tests {
                 })
                 .collect();
             let found = sweep(&mut pieces, margin);
-            let lengths: Vec<_> = found.iter().map(|o| (o.newcomer, o.length())).collect();
-            prop_assert_eq!(lengths, brute(&pieces, margin));
+            let pairs: Vec<_> = found.iter().map(|o| (o.newcomer, o.other, o.length())).collect();
+            prop_assert_eq!(pairs, brute(&pieces, margin));
             for overlap in found {
                 let (a, b) = (raw[overlap.newcomer], raw[overlap.other]);
                 prop_assert!((a.2, a.3) != (b.2, b.3));

@@ -100,7 +100,7 @@ pub fn measured(record: &Record) -> Measured {
         left,
         reconnect_ms,
         failover: failover(&Phased::of(phases), poll_ms),
-        crashes: Phased::of(crashes).whole,
+        crashes: Phased::of(crashes).whole.filter(Distribution::has_samples),
         settings,
     }
 }
@@ -177,7 +177,8 @@ fn outcome(index: &Index<'_>, fault: &Fault<'_>, id: i64, session: &Session, to:
 /// What these failovers took beside their detection. Recipes that are told nothing look around every so often instead.
 fn failover(phases: &Phased, poll_ms: Option<f64>) -> Option<Failover> {
     let ms = |d: &Distribution| d.mean as f64 / 1e6;
-    let act = phases.act.as_ref()?;
-    let decide_ms = phases.decide.as_ref().map(ms).or(poll_ms.map(|poll| poll / 2.0))?;
+    let act = phases.act.as_ref().filter(|act| act.n > 0)?;
+    let decide = phases.decide.as_ref().filter(|decide| decide.has_samples());
+    let decide_ms = decide.map(ms).or(poll_ms.map(|poll| poll / 2.0))?;
     Some(Failover { decide_ms, act_ms: ms(act), measured: act.n })
 }

@@ -93,6 +93,10 @@ impl Cell {
         &mut self.hosts[usize::from(host)]
     }
 
+    pub(crate) fn events_of(&self, host: u16) -> &[Event] {
+        &self.hosts[usize::from(host)]
+    }
+
     pub(crate) fn session(&self, group: u32, host: u16) -> i64 {
         self.standing[&self.cand(group, host)].session
     }
@@ -216,6 +220,7 @@ impl Cell {
         let (intended, groups, hosts, detail) = (t, groups.to_vec(), vec![host], String::new());
         self.coordinator.push(Event::Fault(Box::new(FaultOrder {
             id,
+            planned: None,
             kind,
             t,
             intended,
@@ -429,14 +434,15 @@ fn number_writes(events: &mut Vec<Event>) {
                 seq, group, cand, czxid, session, unfenced_stale, fenced_rejected, fenced_stale, ..
             } => {
                 let token = (*czxid, *session);
+                let is_known = Token { czxid: *czxid, session: *session }.is_ordered();
                 let of_group = || earlier.iter().filter(|e| e.0 == *group);
                 let stale_after = |e: &&(u32, (i64, i64), u32, bool)| {
                     e.1 > token || e.1.0 == token.0 && (e.1.1, e.2) != (token.1, *cand)
                 };
                 let fenced = fences.iter().any(|f| f.0 == *group && token.0 <= f.1);
-                *unfenced_stale |= of_group().any(|e| stale_after(&e));
-                *fenced_rejected |= fenced || of_group().any(|e| e.1 > token);
-                *fenced_stale |= !*fenced_rejected && of_group().filter(|e| e.3).any(|e| stale_after(&e));
+                *unfenced_stale |= is_known && of_group().any(|e| stale_after(&e));
+                *fenced_rejected |= is_known && (fenced || of_group().any(|e| e.1 > token));
+                *fenced_stale |= is_known && !*fenced_rejected && of_group().filter(|e| e.3).any(|e| stale_after(&e));
                 *seq += 50 + earlier.len() as u64;
                 earlier.push((*group, token, *cand, !*fenced_rejected));
             }

@@ -62,6 +62,7 @@ fn who_stands_behind_a_dead_follower_must_not_hear_of_the_leader() {
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
     cell.coordinator.push(Event::Fault(Box::new(FaultOrder {
         id: 0,
+        planned: None,
         kind,
         t,
         intended,

@@ -1,7 +1,7 @@
 //! Leads without effect: nobody writes, or nobody may.
 
 use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
@@ -146,4 +146,33 @@ fn a_lead_that_is_kept_through_a_hang_is_held_against_the_cell_where_the_scenari
     assert_eq!(judged(Expectation::Some, false), Pass);
     assert_eq!(judged(Expectation::Some, true), Fail);
     assert_eq!(judged(Expectation::Any, false), Pass);
+}
+
+/// Times between which the observer's server was out of touch with the quorum, and the owner changed.
+const UNSURE: (u64, u64) = (20_000, 20_750);
+
+/// Host 0 leads until host 1 does, at some time within `UNSURE`. Then this is fenced: the token of a host, at a time.
+fn unsure_owner(fenced: u16, at: u64) -> (u64, Verdict) {
+    let mut cell = writing_all_along();
+    let (old_czxid, old_session) = (cell.czxid(0, fenced), cell.session(0, fenced));
+    cell.revoke(0, 0, UNSURE.1 - 20, RevokeReason::SteppedDown);
+    cell.believe(0, 1, UNSURE.1 - 10);
+    cell.own(0, 1, UNSURE.1);
+    if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
+        owner.from = ms(UNSURE.0);
+    }
+    let how = FencingMethod::Resource;
+    cell.coordinator.push(Event::Fence { t: ms(at), group: 0, by: 2, old_czxid, old_session, how, done: true });
+    cell.write(0, 1, UNSURE.1 + 60);
+    let summary = cell.summary();
+    (summary.effect.refused, check(&summary, "effect").verdict)
+}
+
+#[test]
+fn writes_that_are_refused_count_for_nobody_while_the_owner_is_not_known_and_fail_on_both_sides_of_that() {
+    assert_eq!(unsure_owner(0, UNSURE.0 + 10).0, 0, "its znode may have gone by then");
+    let (refused, verdict) = unsure_owner(0, UNSURE.0 - 110);
+    assert!(refused > 0 && refused < 5, "{refused}: those until then alone");
+    assert_eq!(verdict, Fail);
+    assert_eq!(unsure_owner(1, UNSURE.1 + 50), (1, Fail), "the next owner is known");
 }

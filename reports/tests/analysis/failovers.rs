@@ -21,6 +21,32 @@ fn phases_add_up_to_the_failover() {
 }
 
 #[test]
+fn a_resource_without_a_fence_takes_a_first_write_that_a_fence_would_have_refused() {
+    let act = |fencing| {
+        let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
+        cell.info.fencing = fencing;
+        cell.coordinator.push(Event::Write {
+            t: ms(19_000),
+            sent: Some(ms(19_000)),
+            seq: 0,
+            group: 0,
+            cand: cell.cand(0, 2),
+            host: 2,
+            czxid: i64::MAX,
+            session: cell.session(0, 2),
+            unfenced_stale: false,
+            fenced_rejected: false,
+            fenced_stale: false,
+        });
+        cell.crash(20_000, 300);
+        let act = cell.summary().failover.act.unwrap();
+        (act.n, act.censored)
+    };
+    assert_eq!(act(Fencing::Unfenced), (1, 0));
+    assert_eq!(act(Fencing::Fenced), (0, 1));
+}
+
+#[test]
 fn detection_is_measured_from_the_last_touch() {
     let excess = |over| {
         let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
@@ -188,6 +214,7 @@ fn nobody_hears_of_a_leader_whose_follower_died_with_it() {
     let (kind, detail, intended) = (FaultKind::Crash, String::new(), t);
     cell.coordinator.push(Event::Fault(Box::new(FaultOrder {
         id: 0,
+        planned: None,
         kind,
         t,
         intended,

@@ -12,9 +12,11 @@ use crate::sessions::crashed_as_the_leader_fell;
 /// Sessions of those that a fault hit have expired so long after its end, and a busy machine's second and a poll more.
 const EXPIRED: u64 = T + 3 * TICK / 2 + 1_000 + 200;
 
-/// The leader is partitioned for 2 s, keeps the lead, and loses it to host 1 at `lost`.
+/// The leader is partitioned for 2 s, has no connection from then on, and loses the lead to host 1 at `lost`.
 fn lost_after_a_short_partition(lost: u64, verified: bool) -> CellSummary {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let (session, state) = (cell.session(0, 0), SessionState::Disconnected);
+    cell.host(0).push(Event::State { t: ms(21_700), session, state });
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
     cell.receipt(id, ReceiptStage::Injected, 20_000, verified, Vec::new());
     cell.healed(id, 22_000);
@@ -49,7 +51,7 @@ fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_la
         (handovers.survived, handovers.completed)
     };
     assert_eq!(hang(TEAR_DOWN + 100), (1, 0));
-    assert_eq!(hang(TEAR_DOWN - 500), (0, 1));
+    assert_eq!(hang(TEAR_DOWN - 1_500), (0, 1));
 }
 
 #[test]

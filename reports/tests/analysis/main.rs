@@ -14,13 +14,15 @@ mod foreign;
 mod harness;
 mod horizons;
 mod leads;
-mod leaks;
 mod load;
+mod losses;
 mod meetings;
 mod observed;
 mod oracle;
 mod outages;
+mod overlaps;
 mod parameters;
+mod plans;
 mod pools;
 mod promptness;
 mod proofs;
@@ -32,8 +34,12 @@ mod stalls;
 mod standing;
 mod stray_writes;
 mod strikes;
+mod tokens;
 mod tuning;
+mod void;
+mod voiding;
 mod wake_ups;
+mod windows;
 mod write_gaps;
 mod writes;
 
@@ -80,5 +86,5 @@ fn a_self_test_is_caught_only_by_what_its_bug_must_show() {
     assert_eq!(judged(vec![]).1, Verdict::Pass, "records of old do not say what must be seen");
     let (name, verdict, headline) = judged(vec![Caught::FanOut, Caught::Watches]);
     assert_eq!((name.as_str(), verdict), ("self-test", Verdict::Inconclusive));
-    assert!(headline.contains("by any of fan-out, leaks"), "{headline}");
+    assert!(headline.contains("by any of fan-out, standing"), "{headline}");
 }

@@ -62,3 +62,30 @@ fn whoever_stops_believing_in_a_gap_that_is_bridged_is_a_dead_owner_still() {
     let summary = cell.summary();
     assert!(summary.ownership.dead_owner_max_ns > ms(60_000), "{:?}", summary.ownership);
 }
+
+/// The owner changes at some time within so many milliseconds, while a server is cut off, or with no fault at all.
+fn changed_within(long: u64, cut: bool) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    if cut {
+        let id = cell.fault(FaultKind::ServerPartition, 0, &[], 19_995, Some(long - 100));
+        if let Some(Event::Fault(order)) = cell.coordinator.last_mut() {
+            (order.hosts, order.servers) = (Vec::new(), vec![2]);
+        }
+        cell.injected(id, 20_000);
+        cell.healed(id, 19_900 + long);
+    }
+    cell.revoke(0, 0, 20_000, RevokeReason::SessionEnded);
+    cell.believe(0, 1, 20_001);
+    cell.own(0, 1, 19_990 + long);
+    if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
+        owner.from = ms(19_990);
+    }
+    cell
+}
+
+#[test]
+fn an_owner_that_changed_at_an_unknown_time_is_inconclusive_where_that_is_long() {
+    let verdict = |long: u64, cut: bool| changed_within(long, cut).verdict(NAME);
+    assert_eq!((verdict(300, false), verdict(700, false)), (Pass, Inconclusive), "a tenth of T is 400 ms");
+    assert_eq!((verdict(700, true), verdict(4_600, true)), (Pass, Inconclusive), "T is 4 s");
+}

@@ -12,7 +12,7 @@ pub(crate) fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind)
         contest: None,
         recipe: recipe.into(),
         declared: declared(recipe),
-        step_down: StepDown::OnDisconnect,
+        step_down: Some(StepDown::OnDisconnect),
         fault: fault_kind.name().into(),
         fault_kind,
         groups: (0..groups).map(|g| format!("g{g}")).collect(),

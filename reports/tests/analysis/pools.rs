@@ -89,10 +89,12 @@ fn repetitions_that_pass_are_one_pass_of_all_their_handovers() {
 #[test]
 fn a_pooled_zero_is_worth_the_strikes_of_all_repetitions() {
     let pool = pool(vec![crashed(300), crashed(300), crashed(300), crashed(300)], 4);
-    let rate = pool.split_brain.active;
-    assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (0, 8, 4, 0));
-    assert_eq!(rate.upper_95, upper_95(0, 4));
-    assert_eq!((pool.writes.past_fence.n, pool.writes.past_fence.upper_95), (0, None), "the dead cannot write");
+    for (rate, why) in [(pool.split_brain.active, "believe"), (pool.writes.past_fence, "write")] {
+        assert_eq!((rate.n, rate.upper_95), (0, None), "the dead cannot {why}");
+    }
+    let rate = self::pool(vec![partition(22_000), partition(22_000), partition(22_000)], 3).split_brain.active;
+    assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (0, 3, 3, 0));
+    assert_eq!(rate.upper_95, upper_95(0, 3));
 }
 
 #[test]

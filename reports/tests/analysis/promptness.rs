@@ -59,6 +59,20 @@ fn what_a_stall_of_the_harness_covers_is_void() {
     cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990), ran_ns: 0 });
     let summary = cell.summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.decide.void), (Pass, 1));
+    assert!(check(&summary, NAME).headline.contains("decide not judged (1 void)"), "{:?}", check(&summary, NAME));
+}
+
+#[test]
+fn what_stalled_before_a_loss_was_due_to_be_noticed_makes_nothing_late() {
+    let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
+    cell.crash(20_000, 4_500);
+    // Its session was to expire for all that time.
+    for each in 0..9 {
+        let from = 20_100 + each * 300;
+        cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 290), ran_ns: 0 });
+    }
+    let summary = cell.summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.detect.void), (Fail, 0));
 }
 
 #[test]
@@ -73,6 +87,9 @@ fn what_a_stall_of_the_harness_may_have_brought_about_is_no_failure() {
     let mut cell = sleeper();
     cell.host(1).push(Event::Stall { from: ms(9_000), to: ms(10_000), ran_ns: 0 });
     assert_eq!(cell.verdict(NAME), Fail, "more than 2 T before it was due");
+    let mut cell = deciding(&[40_000]);
+    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0 });
+    assert_eq!(cell.verdict(NAME), Fail, "all that can have ended in it was made anew long before");
 }
 
 #[test]
@@ -149,5 +166,65 @@ fn flapping(loses: bool) -> Cell {
 fn a_belief_that_ends_and_begins_again_for_nothing_is_a_finding() {
     let summary = flapping(false).summary();
     assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.flaps), (Fail, 1));
+    let stalled = |from: u64, to: u64| {
+        let mut cell = flapping(false);
+        cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.verdict("liveness")
+    };
+    assert_eq!((stalled(28_000, 29_000), stalled(30_010, 30_900)), (Inconclusive, Fail), "before, and afterwards");
+    let mut cell = flapping(false);
+    for each in 0..20 {
+        let from = 25_000 + each * 200;
+        cell.host(0).push(Event::Stall { from: ms(from), to: ms(from + 50), ran_ns: 0 });
+    }
+    assert_eq!(cell.verdict("liveness"), Fail, "none of these stops a leader, nor do all of them together");
     assert_eq!(flapping(true).verdict("liveness"), Pass);
+}
+
+/// The leader of each group is ordered to resign, and deletes its znode so many milliseconds later.
+fn releasing(after: &[u64]) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
+    for (group, &after) in (0..).zip(after) {
+        let at = 20_000 + u64::from(group) * 5_000;
+        let id = cell.fault(FaultKind::Resign, 0, &[group], at, None);
+        cell.injected(id, at + after + 3);
+        let node = cell.node(group, 0);
+        cell.revoke(group, 0, at + 1, RevokeReason::Resigned);
+        cell.left(
+            group,
+            0,
+            at + after + 4,
+            Departure::Resigned { delete: Some((ms(at + after + 2), ms(at + after + 3))) },
+        );
+        cell.wake(group, &node, at + after + 3);
+        cell.lead(group, 1, at + after + 5);
+        cell.join(group, 0, at + after + 20);
+    }
+    cell
+}
+
+#[test]
+fn whoever_is_ordered_to_resign_gives_its_znode_up_at_once() {
+    let summary = releasing(&[0, 0, 0]).summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.release.n), (Pass, 3));
+    // One may be held up by a busy machine for a moment; not for as long as a session lasts, and not most of them.
+    assert_eq!(releasing(&[0, 600, 0]).verdict(NAME), Pass);
+    let summary = releasing(&[0, 4_000, 0]).summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.promptness.release.late), (Fail, 1));
+    assert_eq!(releasing(&[600, 600, 0]).verdict(NAME), Fail);
+}
+
+#[test]
+fn a_process_that_is_asked_to_go_gives_its_leads_up_before_it_has_gone() {
+    let noticed = |after: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Terminate);
+        let id = cell.fault(FaultKind::Terminate, 0, &[0], 20_000, None);
+        cell.injected(id, 20_100);
+        cell.kill(0, 20_100);
+        let node = cell.node(0, 0);
+        cell.wake(0, &node, 20_100 + after);
+        cell.lead(0, 1, 20_103 + after);
+        cell.verdict(NAME)
+    };
+    assert_eq!((noticed(1), noticed(4_000)), (Pass, Fail), "a session that is left to expire");
 }

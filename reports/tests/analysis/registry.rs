@@ -11,11 +11,11 @@ use crate::builder::{Cell, T, check, ms};
 use crate::elections::outvoted;
 use crate::failovers::unproven_fault;
 use crate::leads::{false_failover, late_successor, orphan, partition, pause};
-use crate::leaks::leaking;
 use crate::promptness::sleeper;
 use crate::sessions::{crashed_as_the_leader_fell, killed};
 use crate::standing::dropped_out;
 use crate::stray_writes::late;
+use crate::tokens::{grants_by_first_token, writes_with_first_token};
 
 /// A checker, a made record that it must not let pass, and the worst that it can say.
 type Red = (&'static str, fn() -> Cell, Verdict);
@@ -24,6 +24,8 @@ const RED: &[Red] = &[
     ("split-brain", || partition(25_600), Fail),
     ("stale-writes", stale_write, Fail),
     ("stray-writes", late, Fail),
+    ("write-tokens", writes_with_first_token, Fail),
+    ("grant-tokens", grants_by_first_token, Fail),
     ("handovers", false_failover, Fail),
     ("liveness", late_successor, Fail),
     ("effect", refused_owner, Fail),
@@ -33,7 +35,6 @@ const RED: &[Red] = &[
     ("fan-out", herd, Fail),
     ("servers", miscounted, Inconclusive),
     ("ownership", orphan, Fail),
-    ("leaks", leaking, Fail),
     ("sessions", never_established, Inconclusive),
     ("server-elections", outvoted, Fail),
     ("receipts", unproven_fault, Inconclusive),

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 /// Where the main figures of a cell stood, and where they stand. What means something else by now is left out: a resignation
 /// counts from the end of belief, every loss is a sample of every phase, below 100 samples there is no p99, quantiles are
-/// samples, and bounds count strikes.
-const FIGURES: [(&str, &str); 28] = [
+/// samples, bounds count strikes, owners that did not believe count in the measured window alone, and losers that had died overlap
+/// with nobody.
+const FIGURES: [(&str, &str); 29] = [
     ("/verdict", "/verdict"),
     ("/unsafe_as_expected", "/unsafe_as_expected"),
     ("/timeout_ms", "/timeout_ms"),
@@ -27,7 +28,6 @@ const FIGURES: [(&str, &str); 28] = [
     ("/fan_out/clients_saw", "/deletion_watches/clients_saw"),
     ("/fan_out/servers_say", "/deletion_watches/servers_say"),
     ("/split_brain/active/seen", "/split_brain/active/seen"),
-    ("/split_brain/active/n", "/split_brain/active/n"),
     ("/writes/total", "/writes/total"),
     ("/writes/unfenced/seen", "/writes/unfenced/seen"),
     ("/writes/fenced_off", "/writes/fenced_off"),
@@ -36,7 +36,9 @@ const FIGURES: [(&str, &str); 28] = [
     ("/leaderless/share", "/leaderless/share"),
     ("/leaderless/longest_ns", "/leaderless/longest_ns"),
     ("/leaderless/groups_at_end", "/leaderless/groups_at_end"),
-    ("/ownership", "/ownership"),
+    ("/ownership/blind_ns", "/ownership/blind_ns"),
+    ("/ownership/zombies", "/ownership/zombies"),
+    ("/ownership/zombie_max_ns", "/ownership/zombie_max_ns"),
     ("/elections", "/ensemble/elections"),
     ("/watch", "/ensemble/watch"),
 ];

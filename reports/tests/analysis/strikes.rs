@@ -31,9 +31,8 @@ fn a_crash_that_costs_twenty_leads_is_one_piece_of_evidence() {
     let mut cell = Cell::new("predecessor-watch", 20, 3, FaultKind::Crash);
     cell.crash(20_000, 300);
     let summary = cell.summary();
-    assert_eq!(figures(summary.split_brain.active), (0, 20, 1, 0));
-    assert!((summary.split_brain.active.upper_95.unwrap() - 0.95).abs() < 1e-9);
     assert_eq!((summary.handovers.completed, summary.handovers.strikes), (20, 1));
+    assert_eq!(figures(summary.split_brain.active), (0, 0, 0, 0), "and none of two leaders, for the dead lead no more");
 }
 
 #[test]
@@ -84,18 +83,18 @@ fn stale_writes_stand_against_handovers_whose_loser_could_still_write() {
 
 #[test]
 fn a_handover_in_which_a_process_stalled_stands_behind_no_zero() {
-    let stalled = |until: u64| {
+    let stalled = |until: u64, host: u16| {
         let mut cell = partition(until);
-        cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
+        cell.host(host).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
         cell.summary()
     };
-    let clean = stalled(22_000);
+    let clean = stalled(22_000, 1);
     assert_eq!(figures(clean.split_brain.active), (0, 0, 0, 0));
     assert_eq!(figures(clean.writes.past_fence), (0, 0, 0, 0));
     assert_eq!(check(&clean, "split-brain").verdict, Inconclusive);
     assert_eq!(check(&clean, "stale-writes").verdict, Inconclusive);
     assert_eq!(
-        figures(stalled(25_600).split_brain.active),
+        figures(stalled(25_600, 0).split_brain.active),
         (0, 0, 0, 0),
         "what was left out as seen is no opportunity"
     );

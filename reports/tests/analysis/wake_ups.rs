@@ -3,7 +3,7 @@
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, check, ms};
+use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
 const NAME: &str = "fan-out";
 
@@ -45,14 +45,46 @@ fn wake_ups_by_every_kind_of_watch_count() {
 fn deletions_of_what_nobody_stood_by_count_unless_a_create_may_have_been_lost() {
     let marker = |cell: &mut Cell| cell.notify(0, 3, "marker", 20_010);
     assert_eq!(resigned("predecessor-watch", marker).verdict(NAME), Fail);
-    let cut_off = resigned("predecessor-watch", |cell| {
-        let session = cell.session(0, 4);
-        for (t, state) in [(15_000, SessionState::Disconnected), (15_100, SessionState::Connected)] {
+    let lose_touch = |cell: &mut Cell, session: i64, at: u64| {
+        for (t, state) in [(at, SessionState::Disconnected), (at + 20, SessionState::Connected)] {
             cell.host(4).push(Event::State { t: ms(t), session, state });
         }
+    };
+    // Whoever is enrolled creates nothing.
+    let enrolled = resigned("predecessor-watch", |cell| {
+        let session = cell.session(0, 4);
+        lose_touch(cell, session, 19_000);
         marker(cell);
     });
-    assert_eq!(cut_off.verdict(NAME), Pass);
+    assert_eq!(enrolled.verdict(NAME), Fail);
+    // From the beginning of its life until it is enrolled it may have created what it never heard of.
+    let enrolling = |at: u64| {
+        let cell = resigned("predecessor-watch", |cell| {
+            let (cand, session) = (cell.cand(0, 4), 77);
+            cell.left(0, 4, 12_000, Departure::SessionEnded(SessionEnd::Expired));
+            cell.host(4).push(Event::Incarnation { t: ms(12_100), cand, session });
+            lose_touch(cell, session, 12_200);
+            let (node, czxid) = (Some("n_0000000177".to_owned()), Some(177));
+            cell.host(4).push(Event::Joined { t: ms(at), cand, session, node, czxid });
+            cell.host(4).push(Event::Settled { t: ms(at), cand, session, requests: 2 });
+            marker(cell);
+        });
+        check(&cell.summary(), NAME).details.iter().any(|line| line.contains("notifications not counted"))
+    };
+    assert!(enrolling(20_050) && !enrolling(13_000));
+    // A candidate that is notified that its znode is gone creates another one.
+    let deposed = |loses_touch: bool| {
+        let cell = resigned("predecessor-watch", |cell| {
+            let (node, session) = (cell.node(0, 4), cell.session(0, 4));
+            cell.notify(0, 4, &node, 19_500);
+            if loses_touch {
+                lose_touch(cell, session, 19_600);
+            }
+            marker(cell);
+        });
+        check(&cell.summary(), NAME).details.iter().any(|line| line.contains("notifications not counted"))
+    };
+    assert!(deposed(true) && !deposed(false));
 }
 
 #[test]
@@ -80,6 +112,27 @@ fn what_a_reconnect_tells_again_is_not_counted() {
     });
     let summary = cell.summary();
     assert_eq!((summary.fan_out.woken, check(&summary, NAME).verdict), (Some((4, 4, 4)), Pass));
+}
+
+#[test]
+fn what_a_reconnect_tells_again_is_not_counted_when_a_stopped_process_hears_it_late() {
+    let woken = |is_stopped: bool| {
+        let cell = resigned("lock-race", |cell| {
+            let session = cell.session(0, 3);
+            for (t, state) in [(20_500, SessionState::Disconnected), (21_000, SessionState::Connected)] {
+                cell.host(3).push(Event::State { t: ms(t), session, state });
+            }
+            if is_stopped {
+                let id = cell.fault(FaultKind::Pause, 3, &[], 21_001, Some(899));
+                cell.injected(id, 21_001);
+                cell.healed(id, 21_900);
+            }
+            cell.tell(0, 3, "lock", 21_910, WatchEvent::DataChanged, 1);
+        });
+        cell.summary().fan_out.woken
+    };
+    assert_eq!(woken(true), Some((4, 4, 4)));
+    assert_eq!(woken(false), Some((5, 5, 5)));
 }
 
 #[test]
@@ -255,4 +308,17 @@ fn a_lock_that_another_one_has_was_lost_however_long_its_last_owner_believed() {
     };
     assert_eq!(found(true), (1, Fail), "nobody was woken");
     assert_eq!(found(false), (0, Inconclusive), "nobody knows whether the lock has gone");
+}
+
+#[test]
+fn whoever_leaves_by_order_at_the_tear_down_had_to_be_where_it_was_until_then() {
+    let herd = |cell: &mut Cell| {
+        (2..5).for_each(|host| cell.notify(0, host, "n_0000000101", 20_004));
+        (1..5).for_each(|host| cell.left(0, host, TEAR_DOWN + 10, Departure::Stopped));
+    };
+    let summary = resigned("predecessor-watch", herd).summary();
+    let found = check(&summary, NAME);
+    assert_eq!((found.verdict, summary.fan_out.promised), (Fail, Some((1, 1))), "{:?}", found.details);
+    let alone = |cell: &mut Cell| (1..5).for_each(|host| cell.left(0, host, TEAR_DOWN + 10, Departure::Stopped));
+    assert_eq!(resigned("predecessor-watch", alone).verdict(NAME), Pass);
 }

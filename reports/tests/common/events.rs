@@ -86,6 +86,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
         19 => Event::HostMemory { t, host, rss_kb: n[4], candidates: life, threads: None },
         20 => Event::Fault(Box::new(FaultOrder {
             id: life,
+            planned: None,
             kind: fault,
             t,
             intended: n[5],

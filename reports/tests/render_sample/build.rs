@@ -6,10 +6,10 @@ use hustings_record::{FaultKind, Grade, Nanos, ServerState};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, Course, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Exception,
-    ExceptionKind, Excess, Failover, Fall, FanOutSeen, FaultBand, Faults, FollowersLost, Handovers, Leaderless,
-    Ownership, Promptness, Rate, Receipt, ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatch,
-    Sessions, SplitBrain, Stalls, Standing, StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap,
-    WriteProbes, Writes,
+    ExceptionKind, Excess, Failover, Fall, FanOutSeen, FaultBand, Faults, FollowersLost, GrantTokens, Handovers,
+    Leaderless, Ownership, Promptness, Rate, Receipt, Reduced, ServerBar, ServerElection, ServerFault,
+    ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, StrayWrites, StrikeSeen, TermBar, Timeline,
+    Unavailable, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -110,6 +110,17 @@ pub(crate) fn rate(seen: u64, n: u64) -> Rate {
     Rate { seen, n, strikes, bad_strikes, upper_95: upper_95(bad_strikes, strikes) }
 }
 
+/// So many injections, each of one lead, that took this long and little more.
+pub(crate) fn strikes(n: u64, base: Nanos) -> Vec<StrikeSeen> {
+    let of = |place: u64| {
+        let took = Some(base + place * base / 50);
+        let reduced = Some(Reduced { n: 1, censored: 0, p50: took, longest: took });
+        let (after_ns, lost, censored) = (place * S, 1, 0);
+        StrikeSeen { after_ns, lost, censored, failover: reduced, until_write: reduced, over_floor: None, woken: None }
+    };
+    (0..n).map(of).collect()
+}
+
 pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, candidates: u32) -> CellSummary {
     let pace = match recipe {
         "predecessor-watch" => 1,
@@ -162,7 +173,8 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         split_brain: SplitBrain { active: rate(0, 40), ..Default::default() },
         writes: Writes { total: 8_300, unfenced: rate(0, 40), past_fence: rate(0, 40), ..Default::default() },
         stray_writes: StrayWrites { recorded: 8_300, terms: 96, slowest_ns: 2 * MS, ..Default::default() },
-        leaks: Default::default(),
+        write_tokens: WriteTokens { compared: 8_300, ..Default::default() },
+        grant_tokens: GrantTokens { compared: 96, ..Default::default() },
         effect: Effect {
             without_write: 0.012_4,
             longest_ns: 6_400 * MS,
@@ -178,6 +190,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             terms: 96,
         },
         leaderless: Leaderless {
+            led_ns: 1_800_000_000_000,
             share: 0.003_1,
             longest_ns: 6_300 * MS,
             longest_group: Some("election-0004".into()),
@@ -201,6 +214,10 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             hosts: 5,
         },
         faults: Faults {
+            planned: 4,
+            planned_verified: 4,
+            withheld: Vec::new(),
+            lost: 0,
             verified: 4,
             unverified: 0,
             lateness: Some(distribution(4, 0, 150 * US, 800 * US)),
@@ -226,6 +243,7 @@ fn checks(woken: u64) -> Vec<CheckResult> {
         details: Vec::new(),
         unsafe_as_expected: false,
         rests_on: vec![Grade::Report],
+        testability: None,
     };
     vec![
         pass("split_brain", "0 definite overlaps in 40 handovers (95 % bound 7.3 %)".into()),
@@ -241,6 +259,7 @@ pub(crate) fn receipts(kind: FaultKind, n: u32, verified: bool) -> Vec<Receipt> 
         let intended = 100 * S + u64::from(fault) * 9 * S;
         let injected = intended + 700 * US;
         Receipt {
+            overran_ns: None,
             fault,
             kind,
             intended,
@@ -345,7 +364,7 @@ fn gap(from: Nanos, to: Nanos) -> WriteGap {
 /// The ensemble's leader is killed under the candidates, and after its return the next one is stopped.
 pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     use ServerState as State;
-    let steps_down = cell.info.step_down == hustings_record::StepDown::OnDisconnect;
+    let steps_down = cell.info.step_down == Some(hustings_record::StepDown::OnDisconnect);
     cell.failover = Failover { excess: cell.failover.excess, floor: cell.failover.floor, ..Failover::default() };
     cell.handovers = Handovers::default();
     cell.fan_out = FanOutSeen::default();

@@ -7,13 +7,14 @@ mod replays;
 
 use hustings_record::{
     EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
+    WithheldReason,
 };
-use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary};
+use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary, WithheldFault};
 use hustings_reports::verdict::Verdict;
 
 use build::{
     MS, cell, distribution, excess, expiring_course, fall, never_led_again, partition_timeline, pause_timeline,
-    quorum_loss, rate, receipts, sequential_start,
+    quorum_loss, rate, receipts, sequential_start, strikes,
 };
 
 pub(crate) fn empty() -> Summary {
@@ -161,6 +162,7 @@ fn check(name: &str, verdict: Verdict, headline: &str, details: &[&str]) -> Chec
         details: details.iter().map(|&line| line.to_owned()).collect(),
         unsafe_as_expected: false,
         rests_on: vec![Grade::Effect, Grade::Wire],
+        testability: None,
     }
 }
 
@@ -258,6 +260,8 @@ pub(crate) fn herd() -> Summary {
             let mut one = cell(place * 3 + turn, recipe, "on-disconnect", FaultKind::Resign, candidates);
             let base = if recipe == "predecessor-watch" { 1_900 } else { u64::from(candidates) * 110 };
             one.failover.whole = Some(distribution(40, 0, base * 1_000, base * 200));
+            one.strikes = strikes(12, base * 1_000);
+            one.handovers.strikes = 12;
             summary.cells.push(one);
         }
     }
@@ -311,7 +315,21 @@ fn without_receipt(mut cell: CellSummary) -> CellSummary {
     cell.split_brain.active = Rate::default();
     cell.timeout_ms = Some(4_000);
     cell.info.timeout_asked_ms = 1_000;
-    cell.faults = Faults { verified: 0, unverified: 3, lateness: None, receipts: receipts(FaultKind::Slow, 3, false) };
+    cell.faults = Faults {
+        planned: 4,
+        planned_verified: 0,
+        withheld: vec![WithheldFault {
+            planned: 3,
+            kind: FaultKind::Slow,
+            intended: 130_000_000_000,
+            why: WithheldReason::NoHealthyHost,
+        }],
+        lost: 0,
+        verified: 0,
+        unverified: 3,
+        lateness: None,
+        receipts: receipts(FaultKind::Slow, 3, false),
+    };
     let headline = "3 of 3 faults have no receipt: nothing was shown";
     replace(
         &mut cell,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 
+use super::effect::Effect;
 use super::floor_pair::{FloorPair, FloorTaken};
 use super::injury::{Injury, Proof, Remedy};
 use super::state::State;
@@ -120,8 +121,9 @@ pub trait Backend: Sized + 'static {
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16>;
     /// Lets the candidate go on that is held, if one is, as far as its host's process lets it.
     fn let_win(&self);
-    /// Does a fault to what it hits. `id` is its number in the record.
-    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit) -> Injury;
+    /// Does a fault to what it hits, and verifies it. `id` is its number in the record. `effect` is told once it is in effect, if
+    /// that is known before it is verified; given up while it verifies, it changes nothing more.
+    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury;
     /// Undoes it.
     async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof;
 }

@@ -3,6 +3,7 @@
 
 mod backend;
 mod candidate;
+mod effect;
 mod floor;
 mod floor_pair;
 mod holdings;
@@ -24,6 +25,7 @@ mod write_probe;
 
 pub use backend::{Backend, Standing};
 pub use candidate::{End, Seat, live, work};
+pub use effect::Effect;
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
 pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, Stopped, lost_replies};

@@ -3,7 +3,7 @@
 
 mod target;
 
-use hustings_record::{Elects, Event, FaultKind, FaultOrder, Nanos};
+use hustings_record::{Elects, Event, FaultIntent, FaultKind, FaultOrder, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +42,8 @@ pub(crate) const WON_WITHIN_T: u64 = 2;
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
-    /// Number in the cell: first the fault's repeats from 0, then those of the fault that strikes with it.
-    pub id: u32,
+    /// Number in the cell: first the fault's repeats from 0, then those of the fault that strikes with it. None: of no plan.
+    pub id: Option<u32>,
     /// When it is to strike, in milliseconds from the start of measuring.
     pub at_ms: u64,
     /// What is done, and for how long.
@@ -67,6 +67,18 @@ pub struct Plan {
     pub faults: Vec<PlannedFault>,
     /// How long is measured: the last fault, its duration, and the time that a handover may take.
     pub measure_ms: u64,
+}
+
+impl Plan {
+    /// The plan as the record has it, of a measuring that began at `start`.
+    #[must_use]
+    pub fn event(&self, start: Nanos) -> Event {
+        let intent = |fault: &PlannedFault| {
+            let (kind, intended, for_ms) = (fault.kind(), start + fault.at_ms * 1_000_000, fault.for_ms());
+            fault.id.map(|id| FaultIntent { id, kind, intended, for_ms, target: fault.aim() })
+        };
+        Event::FaultPlan { t: start, faults: self.faults.iter().filter_map(intent).collect() }
+    }
 }
 
 /// Plans the faults of a cell.
@@ -101,7 +113,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
 fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
     let (fault, target) = (cell.resolved(spec), spec.target());
     PlannedFault {
-        id,
+        id: Some(id),
         at_ms,
         fault,
         target,
@@ -181,6 +193,7 @@ impl PlannedFault {
     pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
         Event::Fault(Box::new(FaultOrder {
             id,
+            planned: self.id,
             kind: self.kind(),
             t,
             intended,
@@ -189,10 +202,15 @@ impl PlannedFault {
             cands: hit.cands.clone(),
             groups: hit.groups.clone(),
             servers: hit.servers.clone(),
-            detail: match self.moment {
-                Moment::Planned => self.target.to_string(),
-                Moment::Won => format!("{}, when a candidate had won there and did not believe it yet", self.target),
-            },
+            detail: self.aim(),
         }))
+    }
+
+    /// Its target and moment in words.
+    fn aim(&self) -> String {
+        match self.moment {
+            Moment::Planned => self.target.to_string(),
+            Moment::Won => format!("{}, when a candidate had won there and did not believe it yet", self.target),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Whom a fault hits, decided when it strikes: pure, by the seed and by who leads at that moment.
 
-use hustings_record::{FaultKind, Hits, SessionUse};
+use hustings_record::{FaultKind, Hits, SessionUse, WithheldReason};
 use std::collections::BTreeSet;
 
 use rand::seq::SliceRandom;
@@ -71,26 +71,35 @@ impl Hit {
 }
 
 /// Decides whom a planned fault hits. Fewer than asked for are hit when there are no more leaders, or when more would take
-/// more than a minority of the hosts or servers out; nobody is hit when nobody is there.
-#[must_use]
-pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Hit {
-    let rng = seed::rng(seed, &cell.luck(), &format!("target {}", fault.id));
-    let mut choice = Choice { cell, view, rng };
+/// more than a minority of the hosts or servers out.
+///
+/// # Errors
+/// The fault hits nobody, and why.
+pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Result<Hit, WithheldReason> {
+    let rng = seed::rng(seed, &cell.luck(), &format!("target {}", fault.id.unwrap_or(0)));
+    let hosts = match fault.kind().facts().needs_no_host {
+        true => (0..cell.hosts).collect(),
+        false => view.alive.to_vec(),
+    };
+    let mut choice = Choice { cell, view, hosts, rng };
     match fault.kind().facts().hits {
-        Hits::Nobody => Hit::default(),
-        Hits::Servers => Hit { servers: choice.servers(fault), ..Hit::default() },
+        Hits::Nobody => Ok(Hit::default()),
+        Hits::Servers => Ok(Hit { servers: choice.servers(fault)?, ..Hit::default() }),
         Hits::Hosts => {
-            let hosts = choice.hosts(fault);
-            Hit { servers: fault.from.clone(), ..choice.hit_hosts(&hosts) }
+            let hosts = choice.targeted_hosts(fault)?;
+            Ok(Hit { servers: fault.from.clone(), ..choice.hit_hosts(&hosts) })
         }
         Hits::Candidates => {
             let cands = choice.candidates(&fault.target);
+            if cands.is_empty() {
+                return Err(choice.why_no_host(&fault.target));
+            }
             let hit = choice.hit(cands);
             // Where the candidates of a host share a session, what ends it for one ends it for all of them.
             if fault.kind() == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
-                return choice.hit_hosts(&hit.hosts);
+                return Ok(choice.hit_hosts(&hit.hosts));
             }
-            hit
+            Ok(hit)
         }
     }
 }
@@ -98,14 +107,28 @@ pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_
 struct Choice<'a> {
     cell: &'a Cell,
     view: LeaderView<'a>,
+    /// Hosts on which the fault can be carried out.
+    hosts: Vec<u16>,
     rng: ChaCha8Rng,
 }
 
 impl Choice<'_> {
-    /// All leaders on hosts that are there.
+    /// All leaders on hosts on which the fault can be carried out.
     fn leaders(&self) -> Vec<(u32, u16)> {
         let leaders = self.view.leader_of_group.iter().flatten();
-        leaders.filter(|(_, host)| self.view.alive.contains(host)).copied().collect()
+        leaders.filter(|(_, host)| self.hosts.contains(host)).copied().collect()
+    }
+
+    /// Why a fault on hosts or candidates hits nobody.
+    fn why_no_host(&self, target: &Target) -> WithheldReason {
+        let is_led = self.view.leader_of_group.iter().any(Option::is_some);
+        if self.hosts.is_empty() || is_led && self.leaders().is_empty() {
+            WithheldReason::NoHealthyHost
+        } else if is_led && matches!(target, Target::Followers { .. }) {
+            WithheldReason::NoFollower
+        } else {
+            WithheldReason::NoLeader
+        }
     }
 
     fn some<T: Clone>(&mut self, mut of: Vec<T>, count: usize) -> Vec<T> {
@@ -119,7 +142,7 @@ impl Choice<'_> {
     }
 
     /// Hosts in the order in which they are to be hit, no more than may be.
-    fn hosts(&mut self, fault: &PlannedFault) -> Vec<u16> {
+    fn targeted_hosts(&mut self, fault: &PlannedFault) -> Result<Vec<u16>, WithheldReason> {
         let mut hosts = match &fault.target {
             Target::Leaders { groups } => {
                 let leaders = self.leaders();
@@ -133,10 +156,10 @@ impl Choice<'_> {
                 all.truncate(usize::from(*hosts));
                 all
             }
-            Target::Host { hosts } => self.some(self.view.alive.to_vec(), usize::from(*hosts)),
+            Target::Host { hosts } => self.some(self.hosts.clone(), usize::from(*hosts)),
             Target::Share { share } => {
                 let count = Self::share(*share, usize::from(self.cell.hosts));
-                self.some(self.view.alive.to_vec(), count)
+                self.some(self.hosts.clone(), count)
             }
             Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => {
                 Vec::new()
@@ -144,17 +167,20 @@ impl Choice<'_> {
         };
         let mut seen = BTreeSet::new();
         hosts.retain(|host| seen.insert(*host));
+        if hosts.is_empty() {
+            return Err(self.why_no_host(&fault.target));
+        }
         if fault.takes_hosts_out() {
             let out = usize::from(self.cell.hosts).saturating_sub(self.view.alive.len());
             hosts.truncate(usize::from(self.cell.hosts_out_max(fault.allow_majority)).saturating_sub(out));
         }
-        hosts
+        if hosts.is_empty() { Err(WithheldReason::MajorityOut) } else { Ok(hosts) }
     }
 
     /// Hosts that are there, by how many groups they lead; equal ones in the seed's order.
     fn by_leaders(&mut self) -> Vec<u16> {
         let leaders = self.leaders();
-        let mut hosts = self.some(self.view.alive.to_vec(), usize::MAX);
+        let mut hosts = self.some(self.hosts.clone(), usize::MAX);
         hosts.sort_by_cached_key(|host| std::cmp::Reverse(leaders.iter().filter(|leader| leader.1 == *host).count()));
         hosts
     }
@@ -164,7 +190,7 @@ impl Choice<'_> {
     }
 
     fn is_there(&self, cand: u32) -> bool {
-        self.view.alive.contains(&self.host_of(cand))
+        self.hosts.contains(&self.host_of(cand))
     }
 
     /// The candidates of a group: they stand together in the placement.
@@ -192,7 +218,7 @@ impl Choice<'_> {
 
     /// The servers that a fault on servers hits: those of its target that serve, no more than may be. A restart hits all of
     /// them, by its nature.
-    fn servers(&mut self, fault: &PlannedFault) -> Vec<u32> {
+    fn servers(&mut self, fault: &PlannedFault) -> Result<Vec<u32>, WithheldReason> {
         let up = self.view.servers.to_vec();
         let leader = self.view.server_leader.filter(|leader| up.contains(leader));
         let out = (self.cell.servers as usize).saturating_sub(up.len());
@@ -211,11 +237,14 @@ impl Choice<'_> {
             | Target::Host { .. }
             | Target::Share { .. } => Vec::new(),
         };
+        if hit.is_empty() {
+            return Err(WithheldReason::NoServer);
+        }
         hit.sort_unstable();
         if fault.target != Target::AllServers {
             hit.truncate((self.cell.servers_out_max(fault.allow_majority) as usize).saturating_sub(out));
         }
-        hit
+        if hit.is_empty() { Err(WithheldReason::MajorityOut) } else { Ok(hit) }
     }
 
     fn candidates(&mut self, target: &Target) -> Vec<u32> {
@@ -234,7 +263,7 @@ impl Choice<'_> {
                 on(self.leaders(), &most)
             }
             Target::Host { hosts } => {
-                let any = self.some(self.view.alive.to_vec(), usize::from(*hosts));
+                let any = self.some(self.hosts.clone(), usize::from(*hosts));
                 on(self.leaders(), &any)
             }
             Target::Share { share } => {

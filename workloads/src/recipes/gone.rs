@@ -5,9 +5,7 @@ use super::candidate::{Answer, Candidate, Flow};
 use super::own::{Node, Own};
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Departure, Host};
-
-/// Between losing its znode to somebody outside and standing anew, so that a deletion of the whole election can get through.
-const REJOIN_AFTER_MS: u64 = 200;
+use hustings_record::STANDS_ANEW_AFTER_MS;
 
 impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// The own znode is gone though nobody here deleted it: ends with the election if that was deleted, else lets the recipe
@@ -27,7 +25,7 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
         self.own = Own::None;
         self.breadcrumb = None;
         self.check_election().await?;
-        self.pause(REJOIN_AFTER_MS).await
+        self.pause(STANDS_ANEW_AFTER_MS).await
     }
 
     /// The ensemble said that there is no election: creates its path if that is still to be done, else ends.

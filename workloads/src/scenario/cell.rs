@@ -129,6 +129,16 @@ impl Cell {
         }
     }
 
+    /// The step-down policy that is kept: a recipe's is the cell's. None: a program that declares none, of which nothing can be
+    /// expected that rests on one.
+    #[must_use]
+    pub fn policy(&self) -> Option<StepDown> {
+        match &self.recipe {
+            Contender::Own(_) => Some(self.step_down),
+            Contender::Foreign(_) => self.program.as_ref()?.step_down.map(|kept| kept.in_cell(self.step_down)),
+        }
+    }
+
     /// What the recipe, or the program, declares; None: nothing is promised.
     #[must_use]
     pub fn declares(&self) -> Option<Declaration> {

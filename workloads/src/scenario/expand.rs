@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hustings_record::{Expect, FaultKind};
+use hustings_record::{Expect, FaultKind, FencingMethod, StepDown};
 
 use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expected;
 use super::fault::FaultSpec;
+use super::kept_policy::KeptPolicy;
 use super::program::Program;
 use super::schema::{Links, Paths, Scenario, SelfTest};
 
@@ -20,6 +21,7 @@ const COORDINATES: usize = 11;
 /// Multiplies the matrix out, one axis after the other; the last one varies fastest.
 pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
     let mut cells: Vec<Cell> = scenario.matrices().flat_map(|matrix| multiply(scenario, matrix)).collect();
+    one_of_each(&mut cells);
     cells.extend(self_tests(scenario, &cells));
     finish(scenario, &mut cells);
     cells
@@ -31,8 +33,12 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     // First what takes another ensemble, so that each is started once.
     let cells = vary(cells, &values(&matrix.servers, ensemble.servers), |cell, v| cell.servers = *v);
     let cells = vary(cells, &values(&matrix.tick_ms, ensemble.tick_ms), |cell, v| cell.tick_ms = *v);
-    let cells = vary(cells, &values(&matrix.recipe, election.recipe.clone()), |cell, v| cell.recipe = v.clone());
+    let cells = vary(cells, &values(&matrix.recipe, election.recipe.clone()), |cell, v| {
+        cell.recipe = v.clone();
+        cell.program = v.foreign().and_then(|name| Program::find(&scenario.foreign, name));
+    });
     let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
+    let cells = one_of_each_policy(cells);
     let timeouts = values(&matrix.session_timeout_ms, election.session_timeout_ms);
     let cells = vary(cells, &timeouts, |cell, v| cell.session_timeout_ms = *v);
     let cells = vary(cells, &values(&matrix.groups, election.groups), |cell, v| cell.groups = *v);
@@ -47,6 +53,33 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v)
 }
 
+/// What tells recipes apart is nothing to a program: cells of one that are the same for it are one cell.
+fn one_of_each(cells: &mut Vec<Cell>) {
+    let mut seen: Vec<Cell> = Vec::new();
+    cells.retain(|cell| {
+        if cell.recipe.own().is_some() {
+            return true;
+        }
+        let asked = Cell { fencing: FencingMethod::Resource, poll_interval_ms: 0, ..cell.clone() };
+        let is_new = !seen.contains(&asked);
+        if is_new {
+            seen.push(asked);
+        }
+        is_new
+    });
+}
+
+/// A program that does not keep the policy that it is told is the same one in the cells of all policies: one of them is left.
+fn one_of_each_policy(mut cells: Vec<Cell>) -> Vec<Cell> {
+    let mut first: Option<StepDown> = None;
+    cells.retain(|cell| {
+        let keeps_what_it_is_told =
+            cell.program.as_ref().is_none_or(|program| program.step_down == Some(KeptPolicy::AsTold));
+        keeps_what_it_is_told || *first.get_or_insert(cell.step_down) == cell.step_down
+    });
+    cells
+}
+
 /// The first cell of every fault once more, with the recipe that must be caught.
 fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
     let Some(SelfTest { recipe, fault }) = &scenario.self_test else { return Vec::new() };
@@ -55,7 +88,7 @@ fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
     faults
         .iter()
         .filter_map(first)
-        .map(|cell| Cell { recipe: (*recipe).into(), self_test: true, ..cell.clone() })
+        .map(|cell| Cell { recipe: (*recipe).into(), program: None, self_test: true, ..cell.clone() })
         .collect()
 }
 
@@ -199,7 +232,6 @@ fn finish(scenario: &Scenario, cells: &mut [Cell]) {
         cell.group_names = names(&scenario.election.group_names, u64::from(cell.groups), 'g');
         cell.host_names = names(&scenario.election.host_names, u64::from(cell.hosts), 'h');
         cell.equal_paths = equal && cell.recipe.own().is_some() && cell.groups > 0;
-        cell.program = cell.recipe.foreign().and_then(|name| Program::find(&scenario.foreign, name));
         cell.expect = expected::resolve(&scenario.expect, cell);
     }
 }
@@ -224,7 +256,7 @@ fn coordinates(cell: &Cell) -> [String; COORDINATES] {
     [
         format!("s{}", cell.servers),
         format!("tick{}", cell.tick_ms),
-        cell.step_down.to_string(),
+        cell.policy().map_or_else(|| "undeclared".into(), |policy| policy.to_string()),
         format!("t{}", cell.session_timeout_ms),
         format!("g{}", cell.groups),
         format!("h{}", cell.hosts),

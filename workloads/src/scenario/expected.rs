@@ -1,19 +1,30 @@
 //! What is expected of one cell: all entries that are about it, merged.
 
-use hustings_record::Expect;
+use hustings_record::{Expect, Expectation};
 
 use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
 use super::expect::ExpectSpec;
 
 impl Coordinates {
+    /// Whether the cell keeps one of the policies named here, if any is. Of a program that declares none, no policy is known.
+    fn asks_for_policy_of(&self, cell: &Cell) -> bool {
+        self.step_down.is_none() || cell.policy().is_some_and(|policy| Axis::holds(self.step_down.as_ref(), &policy))
+    }
+
+    /// The same, whatever policy a program keeps that declares none: entries about policies are not about it.
+    pub(super) fn may_cover(&self, cell: &Cell) -> bool {
+        let whatever_policy = || Self { step_down: None, ..self.clone() };
+        self.covers(cell) || cell.policy().is_none() && whatever_policy().covers(cell)
+    }
+
     /// Whether a cell lies in all the values given here.
     #[must_use]
     pub fn covers(&self, cell: &Cell) -> bool {
         Axis::holds(self.servers.as_ref(), &cell.servers)
             && Axis::holds(self.tick_ms.as_ref(), &cell.tick_ms)
             && Axis::holds(self.recipe.as_ref(), &cell.recipe)
-            && Axis::holds(self.step_down.as_ref(), &cell.step_down)
+            && self.asks_for_policy_of(cell)
             && Axis::holds(self.session_timeout_ms.as_ref(), &cell.session_timeout_ms)
             && Axis::holds(self.groups.as_ref(), &cell.groups)
             && Axis::holds(self.hosts.as_ref(), &cell.hosts)
@@ -32,10 +43,13 @@ pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
     let declared = cell.declares().map(|declared| declared.leader_wakes);
     let mut expect = Expect { fan_out: declared, ..Expect::default() };
     for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
-        expect.overlap = entry.overlap.unwrap_or(expect.overlap);
+        // Theory tells what recipes must show. Of a program it does only where that follows from the policy that it declares.
+        let is_certain = cell.recipe.own().is_some() || entry.when.step_down.is_some();
+        let shown = |asked: Expectation| if is_certain { asked } else { asked.at_most() };
+        expect.overlap = entry.overlap.map_or(expect.overlap, shown);
         expect.overlap_of_t_max = entry.overlap_of_t_max.or(expect.overlap_of_t_max);
-        expect.stale_writes = entry.stale_writes.unwrap_or(expect.stale_writes);
-        expect.unplanned = entry.unplanned.unwrap_or(expect.unplanned);
+        expect.stale_writes = entry.stale_writes.map_or(expect.stale_writes, shown);
+        expect.unplanned = entry.unplanned.map_or(expect.unplanned, shown);
         expect.handovers = entry.handovers.or(expect.handovers);
         expect.hung_leads = entry.hung_leads.or(expect.hung_leads);
         expect.server_leader = entry.server_leader.or(expect.server_leader);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use hustings_record::StepDown;
 use hustings_record::words::{moment, round_duration, setting_ms};
 
 use super::cell::Cell;
@@ -110,7 +111,7 @@ fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
         cell.candidates_per_group,
         cell.hosts,
         cell.recipe,
-        cell.step_down,
+        StepDown::words(cell.policy()),
         cell.timeout_granted_ms(),
         cell.sessions,
         cell.session_count(),

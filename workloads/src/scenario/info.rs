@@ -27,7 +27,7 @@ impl Cell {
             contest: self.contest.clone(),
             recipe: self.recipe.to_string(),
             declared: self.declares(),
-            step_down: self.step_down,
+            step_down: self.policy(),
             fault: self.fault_name.clone(),
             fault_kind: self.fault.kind(),
             groups: self.group_names.clone(),

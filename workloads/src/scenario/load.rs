@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::error::{ScenarioError, UnknownWord, nearest};
+use super::program::ForeignSpec;
 use super::schema::Scenario;
 
 /// The longest scenario that is read, in bytes.
@@ -30,6 +31,22 @@ pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario
         scenario = Scenario::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
     }
     Ok(scenario)
+}
+
+/// A program with this command, and what is said of it as `leader_wakes=one`, by the keys of `[foreign.<name>]`.
+///
+/// # Errors
+/// A key that there is not, or a value that it does not take.
+pub fn declared_program(command: Vec<String>, sets: &[String]) -> Result<ForeignSpec, ScenarioError> {
+    let mut spec = ForeignSpec { command, ..ForeignSpec::default() };
+    let mut table = Table::try_from(&spec).map_err(|error| syntax("--candidate", error.to_string()))?;
+    for set in sets {
+        let origin = format!("--candidate-set {set}");
+        let (path, value) = split(set, &origin)?;
+        put(&mut table, &path, value, &origin)?;
+        spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
+    }
+    Ok(spec)
 }
 
 fn syntax(origin: &str, message: impl Into<String>) -> ScenarioError {

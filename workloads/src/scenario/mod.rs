@@ -28,7 +28,9 @@ mod expect;
 mod expected;
 mod explain;
 pub(crate) mod fault;
+mod fit;
 mod info;
+mod kept_policy;
 mod load;
 mod placement;
 mod program;
@@ -45,9 +47,10 @@ pub use self::error::{Problem, ScenarioError, UnknownWord, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
-pub use self::load::value;
+pub use self::kept_policy::KeptPolicy;
+pub use self::load::{declared_program, value};
 pub use self::placement::placement;
-pub use self::program::{ForeignSpec, Program, TOLD_BY_COMMAND};
+pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, Program, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};
 pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};
@@ -73,18 +76,25 @@ impl Scenario {
         if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
-    /// The same scenario with a program of somebody else's in place of its recipes.
+    /// The same scenario with a program of somebody else's in place of its recipes; and what it asks that no program can take part in,
+    /// which is left out, a line each.
     ///
     /// # Errors
     /// As [`Scenario::parse`], of what the two make together.
-    pub fn with_program(mut self, name: &str, spec: ForeignSpec, origin: &str) -> Result<Self, ScenarioError> {
+    pub fn with_program(
+        mut self,
+        name: &str,
+        spec: ForeignSpec,
+        origin: &str,
+    ) -> Result<(Self, Vec<String>), ScenarioError> {
         let stands = Contender::Foreign(name.to_owned());
         self.foreign.insert(name.to_owned(), spec);
         for matrix in std::iter::once(&mut self.matrix).chain(&mut self.also) {
             matrix.recipe = matrix.recipe.take().map(|_| Axis(vec![stands.clone()]));
         }
         self.election.recipe = stands;
-        self.checked(origin)
+        let left_out = fit::fit(&mut self);
+        Ok((self.checked(origin)?, left_out))
     }
 
     /// The same scenario with each cell run so many times.

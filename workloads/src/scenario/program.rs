@@ -6,12 +6,15 @@ use hustings_record::{Declaration, FanOut};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
+use super::kept_policy::KeptPolicy;
 use crate::adapters::Adapter;
 use crate::recipes::{LeadKind, LeadNode};
 
 /// What the command of a program that does not speak the protocol is told by. Whoever is told where to write by its command is
 /// told nothing else.
 pub const TOLD_BY_COMMAND: &str = "{resource}";
+/// What stands in a command for the cell's step-down policy.
+pub const POLICY_BY_COMMAND: &str = "{step_down}";
 
 /// `[foreign.<name>]`: a program that stands for election.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,10 @@ pub struct ForeignSpec {
     /// Requests that one wake-up may cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_wake_max: Option<u32>,
+    /// When it stops believing that it leads, having lost its connection: a step-down policy, or "as-told" where it keeps the one that
+    /// `start` or `{step_down}` in its command tells it. Nothing that rests on a policy is expected of it otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_down: Option<KeptPolicy>,
     /// Parameters of its own, which the program is told as they are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, Value>,
@@ -57,6 +64,9 @@ pub struct Program {
     pub lock: Option<String>,
     /// What it declares; None: nothing is promised.
     pub declared: Option<Declaration>,
+    /// The step-down policy that it keeps; None: it declares none.
+    #[serde(default)]
+    pub step_down: Option<KeptPolicy>,
     pub config: BTreeMap<String, Value>,
 }
 
@@ -96,6 +106,12 @@ impl Program {
             lead: spec.lead.or(named).or(adapter.map(|adapter| adapter.lead)).unwrap_or(LeadKind::Queue),
             lock: spec.lock.clone(),
             declared: spec.declared().or(adapter.map(|adapter| adapter.declared)),
+            step_down: spec.step_down.or_else(|| {
+                let told = spec.command.iter().any(|word| word.contains(POLICY_BY_COMMAND));
+                // Parameters may make another one of it.
+                let of_adapter = adapter.filter(|_| spec.config.is_empty()).map(|_| Adapter::STEP_DOWN);
+                if told { Some(KeptPolicy::AsTold) } else { of_adapter.map(KeptPolicy::Always) }
+            }),
             config: spec.config.clone(),
         })
     }
@@ -113,6 +129,8 @@ impl ForeignSpec {
 
 #[cfg(test)]
 mod tests {
+    use hustings_record::StepDown;
+
     use super::*;
 
     fn specs(text: &str) -> BTreeMap<String, ForeignSpec> {
@@ -135,6 +153,21 @@ mod tests {
         assert_eq!(latch.config["policy"].as_str(), Some("session"));
         assert!(Program::find(&specs, "kazoo-lock").unwrap().speaks());
         assert_eq!(Program::find(&specs, "nobody"), None);
+    }
+
+    #[test]
+    fn a_program_keeps_the_policy_that_it_declares_or_is_told_and_else_none_is_known() {
+        let specs = specs(
+            "[mute]\ncommand = [\"./mine\"]\n[late]\ncommand = [\"./mine\"]\nstep_down = \"on-expiry\"\n[told]\n\
+             command = [\"./mine\", \"{step_down}\"]\n[latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n\
+             [as-told]\ncommand = [\"./mine\"]\nstep_down = \"as-told\"\n",
+        );
+        let kept = |name| Program::find(&specs, name).unwrap().step_down.map(|kept| kept.in_cell(StepDown::After(0.4)));
+        assert_eq!(kept("mute"), None);
+        assert_eq!(kept("late"), Some(StepDown::OnExpiry));
+        assert_eq!((kept("told"), kept("as-told")), (Some(StepDown::After(0.4)), Some(StepDown::After(0.4))));
+        assert_eq!((kept("kazoo-lock"), kept("latch")), (Some(StepDown::OnDisconnect), None));
+        assert!(toml::from_str::<ForeignSpec>("command = [\"x\"]\nstep_down = \"never\"").is_err());
     }
 
     #[test]

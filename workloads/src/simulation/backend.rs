@@ -14,7 +14,8 @@ use super::session::SimSession;
 use super::sim_cell::{SimCell, Snare};
 use super::world::{COORDINATOR, ClientId, Due, Owner, World, micros};
 use crate::driver::{
-    Backend, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned, lay_out, unless,
+    Backend, Effect, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned, lay_out,
+    unless,
 };
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
@@ -173,7 +174,7 @@ impl Backend for SimCell {
         drop(self.snare.take());
     }
 
-    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit, _: &Effect) -> Injury {
         self.injure(planned, hit).await
     }
 

@@ -185,7 +185,7 @@ impl SimCell {
     fn scripted(self: &Rc<Self>, fault: Fault, hit: Hit) {
         let now = self.world.clock.now();
         let planned = PlannedFault {
-            id: 0,
+            id: None,
             at_ms: now / 1_000,
             fault,
             target: Target::Leaders { groups: 1 },

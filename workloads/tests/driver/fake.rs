@@ -12,7 +12,8 @@ use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, Stopped, as_planned,
+    self, Backend, Effect, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, Stopped,
+    as_planned,
 };
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
@@ -28,10 +29,21 @@ pub(crate) struct Fake {
     they_stand: bool,
     /// The cell is cut short at this time.
     cut_at: Nanos,
+    /// A fault that is in effect is verified so much later.
+    verifies_for: Nanos,
+}
+
+/// The same of a backend whose verifications take so long.
+pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifies_for: Nanos) -> Vec<Event> {
+    run(cell, seed, true, Nanos::MAX, verifies_for)
 }
 
 /// Drives a cell from its set-up to its tear-down, and gives what was written down.
 pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
+    run(cell, seed, they_stand, cut_at, 0)
+}
+
+fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifies_for: Nanos) -> Vec<Event> {
     let mut pool = LocalPool::new();
     let fake = Rc::new(Fake {
         state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
@@ -41,6 +53,7 @@ pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nano
         spawner: pool.spawner(),
         they_stand,
         cut_at,
+        verifies_for,
     });
     let (own, done) = (fake.clone(), Rc::new(Cell::new(false)));
     let over = done.clone();
@@ -194,7 +207,7 @@ impl Backend for Fake {
 
     fn let_win(&self) {}
 
-    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit) -> Injury {
+    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury {
         let servers = hit.servers.clone();
         let remedy = match &planned.fault {
             Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::ParentDelete | Fault::Disconnect => {
@@ -217,7 +230,10 @@ impl Backend for Fake {
                 Remedy::Servers(ServerRemedy::Start { servers, gap: std::time::Duration::ZERO, empty: false })
             }
         };
-        Injury { proof: self.proof(), remedy }
+        let proof = self.proof();
+        effect.took((proof.from, proof.to), remedy.clone());
+        self.sleep_until(self.now.get() + self.verifies_for).await;
+        Injury { proof, remedy }
     }
 
     async fn heal(self: &Rc<Self>, _: &Remedy) -> Proof {

@@ -5,12 +5,12 @@ mod fake;
 
 use std::collections::BTreeSet;
 
-use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, ReceiptStage, Token};
+use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, ReceiptStage, Token, WithheldReason};
 use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
 use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
 
-use fake::drive;
+use fake::{drive, drive_verifying};
 
 const MS: Nanos = 1_000_000;
 const NEVER: Nanos = Nanos::MAX;
@@ -100,7 +100,7 @@ fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Struck> {
             server_leader: cell.watch_ms.is_some().then_some(1),
             servers: &servers,
         };
-        let hit = resolve(cell, seed, &planned, view);
+        let Ok(hit) = resolve(cell, seed, &planned, view) else { continue };
         let hits = hit.split(cell, planned.kind(), &leaders);
         all.extend(hits.into_iter().map(|hit| (planned.kind(), intended, hit)));
     }
@@ -183,4 +183,70 @@ fn whatever_ends_a_cell_it_is_torn_down() {
         let (torn_down, end) = (phase(&events, Phase::TearDown), phase(&events, Phase::End));
         assert!(torn_down.is_some() && torn_down <= end, "{events:?}");
     }
+}
+
+/// Numbers of planned faults: of the plan in the record, of those that were ordered, and of those that were withheld.
+fn fates(events: &[Event]) -> (Vec<u32>, BTreeSet<u32>, Vec<(u32, WithheldReason)>) {
+    let (mut planned, mut ordered, mut withheld) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for event in events {
+        match event {
+            Event::FaultPlan { faults, .. } => planned.extend(faults.iter().map(|fault| fault.id)),
+            Event::Fault(order) => ordered.extend(order.planned),
+            Event::FaultWithheld { planned, why, .. } => withheld.push((*planned, *why)),
+            _ => {}
+        }
+    }
+    (planned, ordered, withheld)
+}
+
+/// Everybody is cut off, and something else is to strike them meanwhile.
+fn together(with: &str) -> Cell {
+    one_cell(&format!(
+        "kind = \"partition\"\ntarget = \"share\"\nshare = 1.0\nallow_majority = true\nfor_ms = 900\nrepeat = 2\n\
+         with = \"too\"\nwith_after_ms = 200\n[faults.too]\nkind = \"{with}\"\ntarget = \"leaders\"\ngroups = 3"
+    ))
+}
+
+#[test]
+fn every_planned_fault_is_ordered_or_withheld_with_its_reason() {
+    let (planned, ordered, withheld) = fates(&drive(&together("parent-delete"), 1, true, NEVER));
+    assert_eq!((planned, ordered, withheld), (vec![0, 2, 1, 3], BTreeSet::from([0, 1, 2, 3]), Vec::new()));
+    let (planned, ordered, withheld) = fates(&drive(&together("resign"), 1, true, NEVER));
+    assert_eq!((planned, ordered), (vec![0, 2, 1, 3], BTreeSet::from([0, 1])));
+    assert_eq!(withheld, [2, 3].map(|id| (id, WithheldReason::NoHealthyHost)));
+}
+
+#[test]
+fn faults_that_were_due_after_a_cell_was_cut_short_are_withheld() {
+    let cell = together("parent-delete");
+    let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+    let (_, ordered, withheld) = fates(&drive(&cell, 1, true, intended + 5 * MS));
+    assert_eq!(ordered, BTreeSet::from([0]));
+    assert_eq!(withheld, [2, 1, 3].map(|id| (id, WithheldReason::CutShort)));
+}
+
+/// Whether the injection of fault 0 is verified.
+fn is_verified(events: &[Event]) -> bool {
+    let of = |event: &Event| match event {
+        Event::Receipt(receipt) if receipt.stage == ReceiptStage::Injected => Some(receipt.verified),
+        _ => None,
+    };
+    events.iter().find_map(of).expect("a receipt")
+}
+
+#[test]
+fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverified() {
+    let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
+    for (takes, verified) in [(0, true), (500 * MS, true), (900 * MS, false)] {
+        let events = drive_verifying(&cell, 1, takes);
+        let (_, intended, _) = struck(&events)[0];
+        assert_eq!(healed(&events, 0), Some(intended + 700 * MS), "{takes}");
+        assert_eq!(is_verified(&events), verified, "{takes}");
+    }
+}
+
+#[test]
+fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
+    let events = drive_verifying(&one_cell("kind = \"resign\""), 1, 900 * MS);
+    assert!(is_verified(&events));
 }

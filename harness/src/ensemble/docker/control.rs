@@ -85,7 +85,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
         Box::pin(async move {
             let cut = self.side(servers, "cut off")?;
             let again = self.faults.borrow().cuts.iter().flatten().find(|server| cut.contains(server)).copied();
@@ -96,6 +96,7 @@ impl ServerControl for DockerEnsemble {
             // Noted before: what was cut halfway can be rejoined.
             self.faults.borrow_mut().cuts.push(cut.clone());
             self.follow(&before, &cut).await?;
+            in_effect();
             Ok((format!("servers {} share no network with the others any more", list(&cut)), None))
         })
     }

@@ -9,14 +9,12 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::super::control::{Seen, SeenApart};
-use super::super::four_letter::{self, FourLetterError};
+use super::super::four_letter;
 use super::super::{EnsembleError, ServerControl};
 use crate::aside;
 
 use super::{EmbeddedEnsemble, EmbeddedError, Order};
 
-/// A server that has not answered by then is silent.
-const SILENT: Duration = Duration::from_millis(100);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 impl ServerControl for EmbeddedEnsemble {
@@ -42,12 +40,7 @@ impl ServerControl for EmbeddedEnsemble {
     fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
         Box::pin(async move {
             let seen = self.one(server, "paused", Order::Pause { server }).await?;
-            match four_letter::ask(self.address(server)?, "ruok", SILENT).await {
-                Err(FourLetterError::TimedOut { .. }) => {
-                    Ok(format!("server {server}: {seen}; ruok was not answered within {} ms", SILENT.as_millis()))
-                }
-                other => Err(cannot(server, "paused", format!("{seen}, and ruok was answered: {other:?}"))),
-            }
+            Ok(format!("server {server}: {seen}"))
         })
     }
 
@@ -58,9 +51,10 @@ impl ServerControl for EmbeddedEnsemble {
         })
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
         Box::pin(async move {
             let text = self.several(servers, "cut off", Order::Cut { servers: servers.to_vec() }).await?;
+            in_effect();
             Ok((text, None))
         })
     }

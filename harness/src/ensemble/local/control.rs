@@ -54,11 +54,12 @@ impl ServerControl for LocalEnsemble {
         Box::pin(self.stop_or_go(server, false))
     }
 
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
         const WHAT: &str = "cut off";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;
-            let held = mesh.hold(|way| crosses(servers, way)).await.map_err(|why| cannot(servers, WHAT, why))?;
+            let held =
+                mesh.hold(|way| crosses(servers, way), in_effect).await.map_err(|why| cannot(servers, WHAT, why))?;
             let text = format!(
                 "servers {servers:?}: {} links to and from the others held both ways, read back; no byte passed in {} ms by the \
                  proxy's counters",

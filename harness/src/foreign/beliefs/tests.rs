@@ -33,7 +33,35 @@ fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
         Event::Revoke { from: 3_000, to: 3_100, session: 70, reason: RevokeReason::Resigned, .. }
     ));
     // A write that is late is of the term that it names, whatever is held now.
-    assert_eq!(beliefs.token(SEAT, Some(1), Token { czxid: 200, session: 71 }), token);
+    let said = Said { term: Some(1), ..Said::default() };
+    let now = Held { token: Token0 { czxid: Some(200), session: Some(71) }, node: Some("n-2".into()) };
+    assert_eq!(beliefs.written_by(SEAT, &said, now, |_| None).token, token);
+}
+
+#[test]
+fn a_write_bears_the_token_that_it_was_sent_with() {
+    let mut beliefs = beliefs(Grade::Report);
+    beliefs.reported(2_000, &grant(SEAT, 1, 1_000, 1_500), &held()).unwrap();
+    for (by, own) in [(Some(1), 100), (None, 100)] {
+        let sent = |token| Said { term: by, token, t: None };
+        let token = |token| beliefs.written_by(SEAT, &sent(token), Held::default(), |_| None).token;
+        assert_eq!(token(None), Token { czxid: own, session: 70 });
+        assert_eq!(token(Some(7)), Token { czxid: 7, session: 70 });
+    }
+}
+
+#[test]
+fn a_token_that_nobody_knew_when_the_lead_was_granted_is_known_once_it_is_told() {
+    let mut beliefs = beliefs(Grade::Report);
+    let unknown = Held { token: Token0 { czxid: None, session: Some(70) }, node: Some("n-1".into()) };
+    let told = beliefs.reported(2_000, &grant(SEAT, 1, 1_000, 1_500), &unknown).unwrap();
+    assert!(matches!(told.events[0], Event::Grant { czxid: Token::UNKNOWN_CZXID, session: 70, .. }));
+    let written_by = |told: Option<i64>| {
+        let told = |node: &str| told.filter(|_| node == "n-1");
+        beliefs.written_by(SEAT, &Said { term: Some(1), ..Said::default() }, Held::default(), told)
+    };
+    assert_eq!(written_by(None), Lead { token: Token { czxid: -1, session: 70 }, node: Some("n-1".into()) });
+    assert_eq!(written_by(Some(100)).token.czxid, 100);
 }
 
 #[test]
@@ -55,11 +83,12 @@ fn what_cannot_be_is_no_report() {
 fn without_reports_a_term_is_from_the_first_write_of_a_token_to_the_last() {
     let mut beliefs = beliefs(Grade::Effect);
     assert!(beliefs.reported(9, &grant(SEAT, 1, 1, 2), &held()).unwrap().events.is_empty());
-    let [one, other] = [Token { czxid: 100, session: 70 }, Token { czxid: 200, session: 71 }];
-    let told = beliefs.wrote(1_000, SEAT, one, None);
+    let lead = |czxid, session| Lead { token: Token { czxid, session }, node: None };
+    let [one, other] = [lead(100, 70), lead(200, 71)];
+    let told = beliefs.wrote(1_000, SEAT, &one);
     assert!(matches!(told.events[..], [Event::Grant { t: 1_000, term: 1, .. }, Event::Granted { .. }]));
-    assert!(beliefs.wrote(2_000, SEAT, one, None).events.is_empty());
-    let told = beliefs.wrote(5_000, SEAT, other, None);
+    assert!(beliefs.wrote(2_000, SEAT, &one).events.is_empty());
+    let told = beliefs.wrote(5_000, SEAT, &other);
     assert!(matches!(told.events[0], Event::Revoke { from: 2_000, to: 5_000, term: 1, .. }), "{told:?}");
     assert!(matches!(told.events[1], Event::Grant { t: 5_000, term: 2, .. }));
     assert!(beliefs.fall_silent(5_000 + SILENT_NS).is_empty());

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::super::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, Write, guest_seats};
-use super::outcome::{Examined, Finding, Need};
+use super::outcome::{Examined, Finding, NOT_TESTED, Need, next};
 use super::stage::{ELECTIONS, Fact, TIMEOUT_MS, WRITE_EVERY_MS, What, election_of};
 use crate::clock;
 use crate::wire::end::{Taken as TakenOver, end_session};
@@ -48,8 +48,9 @@ impl Examination<'_> {
         let failed = self.outcomes.iter().any(|outcome| outcome.result == Finding::Failed);
         let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
         let evidence = self.evidence();
+        let next = next(self.stage.command());
         let Self { name, version, outcomes, .. } = self;
-        Ok(Examined { name, version, outcomes, evidence, last_words })
+        Ok(Examined { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
     }
 
     async fn all(&mut self) -> Step {
@@ -60,7 +61,7 @@ impl Examination<'_> {
         self.reports();
         self.resigns().await;
         self.session_ends().await?;
-        self.pauses().await?;
+        step!(self.pauses().await?);
         step!(self.is_killed().await?);
         step!(self.is_terminated().await?);
         self.stops().await?;
@@ -168,23 +169,31 @@ impl Examination<'_> {
         }
         (self.progress)("resign");
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return };
-        let from = clock::now();
+        let number = self.guest_of(leader).number;
+        let (from, before) = (clock::now(), self.open_sessions(number));
+        self.guest_of(leader).seats.borrow_mut().resigns(leader);
         self.guest_of(leader).program.tell(ToProgram::Resign { seat: leader, fault: 1 });
         let next = self.succeeded(write, from, SOON).await;
         let resigned = |fact: &Fact| match fact.what {
-            What::Said(FromProgram::Resigned { seat, fault: 1, .. }) if seat == leader => Some(()),
+            What::Said(FromProgram::Resigned { seat, fault: 1, t1, .. }) if seat == leader => Some(t1),
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
         let late = self.stale_since(leader, from);
+        let said = self.stage.facts(resigned).first().copied();
+        let early = said.and_then(|t1| {
+            self.guest_of(leader).seats.borrow().resigned_early(leader, t1.saturating_add(clock::uncertainty()))
+        });
         let text = match next {
             None => "nobody else wrote after it".to_owned(),
+            Some(_) if early.is_some() => early.clone().unwrap_or_default(),
             Some(_) if !told => "it never said what came of it".to_owned(),
             Some(_) => format!("another one wrote, and {late} writes of its own came after that"),
         };
-        self.found(NAME, Need::Optional, Grade::Effect, next.is_some() && told && late == 0, text);
+        let fits = next.is_some() && told && late == 0 && early.is_none();
+        self.found(NAME, Need::Optional, Grade::Effect, fits, text);
         // Nobody else is there to take over from the next one.
-        let resigned = self.stage.facts(|fact| resigned(fact).map(|()| fact.t)).first().copied().unwrap_or(from);
+        let resigned = self.stage.facts(|fact| resigned(fact).map(|_| fact.t)).first().copied().unwrap_or(from);
         let again = || {
             let seats = self.guest_of(leader).seats.borrow();
             seats.seat(leader).and_then(|seen| seen.asked_at).is_some_and(|asked| asked > resigned)
@@ -192,6 +201,9 @@ impl Examination<'_> {
         let stands = self.stage.until(SOON, again).await;
         let text = format!("within {} s it asked for something in the election", SOON.as_secs());
         self.found("stands_again_after_it_resigned", Need::Optional, Grade::Wire, stands, text);
+        let closed = self.stage.until(SOON, || self.open_sessions(number) <= before).await;
+        let text = format!("{before} open before it resigned, {} afterwards", self.open_sessions(number));
+        self.found("leaves_no_session_open", Need::Optional, Grade::Wire, closed, text);
     }
 
     async fn session_ends(&mut self) -> anyhow::Result<()> {
@@ -234,6 +246,11 @@ impl Examination<'_> {
         Ok(())
     }
 
+    /// Sessions of a program that have not ended.
+    fn open_sessions(&self, number: usize) -> usize {
+        self.guests[number].seats.borrow().sessions().filter(|(_, session)| !session.over).count()
+    }
+
     /// Whether in no election two write at once by now.
     async fn one_writes(&mut self, name: &'static str) {
         let quiet = clock::now();
@@ -243,14 +260,26 @@ impl Examination<'_> {
         self.found(name, Need::Required, Grade::Effect, most <= 1, text);
     }
 
-    async fn pauses(&mut self) -> anyhow::Result<()> {
+    /// Sends a signal, unless the program has ended by itself: that is a finding, and the end of the examination.
+    fn signalled(&mut self, number: usize, (signal, name): (Signal, &str)) -> Result<(), Over> {
+        if !self.is_over(number) && self.guests[number].signal(signal).is_ok() {
+            return Ok(());
+        }
+        let text = format!("it ended by itself, before {name} was sent to it");
+        self.found("runs_until_it_is_told_to_end", Need::Required, Grade::Process, false, text);
+        Err(Over)
+    }
+
+    async fn pauses(&mut self) -> Step {
         (self.progress)("a pause longer than the timeout");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
+        let number = self.guest_of(leader).number;
         let from = clock::now();
-        self.guest_of(leader).signal(Signal::STOP)?;
+        step!(self.signalled(number, (Signal::STOP, "SIGSTOP")));
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
-        self.guest_of(leader).signal(Signal::CONT)?;
+        step!(self.signalled(number, (Signal::CONT, "SIGCONT")));
         let woke = clock::now();
+        self.stopped.push((number, (from, woke)));
         tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
         let late = self.stale_since(leader, from);
         let text = match next {
@@ -263,7 +292,7 @@ impl Examination<'_> {
         };
         self.found("hands_over_when_it_is_stopped", Need::Required, Grade::Effect, next.is_some(), text);
         self.one_writes("gives_up_when_it_wakes").await;
-        Ok(())
+        Ok(Ok(()))
     }
 
     async fn is_killed(&mut self) -> Step {
@@ -271,7 +300,7 @@ impl Examination<'_> {
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
-        self.guest_of(leader).signal(Signal::KILL)?;
+        step!(self.signalled(number, (Signal::KILL, "SIGKILL")));
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
         let text = match next {
             Some(after) => format!("another one wrote after {} ms, with T = {TIMEOUT_MS} ms", after / 1_000_000),
@@ -287,7 +316,7 @@ impl Examination<'_> {
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let (held, from) = (self.held_by(number), clock::now());
-        self.guests[number].signal(Signal::TERM)?;
+        step!(self.signalled(number, (Signal::TERM, "SIGTERM")));
         let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
         self.found("ends_when_terminated", Need::Advised, Grade::Process, !killed, text);

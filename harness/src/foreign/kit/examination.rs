@@ -18,6 +18,8 @@ pub(super) struct Examination<'a> {
     pub(super) version: String,
     pub(super) can: Vec<Ability>,
     pub(super) outcomes: Vec<Outcome>,
+    /// When programs were stopped, by their numbers.
+    pub(super) stopped: Vec<(usize, (Nanos, Nanos))>,
 }
 
 /// One write that came in.
@@ -33,7 +35,16 @@ pub(super) struct Write {
 impl<'a> Examination<'a> {
     pub(super) fn new(stage: &'a Stage, progress: &'a dyn Fn(&str)) -> Self {
         let (name, version) = (String::new(), String::new());
-        Self { stage, progress, guests: Vec::new(), name, version, can: Vec::new(), outcomes: Vec::new() }
+        Self {
+            stage,
+            progress,
+            guests: Vec::new(),
+            name,
+            version,
+            can: Vec::new(),
+            outcomes: Vec::new(),
+            stopped: Vec::new(),
+        }
     }
 
     pub(super) async fn start(&mut self, number: usize) -> anyhow::Result<()> {

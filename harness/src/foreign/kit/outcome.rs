@@ -45,6 +45,26 @@ pub struct Examined {
     pub evidence: Vec<Grade>,
     /// The last lines of its logs, where something failed.
     pub last_words: Vec<String>,
+    /// What passing says nothing about, and the command that looks at it.
+    pub not_tested: &'static [&'static str],
+    pub next: String,
+}
+
+/// What takes a run of a scenario.
+pub(super) const NOT_TESTED: &[&str] = &[
+    "partitions: a program that leads beside another one while it is cut off passes here",
+    "answers that are lost",
+    "faults on servers",
+    "more than two candidates an election",
+    "real servers",
+];
+
+/// The run that looks at the most dangerous of these.
+pub(super) fn next(command: &[String]) -> String {
+    let words = command.iter().map(String::as_str);
+    let line = shlex::try_join(words).unwrap_or_else(|_| command.join(" "));
+    let quoted = shlex::try_quote(&line).map_or_else(|_| line.clone(), std::borrow::Cow::into_owned);
+    format!("hustings run split-brain --candidate {quoted}")
 }
 
 impl Examined {

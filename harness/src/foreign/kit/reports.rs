@@ -13,6 +13,8 @@ use crate::clock;
 
 /// A report and a write come on two ways: so much later one of them may be there.
 const WAYS_DIFFER: Duration = Duration::from_millis(250);
+/// A line is written at once, and read at once; a busy machine may take so long.
+const LINES_WITHIN: Duration = Duration::from_millis(500);
 
 impl Examination<'_> {
     /// Those of the first leaders.
@@ -22,12 +24,11 @@ impl Examination<'_> {
             return;
         }
         let mut late = Vec::new();
-        let mut wrong = Vec::new();
         for election in self.elections().collect::<Vec<_>>() {
             let Some(Write { seat: leader, .. }) = self.last_write(election) else { continue };
             let first = self.writes_since(election, 0).iter().find(|write| write.seat == leader).map(|write| write.t);
             let grant = self.grants(leader).into_iter().next_back();
-            let Some((heard, FromProgram::Grant { t0, t1, token, node, .. })) = grant else {
+            let Some((heard, FromProgram::Grant { t0, t1, .. })) = grant else {
                 late.push(format!("seat {leader} wrote, and had reported no grant"));
                 continue;
             };
@@ -35,47 +36,83 @@ impl Examination<'_> {
             if t0 > t1 || t1 > heard + uncertain || first.is_some_and(|first| t1 > first + uncertain) {
                 late.push(format!("seat {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
             }
-            let seats = self.guest_of(leader).seats.borrow();
-            let by_wire = seats.seat(leader).and_then(|seen| seen.nodes.last().cloned());
-            let (czxid, name) = (by_wire.as_ref().map(|node| node.czxid), by_wire.map(|node| node.name));
-            if token.is_some() && token != czxid || node.is_some() && node != name {
-                wrong.push(format!("seat {leader} says {node:?}, {token:?}; by the wire it is {name:?}, {czxid:?}"));
-            }
         }
-        let said = |texts: &[String], fine: &str| texts.first().cloned().unwrap_or_else(|| fine.to_owned());
-        let text = said(&late, "every grant was there before the first write");
+        let text = late.first().cloned().unwrap_or_else(|| "every grant was there before the first write".to_owned());
         self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
-        if self.has(Ability::Token) {
-            let text = said(&wrong, "its znodes and tokens are those on the wire");
-            self.found("token_is_the_wire_s", Need::Optional, Grade::Wire, wrong.is_empty(), text);
-        } else {
-            self.untested("token_is_the_wire_s", Need::Optional, Grade::Wire, "it does not claim to know its token");
+    }
+
+    /// The znode and the token of every grant, beside what the wire showed when it was heard.
+    fn tokens(&mut self) {
+        const NAME: &str = "token_is_the_wire_s";
+        if !self.has(Ability::Token) {
+            return self.untested(NAME, Need::Optional, Grade::Wire, "it does not claim to know its token");
         }
+        let compared = self.stage.facts(|fact| match &fact.what {
+            What::Granted { seat, node, token, by_wire: Some(wire) } => {
+                let other_name = node.as_ref().is_some_and(|node| *node != wire.name);
+                let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
+                let wrong = other_name || token.is_none() || other_token;
+                Some(wrong.then(|| {
+                    format!("seat {seat} says {node:?}, {token:?}; by the wire it is {:?}, {:?}", wire.name, wire.czxid)
+                }))
+            }
+            _ => None,
+        });
+        if compared.is_empty() {
+            return self.untested(NAME, Need::Optional, Grade::Wire, "the wire shows no znode of its");
+        }
+        let wrong = compared.iter().flatten().next();
+        let text = format!("of all {} grants znodes and tokens are those on the wire", compared.len());
+        let text = wrong.cloned().unwrap_or(text);
+        self.found(NAME, Need::Optional, Grade::Wire, wrong.is_none(), text);
     }
 
     /// Those of the whole examination, once it is over.
     pub(super) fn all_reports(&mut self) {
-        const NAMES: [&str; 2] = ["reports_in_order", "acts_only_while_it_leads"];
+        const NAMES: [&str; 3] = ["reports_in_order", "acts_only_while_it_leads", "reports_without_delay"];
         if !self.has(Ability::Report) {
             let why = "it does not claim to report";
             return NAMES.into_iter().for_each(|name| self.untested(name, Need::Optional, Grade::Report, why));
         }
+        self.tokens();
         let mut odd = Vec::new();
         let mut astray = Vec::new();
+        let mut delayed = Vec::new();
         for guest in 0..self.guests.len() {
             let mut beliefs = Beliefs::new(Grade::Report, guest_seats(guest), WRITE_EVERY_MS, clock::uncertainty());
             for (heard, said) in self.said_by(guest) {
                 odd.extend(beliefs.reported(heard, &said, &Held::default()).err().map(|(_, why)| why));
             }
             astray.extend(guest_seats(guest).filter_map(|seat| self.astray(seat)));
+            delayed.extend(self.delayed(guest));
         }
         for (name, wrong, fine) in [
             (NAMES[0], odd, "every grant has its revoke, in their order and in time"),
             (NAMES[1], astray, "no write came but between a grant and its revoke"),
+            (NAMES[2], delayed, "every line came when its stamps say"),
         ] {
             let text = wrong.first().cloned().unwrap_or_else(|| fine.to_owned());
             self.found(name, Need::Optional, Grade::Report, wrong.is_empty(), text);
         }
+    }
+
+    /// Lines that came long after they were stamped. Stamps may be honest: whoever reads them late knows of a lead too late.
+    fn delayed(&self, guest: usize) -> Vec<String> {
+        let most = LINES_WITHIN.as_nanos() as Nanos;
+        let stopped = |span: (Nanos, Nanos)| {
+            self.stopped.iter().any(|(of, stop)| *of == guest && stop.0 <= span.1 && span.0 <= stop.1 + most)
+        };
+        let told = self.said_by(guest).into_iter().filter_map(|(heard, said)| match said {
+            FromProgram::Grant { seat, t1, .. } => Some(("grant", seat, t1, heard)),
+            FromProgram::Revoke { seat, t1, .. } => Some(("revoke", seat, t1, heard)),
+            FromProgram::Resigned { seat, t1, .. } => Some(("resigned", seat, t1, heard)),
+            _ => None,
+        });
+        let late = told.filter(|&(_, _, t1, heard)| heard > t1.saturating_add(most) && !stopped((t1, heard)));
+        late.map(|(what, seat, t1, heard)| {
+            format!("seat {seat}'s {what} came {} ms after it was stamped", (heard - t1) / 1_000_000)
+        })
+        .collect()
     }
 
     fn said_by(&self, guest: usize) -> Vec<(Nanos, FromProgram)> {

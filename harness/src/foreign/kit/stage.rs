@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{Nanos, Token};
+use hustings_record::{Nanos, StepDown, Token};
 use hustings_workloads::coordination::{CreateMode, Session as _};
 use hustings_workloads::resource::{Resource, Taken};
 use rustix::process::Signal;
@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
+use super::super::beliefs::Token0;
 use super::super::intake::{Answer, Fenced, Incoming, Intake};
 use super::super::message::{FromProgram, Start, ToProgram};
 use super::super::program::{Heard, Program};
@@ -54,9 +55,16 @@ pub(super) struct Fact {
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Said(FromProgram),
+    /// What a grant says, which was heard right before, and the znode that the wire showed by then.
+    Granted {
+        seat: u32,
+        node: Option<String>,
+        token: Option<i64>,
+        by_wire: Option<Node>,
+    },
     Garbage(String),
     Over,
-    /// `czxid`: its token's; 0 where nobody knows it.
+    /// `czxid`: its token's.
     Wrote {
         seat: u32,
         czxid: i64,
@@ -140,7 +148,7 @@ impl Stage {
         };
         let command = told.put_into(&self.command.line);
         let (program, heard) = Program::start(&self.exe, &command, &BTreeMap::new(), true)?;
-        spawn_local(hear(self.log.clone(), number, heard));
+        spawn_local(hear(self.log.clone(), number, seen.clone(), heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();
         Ok(Guest { number, program, seats: seen, relays, intake, config })
@@ -169,7 +177,12 @@ impl Stage {
         let failed = |error| anyhow::anyhow!("{path}: {error:?}");
         self.observer.sync(&path).await.map_err(failed)?;
         let there = self.observer.exists(&path).await.map_err(failed)?;
-        Ok(there.is_some_and(|there| there.czxid == node.czxid))
+        Ok(there.is_some_and(|there| node.czxid.is_none_or(|czxid| there.czxid == czxid)))
+    }
+
+    /// The program that is examined, and its arguments.
+    pub(super) fn command(&self) -> &[String] {
+        &self.command.line
     }
 
     /// The servers themselves.
@@ -194,6 +207,7 @@ impl Guest {
             resource: self.intake.url(seat).unwrap_or_default(),
             write_every_ms: WRITE_EVERY_MS,
             rejoin_after_ms: REJOIN_AFTER_MS,
+            step_down: StepDown::OnDisconnect,
             config: self.config.clone(),
         }))
     }
@@ -207,7 +221,7 @@ impl Guest {
     }
 }
 
-async fn hear(log: Log, guest: usize, mut heard: mpsc::Receiver<Heard>) {
+async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc::Receiver<Heard>) {
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
@@ -219,13 +233,21 @@ async fn hear(log: Log, guest: usize, mut heard: mpsc::Receiver<Heard>) {
             Heard::Over { t } => (t, What::Over),
         };
         let over = matches!(what, What::Over);
-        log.borrow_mut().push(Fact { t, guest, what });
+        let granted = granted(&seats.borrow(), &what).map(|what| Fact { t, guest, what });
+        log.borrow_mut().extend([Fact { t, guest, what }].into_iter().chain(granted));
         // It is not listened to any more.
         if garbage >= GARBAGE_MAX && !over {
             log.borrow_mut().push(Fact { t, guest, what: What::Over });
             return;
         }
     }
+}
+
+/// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its seat has.
+fn granted(seats: &Seats, what: &What) -> Option<What> {
+    let What::Said(FromProgram::Grant { seat, node, token, .. }) = what else { return None };
+    let by_wire = seats.seat(*seat).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
+    Some(What::Granted { seat: *seat, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
 }
 
 async fn take_writes(
@@ -248,9 +270,9 @@ async fn take_writes(
 /// What the writer says that it holds, else what its seat holds by the wire.
 fn token(seats: &Seats, seat: u32, said: Option<i64>) -> Token {
     let seen = seats.seat(seat);
-    let node = seen.and_then(SeatSeen::leads_by);
+    let node = seen.and_then(SeatSeen::writes_by);
     let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
-    Token { czxid: said.or(node.map(|node| node.czxid)).unwrap_or(0), session: session.unwrap_or(0) }
+    Token0 { czxid: said.or(node.and_then(|node| node.czxid)), session }.known()
 }
 
 fn joined(addresses: &[std::net::SocketAddr]) -> String {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use hustings_record::{Event, Nanos, Token};
+use hustings_record::{Event, Nanos};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
@@ -17,7 +17,7 @@ use super::introduction::Introduced;
 use super::survivors::{Cut, Survivors};
 use super::wall_clock::{Set, WallClock};
 use crate::clock;
-use crate::foreign::beliefs::{Beliefs, Held, Odd, Token0, Told};
+use crate::foreign::beliefs::{Beliefs, Held, Lead, Odd, Told};
 use crate::foreign::intake::{Answer, Incoming};
 use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
 use crate::foreign::program::{Heard, Program};
@@ -151,6 +151,7 @@ impl Guest {
             resource: self.resource(cand),
             write_every_ms: set_up.work_interval_ms,
             rejoin_after_ms: set_up.rejoin_after_ms,
+            step_down: set_up.step_down,
             config: self.spec.config.clone(),
         })
     }
@@ -172,23 +173,34 @@ impl Guest {
 
     /// Something has passed on one of its connections.
     pub(super) fn passed(&self, shared: &Shared, Passed { t, connection, what }: &Passed) {
-        self.seats.borrow_mut().take(*t, *connection, what, &mut |event| shared.journal.push(&event));
+        let mut seats = self.seats.borrow_mut();
+        let was_sound = seats.is_sound();
+        seats.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
+        if was_sound && !seats.is_sound() {
+            shared.journal.push(&Event::Unwitnessed { t: *t, lost: 0, unsound: 1 });
+        }
     }
 
-    fn held(&self, cand: u32) -> Held {
+    /// What a seat holds by which it leads from now on, by the name that it says of it, if it says one.
+    fn held(&self, cand: u32, named: Option<&str>) -> Held {
         let seats = self.seats.borrow();
         let Some(seen) = seats.seat(cand) else { return Held::default() };
-        let node = seen.leads_by();
-        let token =
-            Token0 { czxid: node.map(|node| node.czxid), session: node.map(|node| node.session).or(seen.session) };
-        Held { token, node: node.map(|node| node.name.clone()) }
+        Held::of(seen.session, seen.rests_on(named))
+    }
+
+    /// What a seat writes by that says nothing of it.
+    fn writes_by(&self, cand: u32) -> Held {
+        let seats = self.seats.borrow();
+        let Some(seen) = seats.seat(cand) else { return Held::default() };
+        Held::of(seen.session, seen.writes_by())
     }
 
     pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<Told, Odd> {
-        let (FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. }) = said else {
-            return Ok(Told::default());
+        let held = match said {
+            FromProgram::Grant { seat, node, .. } => self.held(*seat, node.as_deref()),
+            FromProgram::Revoke { .. } => Held::default(),
+            _ => return Ok(Told::default()),
         };
-        let held = self.held(*seat);
         self.beliefs.as_mut().map_or_else(|| Ok(Told::default()), |beliefs| beliefs.reported(heard, said, &held))
     }
 
@@ -203,10 +215,11 @@ impl Guest {
     /// Takes a write: passes it on, and tells what it comes to where nothing else tells what its seat believes.
     pub(super) fn write(&mut self, shared: &Shared, write: Incoming) -> Told {
         let Incoming { t, seat, said, answer } = write;
-        let held = self.held(seat);
-        let of_seat = said.token.map_or(held.token.known(), |czxid| Token { czxid, ..held.token.known() });
+        let held = self.writes_by(seat);
+        let seats = self.seats.clone();
+        let told = |node: &str| seats.borrow().seat(seat)?.rests_on(Some(node))?.czxid;
         let Some(beliefs) = &mut self.beliefs else { return Told::default() };
-        let token = beliefs.token(seat, said.term, of_seat);
+        let lead = beliefs.written_by(seat, &said, held, told);
         let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
         let waiting = self.waiting.entry(seat).or_default();
         if waiting.len() >= WRITES_WAITING_MAX {
@@ -214,9 +227,11 @@ impl Guest {
             return Told::default();
         }
         waiting.push_back(answer);
-        let told = beliefs.wrote(t, seat, token, held.node);
+        let told = beliefs.wrote(t, seat, &lead);
         let (sent, is_stamped) = (stamped.unwrap_or(t), stamped.is_some());
-        shared.tell(FromHost::Write { cand: seat, token, sent, is_stamped });
+        let Lead { token, node } = lead;
+        let node = node.filter(|_| !token.is_ordered());
+        shared.tell(FromHost::Write { cand: seat, token, node, sent, is_stamped });
         told
     }
 

@@ -270,6 +270,10 @@ impl Beside {
                 self.take_early();
             }
             FromProgram::Resigned { seat, fault, t0, t1 } => {
+                let early = self.guest.seats.borrow().resigned_early(*seat, t1.saturating_add(clock::uncertainty()));
+                if let Some(text) = early {
+                    self.odd(Some(*seat), Misbehaviour::OutOfTime, text);
+                }
                 if !self.guest.resigned(&self.shared, (*seat, *fault), (*t0, *t1)) {
                     let text = format!("seat {seat} resigned for fault {fault}, which it was not told to");
                     self.odd(Some(*seat), Misbehaviour::UnknownSeat, text);

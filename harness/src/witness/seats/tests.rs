@@ -1,6 +1,6 @@
 use hustings_record::Event;
 
-use super::super::conversation::Asked;
+use super::super::seat::Node;
 use super::*;
 
 const T_MS: i32 = 4_000;
@@ -20,9 +20,121 @@ fn request(xid: i32, op: i32, path: &str) -> Asked {
 
 /// A request and its answer a microsecond later; `created`: by this zxid.
 fn carried_out(asked: &Asked, created: Option<i64>) -> [Happened; 2] {
-    let path = created.map(|_| asked.path.clone());
-    let answer = Said::Answered { asked: asked.clone(), zxid: created.unwrap_or(1), error: 0, created: path };
+    let shows = created.map_or(Shows::Nothing, |_| Shows::Made(asked.path.clone()));
+    answered(asked, created.unwrap_or(1), 0, shows)
+}
+
+fn answered(asked: &Asked, zxid: i64, error: i32, shows: Shows) -> [Happened; 2] {
+    let answer = Said::Answered { asked: asked.clone(), zxid, error, shows };
     [Happened::Said(Said::Asked(asked.clone())), Happened::Said(answer)]
+}
+
+/// A name that nobody else asks for.
+const GUID: &str = "0123456789abcdef0123456789abcdef-lock-";
+
+/// A seat that had a znode and gave it back, asked for another, and lost its connection before that was answered.
+fn with_unheard_create() -> Seats {
+    let mut seats = seats(true);
+    take(&mut seats, 0, 1, [established(70)]);
+    take(&mut seats, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/old-0000000001"), Some(100)));
+    take(&mut seats, 20, 1, carried_out(&request(2, op_code::DELETE, "/c/g1/old-0000000001"), None));
+    let create = request(3, op_code::CREATE, &format!("/c/g1/{GUID}"));
+    take(&mut seats, 30, 1, [Happened::Said(Said::Asked(create)), Happened::Ended { sound: true }]);
+    take(&mut seats, 40, 2, [established(70)]);
+    seats
+}
+
+fn list(names: &[&str]) -> [Happened; 2] {
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    answered(&request(9, op_code::GET_CHILDREN, "/c/g1"), 200, 0, Shows::Names(names))
+}
+
+/// Name and czxid of what the seat leads by from now on.
+fn rests_on<'s>(seats: &'s Seats, named: Option<&str>) -> Option<(&'s str, Option<i64>)> {
+    seats.seat(4)?.rests_on(named).map(|node| (node.name.as_str(), node.czxid))
+}
+
+#[test]
+fn what_has_gone_is_no_evidence_of_the_next_lead() {
+    let seats = with_unheard_create();
+    let seat = seats.seat(4).unwrap();
+    assert_eq!((seat.rests_on(None), seat.rests_on(Some("old-0000000001")), seat.writes_by()), (None, None, None));
+}
+
+#[test]
+fn whoever_asks_for_nothing_else_writes_on_by_what_it_led_by_last() {
+    let mut seats = seats(true);
+    take(&mut seats, 0, 1, [established(70)]);
+    take(&mut seats, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0000000001"), Some(100)));
+    take(&mut seats, 20, 3, [Happened::Said(Said::Expired { session: 70 })]);
+    let seat = seats.seat(4).unwrap();
+    assert_eq!((seat.rests_on(None), seat.writes_by().and_then(|node| node.czxid)), (None, Some(100)));
+}
+
+#[test]
+fn a_znode_whose_making_was_not_heard_is_known_by_its_name_and_its_token_once_that_is_told() {
+    let mut seats = with_unheard_create();
+    let name = format!("{GUID}0000000002");
+    let events = take(&mut seats, 50, 2, list(&["other-0000000001", &name]));
+    assert!(
+        matches!(&events[..], [Event::Joined { node: Some(node), czxid: None, .. }] if *node == name),
+        "{events:?}"
+    );
+    assert_eq!(rests_on(&seats, None), Some((name.as_str(), None)));
+    assert_eq!(rests_on(&seats, Some("other-0000000001")), None);
+    let path = format!("/c/g1/{name}");
+    let there = Shows::There { czxid: 140, session: 70 };
+    let events = take(&mut seats, 60, 2, answered(&request(10, op_code::EXISTS, &path), 200, 0, there));
+    assert!(matches!(&events[..], [Event::Created { czxid: 140, .. }, ..]), "{events:?}");
+    assert_eq!(rests_on(&seats, Some(&name)), Some((name.as_str(), Some(140))));
+    seats.resigns(4);
+    let left = take(&mut seats, 70, 2, carried_out(&request(11, op_code::DELETE, &path), None));
+    assert!(matches!(left[..], [Event::Left { how: Departure::Resigned { delete: Some(_) }, .. }]), "{left:?}");
+}
+
+#[test]
+fn a_name_that_others_ask_for_too_is_nobody_s_by_a_list() {
+    let mut seats = seats(true);
+    take(&mut seats, 0, 1, [established(70)]);
+    let create = request(3, op_code::CREATE, "/c/g1/n-");
+    take(&mut seats, 30, 1, [Happened::Said(Said::Asked(create)), Happened::Ended { sound: true }]);
+    take(&mut seats, 40, 2, [established(70)]);
+    assert!(take(&mut seats, 50, 2, list(&["n-0000000001"])).is_empty());
+    assert_eq!(rests_on(&seats, Some("n-0000000001")), None);
+    let there = |session| Shows::There { czxid: 140, session };
+    let exists = request(10, op_code::GET_DATA, "/c/g1/n-0000000001");
+    take(&mut seats, 60, 2, answered(&exists, 200, 0, there(71)));
+    assert_eq!(rests_on(&seats, None), None, "it is somebody else's");
+    take(&mut seats, 70, 2, answered(&exists, 200, 0, there(70)));
+    assert_eq!(rests_on(&seats, None), Some(("n-0000000001", Some(140))));
+}
+
+#[test]
+fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
+    let name = "n-0000000001";
+    let path = format!("/c/g1/{name}");
+    let unheard = || {
+        let mut seats = seats(true);
+        take(&mut seats, 0, 1, [established(70)]);
+        take(&mut seats, 10, 1, carried_out(&request(1, op_code::CREATE, &path), Some(100)));
+        seats.resigns(4);
+        let delete = Happened::Said(Said::Asked(request(2, op_code::DELETE, &path)));
+        take(&mut seats, 20, 1, [delete, Happened::Ended { sound: true }]);
+        take(&mut seats, 40, 2, [established(70)]);
+        assert_eq!(rests_on(&seats, None), None);
+        seats
+    };
+    let mut kept = unheard();
+    take(&mut kept, 50, 2, list(&[name]));
+    assert_eq!(rests_on(&kept, None), Some((name, Some(100))));
+    let gone = [list(&[]), answered(&request(5, op_code::DELETE, &path), 200, NO_NODE, Shows::Nothing)];
+    for gone in gone {
+        let mut seats = unheard();
+        let left = take(&mut seats, 50, 2, gone);
+        let how = Departure::Resigned { delete: Some((20, 1_050)) };
+        assert_eq!(left, [Event::Left { t: 1_050, cand: 4, session: 70, how }]);
+        assert_eq!(seats.seat(4).unwrap().nodes, Vec::<Node>::new());
+    }
 }
 
 /// Takes it all, one thing a microsecond from `t` on.
@@ -80,7 +192,7 @@ fn znodes_are_their_seats_until_they_or_their_session_go() {
     let kept = Asked { ephemeral: false, ..request(3, op_code::CREATE, "/c/g1/notes") };
     take(&mut seats, 1, 1, carried_out(&kept, Some(99)));
     let node = |seats: &Seats, seat| seats.seat(seat).unwrap().nodes.first().map(|node| (node.czxid, node.session));
-    assert_eq!((node(&seats, 4), node(&seats, 5)), (Some((100, 70)), Some((101, 80))));
+    assert_eq!((node(&seats, 4), node(&seats, 5)), (Some((Some(100), 70)), Some((Some(101), 80))));
     assert_eq!(seats.standing(), (2, 2));
     let left = take(&mut seats, 2, 1, carried_out(&request(4, op_code::DELETE, "/c/g1/n-0"), None));
     assert!(matches!(&left[..], [Event::Left { how: Departure::Failed(_), .. }]), "{left:?}");

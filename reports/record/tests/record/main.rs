@@ -27,7 +27,7 @@ fn parameters() -> Event {
         contest: None,
         recipe: "naive".into(),
         declared: None,
-        step_down: StepDown::OnDisconnect,
+        step_down: Some(StepDown::OnDisconnect),
         fault: "none".into(),
         fault_kind: FaultKind::None,
         groups: vec!["<script>".into()],

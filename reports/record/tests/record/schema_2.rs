@@ -72,7 +72,7 @@ fn what_a_cell_said_under_free_names_has_fields_and_the_recipe_its_promise() {
     assert_eq!((info.fencing_method, info.poll_interval_ms), (FencingMethod::Kill, 250));
     assert_eq!((info.init_limit, info.sync_limit), (Some(10), Some(5)));
     assert_eq!(info.expect.fan_out, Some(FanOut::AllOthers));
-    assert_eq!(info.step_down, StepDown::After(0.5));
+    assert_eq!(info.step_down, Some(StepDown::After(0.5)));
 }
 
 #[test]

@@ -75,11 +75,11 @@ impl Palette {
 
 const DASHES: [Dash; 3] = [Dash::Solid, Dash::Dashed, Dash::Dotted];
 
-pub(crate) fn step_down(policy: StepDown) -> Dash {
+pub(crate) fn step_down(policy: Option<StepDown>) -> Dash {
     match policy {
-        StepDown::OnDisconnect => Dash::Solid,
-        StepDown::OnExpiry => Dash::Dashed,
-        StepDown::After(_) => Dash::Dotted,
+        None | Some(StepDown::OnDisconnect) => Dash::Solid,
+        Some(StepDown::OnExpiry) => Dash::Dashed,
+        Some(StepDown::After(_)) => Dash::Dotted,
     }
 }
 

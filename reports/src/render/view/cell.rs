@@ -10,6 +10,7 @@ use super::parts::{Fact, Figures, Panel, first_lines};
 use super::receipts::Receipts;
 use super::row::Row;
 
+use crate::check::Testability;
 use crate::render::apart::negotiated;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::render::state::{Chip, State};
@@ -115,8 +116,15 @@ fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotE
 
 fn headline(cell: &CellSummary) -> String {
     match worst_first(cell).first() {
-        Some(check) if State::of_check(cell, check) > State::Pass => clean::short(check.reason(), 200),
-        Some(_) => format!("all {} passed", format::plural(cell.checks.len() as u64, "check", "checks")),
+        Some(check) if State::of_check(cell, check) > State::Untestable => clean::short(check.reason(), 200),
+        Some(_) => {
+            let checks = format::plural(cell.checks.len() as u64, "check", "checks");
+            let untestable = |check: &&CheckResult| State::of_check(cell, check) == State::Untestable;
+            match cell.checks.iter().filter(untestable).count() as u64 {
+                0 => format!("all {checks} passed"),
+                n => format!("all {checks} passed, {} not testable here", format::count(n)),
+            }
+        }
         None => "no check was made".into(),
     }
 }
@@ -133,10 +141,22 @@ fn check(cell: &CellSummary, check: &CheckResult) -> Check {
         name: clean::short(&check.name, 40),
         headline: clean::short(&check.headline, 400),
         rests_on: check.rests_on.iter().map(|grade| grade.name()).collect::<Vec<_>>().join(" and "),
-        details: first_lines(&check.details, 20, 400),
+        details: first_lines(&details(check), 20, 400),
         state: state.into(),
         open: state >= State::Inconclusive,
     }
+}
+
+/// What there is to know of a check; first, why it could not have failed.
+fn details(check: &CheckResult) -> Vec<String> {
+    let why = match &check.testability {
+        Some(Testability::NotTestableHere(reasons)) => {
+            reasons.iter().map(|reason| format!("not testable here: {reason}")).collect()
+        }
+        Some(Testability::WouldCatch(names)) => vec![format!("it would have caught: {}", names.join(", "))],
+        None => Vec::new(),
+    };
+    why.into_iter().chain(check.details.iter().cloned()).collect()
 }
 
 fn parameters(cell: &CellSummary) -> Vec<Fact> {

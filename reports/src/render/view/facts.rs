@@ -76,9 +76,14 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
         about,
         n: format::count(d.n),
         censored: format::count(d.censored),
-        void: format::count(d.void),
+        void: if is_voided(name) { format::count(d.void) } else { format::NOTHING.into() },
         values,
     }
+}
+
+/// Whether stalls make samples of it void: of a failover's phases.
+fn is_voided(name: &str) -> bool {
+    !matches!(name, "floor" | "overlap" | "reconnect" | "connect" | "connect anew")
 }
 
 pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
@@ -107,7 +112,7 @@ pub(super) fn subjects(cell: &CellSummary) -> Vec<Subject> {
 fn sessions(cell: &CellSummary) -> Vec<Fact> {
     let s = &cell.sessions;
     let mut facts = vec![
-        Fact::new("Established", format::count(s.established)),
+        Fact::new("There in the measured window", format::count(s.established)),
         Fact::new("Connections lost", format::count(s.disconnected)),
         Fact::new(
             "Found again under the same session",
@@ -131,8 +136,8 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Retaken by the candidate that had lost it", format::count_by(h.retaken, h.completed, h.strikes)),
         Fact::new("Not ended when the run did (censored)", format::count_by(h.censored, h.planned, h.strikes)),
         Fact::new(
-            "Unplanned (false failovers), against planned ones",
-            format::count_by(h.unplanned, h.planned, h.strikes),
+            "Unplanned (false failovers), while somebody led",
+            format::count_within(h.unplanned, cell.leaderless.led_ns),
         ),
         Fact::new("Explained by a fault on a loser that it did not meet as the leader", format::count(h.explained)),
         Fact::new("Explained by an unproven fault alone: not counted", format::count(h.unproven)),
@@ -144,12 +149,13 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
     ];
     let sampled = cell.failover.void + cell.failover.whole.as_ref().map_or(0, |whole| whole.n + whole.censored);
     facts.push(Fact::new(
-        "Failovers void by a stall: in no figure",
+        "Failovers void by a stall: in no time of a failover",
         format::count_by(cell.failover.void, sampled, h.strikes),
     ));
     let p = &cell.promptness;
     for (name, kept) in [("Noticed later than promised", p.detect), ("Decided later than promised", p.decide)] {
-        facts.push(Fact::new(name, format::count_by(kept.late, kept.n, h.strikes)));
+        let void = if kept.void > 0 { format!("; {} void", format::count(kept.void)) } else { String::new() };
+        facts.push(Fact::new(name, format!("{}{void}", format::count_by(kept.late, kept.n, h.strikes))));
     }
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
     if let Some(excess) = &cell.failover.excess {
@@ -157,7 +163,7 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
         let window = format::duration(excess.window_ns);
         facts.push(Fact::new("Detected before the floor", format::count_by(excess.early, n, h.strikes)));
         facts.push(Fact::new(
-            "Detected beyond the window",
+            "Detected beyond the window (decides nothing)",
             format!("{} (window {window})", format::count_by(excess.beyond_window, n, h.strikes)),
         ));
         facts.extend(restarted(excess).map(|text| Fact::new("Clocks restarted by a new ensemble leader", text)));
@@ -168,6 +174,9 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
 /// What the restart of a session's clock adds to its floor.
 fn restarted(excess: &Excess) -> Option<String> {
     let (naive, real) = excess.over_naive_floor.as_ref().zip(excess.over_restarted_floor.as_ref())?;
+    if excess.restarted == 0 {
+        return None;
+    }
     Some(format!(
         "{}: expired p50 {} after T − age, {} after the restart + T",
         format::plural(excess.restarted, "session", "sessions"),
@@ -178,14 +187,18 @@ fn restarted(excess: &Excess) -> Option<String> {
 
 fn faults(cell: &CellSummary) -> Vec<Fact> {
     let f = &cell.faults;
-    let all = f.verified.saturating_add(f.unverified);
+    let ordered = f.verified.saturating_add(f.unverified);
     let late = f.lateness.as_ref().map_or_else(
         || format::NOTHING.into(),
         |d| format!("p50 {}, longest {}", format::duration_or_hidden(d.p50), format::duration(d.max)),
     );
     vec![
-        Fact::new("Verified", format::count_of(f.verified, all)),
-        Fact::new("Not verified", format::count(f.unverified)),
+        Fact::new("Verified", format!("{} of {} planned", format::count(f.planned_verified), format::count(f.planned))),
+        Fact::new("Withheld", format::count(f.withheld.len() as u64)),
+        Fact::new(
+            "Not verified, of those ordered",
+            format!("{} of {}", format::count(f.unverified), format::count(ordered)),
+        ),
         Fact::new("Ordered later than intended", late),
     ]
 }
@@ -209,7 +222,7 @@ fn split_brain(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("Definite overlaps, both processes running", format::rate(&s.active)),
         Fact::new("Longest of them", format!("{}{}", format::duration(s.active_max_ns), of_t.unwrap_or_default())),
         Fact::new("All of them together", format::duration(s.active_total_ns)),
-        Fact::new("Latent overlaps (a process was stopped)", counted(s.latent, &s.active)),
+        Fact::new("Latent overlaps (a process was stopped)", format::count(s.latent)),
         Fact::new("Longest latent overlap", format::duration(s.latent_max_ns)),
         Fact::new("Possible, not proven", counted(s.possible, &s.active)),
     ]

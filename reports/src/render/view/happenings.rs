@@ -95,6 +95,9 @@ impl Fold {
             }
             Happening::Fault { kind, who, servers, proven, .. } => self.fault(*kind, who, servers, *proven, &mut set),
             Happening::Healed { kind, who, proven, .. } => self.healed(*kind, who, *proven, &mut set),
+            Happening::Withheld { planned, kind, why } => {
+                format!("Planned fault {planned}, {kind}, is withheld, because {}.", why.about())
+            }
             Happening::Runs { who } => {
                 set.push(Set(*who, "process", "".into()));
                 format!("A new process runs in the place of that of {}.", self.name(*who))

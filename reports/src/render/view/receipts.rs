@@ -11,10 +11,21 @@ const HOSTS_MAX: usize = 6;
 
 #[derive(Serialize)]
 pub(super) struct Receipts {
-    /// `12 of 12 verified`.
+    /// `12 of 12 planned faults verified`.
     headline: String,
+    withheld: Vec<WithheldLine>,
+    withheld_left_out: usize,
     rows: Vec<Line>,
     left_out: usize,
+}
+
+/// A planned fault that was not ordered.
+#[derive(Serialize)]
+struct WithheldLine {
+    planned: u32,
+    kind: &'static str,
+    intended: String,
+    why: &'static str,
 }
 
 #[derive(Serialize)]
@@ -33,19 +44,34 @@ struct Line {
 
 impl Receipts {
     pub(super) fn new(cell: &CellSummary) -> Self {
-        let first = cell.faults.receipts.iter().map(|receipt| receipt.intended).min().unwrap_or(0);
+        let intended = cell.faults.receipts.iter().map(|receipt| receipt.intended);
+        let first = intended.chain(cell.faults.withheld.iter().map(|fault| fault.intended)).min().unwrap_or(0);
         let mut receipts: Vec<&Receipt> = cell.faults.receipts.iter().collect();
         let left_out = receipts.len().saturating_sub(ROWS_MAX);
         if left_out > 0 {
             receipts.sort_by_key(|receipt| receipt.verified);
         }
-        let verified = receipts.iter().filter(|receipt| receipt.verified).count() as u64;
-        let headline = if receipts.is_empty() {
+        let faults = &cell.faults;
+        let headline = if receipts.is_empty() && faults.withheld.is_empty() {
             "no fault was injected".into()
         } else {
-            format!("{} of {} verified", format::count(verified), format::count(receipts.len() as u64))
+            let (verified, planned) = (format::count(faults.planned_verified), format::count(faults.planned));
+            format!("{verified} of {planned} planned faults verified")
         };
-        Self { headline, rows: receipts.into_iter().take(ROWS_MAX).map(|r| line(r, first)).collect(), left_out }
+        let withheld = faults.withheld.iter().map(|fault| WithheldLine {
+            planned: fault.planned,
+            kind: fault.kind.name(),
+            intended: format!("+{}", format::duration(fault.intended.saturating_sub(first))),
+            why: fault.why.about(),
+        });
+        let withheld_left_out = faults.withheld.len().saturating_sub(ROWS_MAX);
+        Self {
+            headline,
+            withheld: withheld.take(ROWS_MAX).collect(),
+            withheld_left_out,
+            rows: receipts.into_iter().take(ROWS_MAX).map(|r| line(r, first)).collect(),
+            left_out,
+        }
     }
 }
 

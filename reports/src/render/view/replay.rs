@@ -106,9 +106,9 @@ fn about(cell: &CellSummary) -> String {
         None => "which is not recorded of this recipe, so that no watch is drawn",
     };
     format!(
-        "{t}step-down {}. The record says when a candidate waits with its watch armed and when a watch fired; whom it watches \
+        "{t}step-down: {}. The record says when a candidate waits with its watch armed and when a watch fired; whom it watches \
          is known only when the servers list their watches, else drawn by definition: {watches}.",
-        cell.info.step_down
+        cell.info.step_down_words()
     )
 }
 

@@ -95,7 +95,7 @@ impl Row {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {
-            cell.failover.whole.as_ref().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
+            cell.failover.measured().map_or_else(|| format::NOTHING.into(), |d| format::duration_or_hidden(of(d)))
         };
         let longest = cell.split_brain.active_max_ns;
         // A cell about the servers alone has nothing to say on candidates, not even that there was nothing.
@@ -108,7 +108,7 @@ impl Row {
             title: if plain { vec![apart.label(cell, &COLUMNS)] } else { title },
             besides: apart.parts(cell, &SAID).join(", "),
             recipe: clean::short(if cell.info.has_candidates() { &info.recipe } else { &info.name }, 40),
-            step_down: if cell.info.has_candidates() { info.step_down.to_string() } else { NO_CANDIDATES.into() },
+            step_down: if cell.info.has_candidates() { info.step_down_words() } else { NO_CANDIDATES.into() },
             repetition: info
                 .repetition
                 .as_ref()
@@ -117,11 +117,7 @@ impl Row {
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
-            tail: cell
-                .failover
-                .whole
-                .as_ref()
-                .map_or_else(|| format::NOTHING.into(), |d| format::tail_short(d, has_p99)),
+            tail: cell.failover.measured().map_or_else(|| format::NOTHING.into(), |d| format::tail_short(d, has_p99)),
             handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(cell.fan_out.woken),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),

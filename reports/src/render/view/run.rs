@@ -1,5 +1,7 @@
 //! The run as a whole: its verdict in plain words, what was run and on what, and what a reader must know beforehand.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::parts::{Fact, first_lines};
@@ -98,7 +100,7 @@ fn sentence(summary: &Summary) -> String {
             let are = if n == 1 { "is" } else { "are" };
             match state {
                 State::Pass => format!("{} passed", format::count(n)),
-                State::Unsafe => format!("{} {are} unsafe as expected", format::count(n)),
+                State::Untestable | State::Unsafe => format!("{} {are} unsafe as expected", format::count(n)),
                 State::Inconclusive => format!("{} {are} inconclusive", format::count(n)),
                 State::Fail => format!("{} failed", format::count(n)),
             }
@@ -157,6 +159,7 @@ pub(crate) fn facts(summary: &Summary) -> Vec<Fact> {
         Fact::new("Ensemble", clean::short(&manifest.ensemble, 200)),
         Fact::new("ZooKeeper", clean::short(&manifest.ensemble_version, 120)),
     ];
+    facts.extend(servers_work(summary).map(|work| Fact::new("Work of the servers", work)));
     facts.extend(machine_and_day(manifest));
     facts.extend([
         Fact::new("Recorded for", summary.recorded_ns.map_or_else(|| format::NOTHING.into(), format::duration)),
@@ -175,6 +178,26 @@ pub(crate) fn facts(summary: &Summary) -> Vec<Fact> {
     }
     facts.push(Fact::new("Run", clean::short(&manifest.run, 80)));
     facts
+}
+
+/// What else the servers had to do, and whether they waited for their disks: real servers take longer where they do. None where no
+/// servers were real.
+fn servers_work(summary: &Summary) -> Option<String> {
+    match summary.manifest.ensemble_kind {
+        EnsembleKind::Local | EnsembleKind::Docker => {}
+        EnsembleKind::External => return Some("not known: they belong to others".into()),
+        EnsembleKind::Embedded | EnsembleKind::Simulated => return None,
+    }
+    let synced = |wanted: &str| {
+        summary.cells.iter().any(|cell| cell.info.parameters.get("fsync").is_some_and(|fsync| fsync == wanted))
+    };
+    let disk = match (synced("true"), synced("false")) {
+        (true, false) => "every write is on disk before it is answered (forceSync=yes)",
+        (false, true) => "no write waits for the disk (forceSync=no)",
+        (true, true) => "writes wait for the disk in some cells only (forceSync)",
+        (false, false) => "whether writes wait for the disk is not recorded",
+    };
+    Some(format!("nothing but this run: idle servers otherwise; {disk}"))
 }
 
 /// Where and when; a simulation has neither.
@@ -240,7 +263,28 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     let warnings: Vec<String> = summary.manifest.warnings.iter().map(ToString::to_string).collect();
     let mut lines = first_lines(&warnings, LINES_MAX, CHARS_MAX);
     lines.extend(first_lines(&summary.notes, LINES_MAX, CHARS_MAX));
+    lines.extend(not_testable(summary));
     lines
+}
+
+/// Which checks passed in cells in which they could not have failed.
+fn not_testable(summary: &Summary) -> Option<String> {
+    let mut checks: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut cells = 0;
+    for cell in &summary.cells {
+        let untestable = cell.checks.iter().filter(|check| State::of_check(cell, check) == State::Untestable);
+        let before = checks.values().sum::<u64>();
+        untestable.for_each(|check| *checks.entry(&check.name).or_default() += 1);
+        cells += u64::from(checks.values().sum::<u64>() > before);
+    }
+    let named: Vec<String> = checks.iter().map(|(name, cells)| format!("{name} ({cells})")).collect();
+    (cells > 0).then(|| {
+        format!(
+            "Not testable in {}: checks that would have passed whatever had gone wrong: {}. The report says why.",
+            format::plural(cells, "cell", "cells"),
+            named.join(", ")
+        )
+    })
 }
 
 fn ended(manifest: &Manifest) -> Option<&'static str> {

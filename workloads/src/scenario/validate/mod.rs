@@ -64,7 +64,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     });
     let clamped: BTreeSet<String> = clamped.collect();
     let idle =
-        scenario.expect.iter().enumerate().filter(|(_, entry)| !cells.iter().any(|cell| entry.when.covers(cell)));
+        scenario.expect.iter().enumerate().filter(|(_, entry)| !cells.iter().any(|cell| entry.when.may_cover(cell)));
     let idle = idle.map(|(place, _)| format!("expect entry {} is about no cell", place + 1));
     let clamped = clamped.into_iter().map(|text| Warning::new(WarningKind::TimeoutNotGranted, text));
     clamped.chain(idle.map(|text| Warning::new(WarningKind::Scenario, text))).collect()

@@ -33,9 +33,10 @@ impl World {
                 Poll::Pending
             });
             let end = end.await;
-            // Expired: the victim had broken the connection that closed it. Whoever waited in vain knows nothing.
-            let told = !world.with(id, |client| client.gave_up);
-            done(told && matches!(end, SessionEnd::Closed | SessionEnd::Expired));
+            // Expired: an earlier connection had closed the session, and the victim had broken it before the answer. The first
+            // connection that gets this answer has closed nothing; a client that gave up knows nothing.
+            let (answered, closes) = world.with(id, |client| (!client.gave_up, client.xid));
+            done(answered && (end == SessionEnd::Closed || end == SessionEnd::Expired && closes > 1));
         });
     }
 

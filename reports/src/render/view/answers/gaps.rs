@@ -31,5 +31,13 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
         format::share(most(|cell| cell.leaderless.share)),
         format::share(most(|cell| cell.effect.without_write)),
     );
-    vec![worst, share]
+    // A leader that is cut off, or stopped, leads on for a while after the fault.
+    let costliest = judged.cells.iter().filter_map(|cell| cell.failover.whole.as_ref()?.p50).max();
+    let counts = costliest.filter(|&cost| cost > leaderless.leaderless.longest_ns).map(|cost| {
+        format!(
+            "A failover costs up to {}: it counts from the fault, and whoever is cut off or stopped believes on for a part of it.",
+            format::said(cost)
+        )
+    });
+    [worst].into_iter().chain(counts).chain([share]).collect()
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::render::apart::Apart;
+use crate::render::by_fault::ByFault;
 use crate::render::format;
 use crate::render::state::State;
 use crate::summary::{CellSummary, Distribution, Rate, Summary};
 use hustings_record::{FaultKind, Nanos};
 
-/// Fewer strikes than these are said with the figure.
-const FEW_STRIKES: u64 = 5;
+/// Fewer injections than these are said with the figure.
+const FEW_INJECTIONS: u64 = 5;
 
 /// The cells of a run with candidates, by what became of them. Cells of self-tests are in none of these: their recipes are broken.
 pub(super) struct Judged<'a> {
@@ -43,6 +44,15 @@ impl<'a> Judged<'a> {
         self.passed.is_empty() && self.failed.is_empty() && self.inconclusive.is_empty()
     }
 
+    /// The cells that this one stands for.
+    pub(super) fn repetitions(&self, of: &CellSummary) -> Vec<&'a CellSummary> {
+        let is_of = |cell: &CellSummary| match &cell.info.repetition {
+            Some(repetition) => repetition.of == of.info.name,
+            None => cell.info.name == of.info.name,
+        };
+        self.cells.iter().copied().filter(|cell| is_of(cell)).collect()
+    }
+
     /// What tells this cell from the others.
     pub(super) fn name(&self, cell: &CellSummary) -> String {
         self.apart.label(cell, &[])
@@ -51,7 +61,7 @@ impl<'a> Judged<'a> {
     /// Those of one fault, one T and one size: of several sizes that at which most recipes were run, the largest of these. In the
     /// order of the run.
     pub(super) fn by_fault(&self) -> Vec<Vec<&'a CellSummary>> {
-        let with_failovers = self.passed.iter().copied().filter(|cell| cell.failover.whole.is_some());
+        let with_failovers = self.passed.iter().copied().filter(|cell| cell.failover.measured().is_some());
         let mut first_seen: BTreeMap<(&str, u64), usize> = BTreeMap::new();
         let mut groups: Vec<Vec<&CellSummary>> = Vec::new();
         for cell in with_failovers {
@@ -92,31 +102,55 @@ pub(super) fn ends(values: impl Iterator<Item = Nanos> + Clone) -> Option<(Nanos
     values.clone().min().zip(values.max())
 }
 
-/// How few independent moments stand behind a figure of these cells, where it is few: ` (1 strike each)`.
-pub(super) fn few_strikes(cells: &[&CellSummary]) -> String {
+/// How few independent moments stand behind a figure of these cells, where it is few: ` (1 injection a cell)`.
+pub(super) fn few_injections(cells: &[&CellSummary]) -> String {
     let strikes = cells.iter().map(|cell| cell.handovers.strikes).min().unwrap_or(0);
-    if strikes >= FEW_STRIKES {
+    if strikes >= FEW_INJECTIONS {
         return String::new();
     }
     let each = if cells.len() > 1 { " a cell" } else { "" };
-    format!(" ({}{each})", format::plural(strikes, "strike", "strikes"))
+    format!(" ({}{each})", format::plural(strikes, "injection", "injections"))
 }
 
-/// What a zero is worth: `in 412 handovers of 96 strikes (95 % bound: 3.1 % of strikes)`.
-pub(super) fn behind(rate: &Rate) -> String {
-    let handovers = format::plural(rate.n, "handover", "handovers");
-    let strikes = format::plural(rate.strikes, "strike", "strikes");
-    match rate.upper_95 {
-        None => "though no handover stands behind that, which proves nothing".into(),
-        Some(upper) => {
-            format!("in {handovers} of {strikes} (95 % bound: {} of strikes)", format::bound(upper))
+/// What the zeros of these cells are worth, by the kind of fault of which least is known; None where no handover stands behind any.
+pub(super) fn behind<'a>(
+    cells: impl IntoIterator<Item = &'a CellSummary>,
+    of: impl Fn(&CellSummary) -> Rate,
+) -> Option<String> {
+    Some(match ByFault::of(cells, of)? {
+        ByFault::GivenUp(rate) => {
+            format!(
+                "{}, but each lead was given up before anybody could take it: that shows little",
+                handovers_of(&rate)
+            )
         }
-    }
+        ByFault::LeastKnown { kind, rate, of } => {
+            let least = if of > 1 {
+                format!("after any of {of} kinds of faults; least is known of {}: ", kind_words(kind))
+            } else {
+                String::new()
+            };
+            let bound = rate.upper_95.map_or_else(|| "unknown".into(), format::bound);
+            format!("{least}{} (95 % bound: {bound} of injections)", handovers_of(&rate))
+        }
+    })
+}
+
+/// `in 412 handovers of 96 injections`.
+fn handovers_of(rate: &Rate) -> String {
+    let handovers = format::plural(rate.n, "handover", "handovers");
+    format!("in {handovers} of {}", format::plural(rate.strikes, "injection", "injections"))
 }
 
 /// The loss of a lead by a fault of this kind, as it is called in a sentence.
 pub(super) fn loss(cell: &CellSummary) -> String {
-    let kind = match cell.info.fault_kind {
+    let kind = kind_words(cell.info.fault_kind);
+    let own_name = cell.info.fault != cell.info.fault_kind.name();
+    if own_name { format!("{kind} ({})", crate::render::clean::short(&cell.info.fault, 40)) } else { kind.into() }
+}
+
+fn kind_words(kind: FaultKind) -> &'static str {
+    match kind {
         FaultKind::None => "no fault",
         FaultKind::Resign => "a resignation",
         FaultKind::Crash => "a crash",
@@ -136,9 +170,7 @@ pub(super) fn loss(cell: &CellSummary) -> String {
         FaultKind::ServerPause => "the pause of a server",
         FaultKind::ServerPartition => "the partition of a server",
         FaultKind::ServerRestartAll => "a restart of all servers",
-    };
-    let own_name = cell.info.fault != cell.info.fault_kind.name();
-    if own_name { format!("{kind} ({})", crate::render::clean::short(&cell.info.fault, 40)) } else { kind.into() }
+    }
 }
 
 /// With a capital letter.

@@ -30,7 +30,7 @@ pub(super) fn sentences(judged: &Judged<'_>, summary: &Summary) -> Vec<String> {
         ));
     }
     sentences.extend(samples(judged));
-    if judged.passed.iter().any(|cell| cell.failover.whole.is_some()) {
+    if judged.passed.iter().any(|cell| cell.failover.measured().is_some()) {
         sentences.push("Times of failovers are medians; the tables below have their tails.".into());
     }
     sentences
@@ -51,7 +51,11 @@ fn samples(judged: &Judged<'_>) -> Option<String> {
     let sum = |of: fn(&CellSummary) -> u64| judged.passed.iter().map(|cell| of(cell)).sum::<u64>();
     let all = [
         (sum(|cell| cell.handovers.censored), "had not ended when the run did and count as longer than all that had"),
-        (sum(|cell| cell.failover.void), "are void by stalls and in no figure"),
+        (
+            sum(|cell| cell.failover.void),
+            "are void by stalls and in no time of a failover (overlaps, stale writes, wake-ups and promptness leave out by rules \
+             of their own)",
+        ),
         (sum(|cell| cell.handovers.retaken), "were retaken by whoever had lost the lead"),
     ];
     let parts: Vec<String> =

@@ -1,20 +1,17 @@
-//! Which recipe: how fast each hands a lead over, and whom it wakes for that. Recipes are set against each other only where they
-//! differ clearly; the others are named together.
+//! Which recipe: how fast each hands a lead over, and whom it wakes for that. Recipes are put in an order only where the test of
+//! `compare` shows it; the others are named together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{Judged, begin, common_size, ends, few_strikes, loss, p50, t_of};
+use super::judged::{Judged, begin, common_size, ends, few_injections, loss, p50, t_of};
+use crate::compare::{Answer, Rules, orders};
 use crate::render::view::run::join_and;
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, Distribution};
+use crate::summary::CellSummary;
 use hustings_record::Nanos;
 
 /// Faults that are told one by one.
 const FAULTS_MAX: usize = 6;
-/// Medians closer than this are no difference that another run would be sure to show.
-const CLEAR_TIMES: f64 = 1.5;
-/// A difference needs as many independent moments on either side.
-const CLEAR_STRIKES: u64 = 3;
 
 pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
@@ -43,10 +40,12 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
             faults.push(group);
         }
     }
+    let sizes = sizes(judged);
+    let differences = Differences::of(judged, &faults, &sizes);
     // What a session's end costs is said of the timeout; here only what recipes make of it.
     let expires = |cells: &&Vec<&CellSummary>| cells[0].info.fault_kind.facts().lets_sessions_expire;
     let all: Vec<(&Vec<&CellSummary>, Vec<Vec<Entry<'_>>>)> =
-        faults.iter().map(|cells| (cells, clusters(cells))).collect();
+        faults.iter().map(|cells| (cells, clusters(cells, &differences))).collect();
     let by_t = all.iter().filter(|(cells, clusters)| expires(cells) && clusters.len() == 1);
     let alike = by_t.filter(|(_, clusters)| clusters.iter().all(|cluster| cluster.len() > 1));
     let alike: Vec<String> = alike.map(|(cells, _)| loss(cells[0])).collect();
@@ -60,7 +59,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
     if !alike.is_empty() {
         sentences.push(format!("After {} no recipe was clearly faster than another: T decides.", join_and(&alike)));
     }
-    sentences.extend(growth(judged));
+    sentences.extend(growth(&sizes, &differences));
     sentences.extend(woken(judged));
     sentences
 }
@@ -74,7 +73,7 @@ struct Entry<'a> {
 }
 
 /// The recipes under one fault, the fastest first; what does not differ clearly stands together.
-fn clusters<'a>(cells: &[&'a CellSummary]) -> Vec<Vec<Entry<'a>>> {
+fn clusters<'a>(cells: &[&'a CellSummary], differences: &Differences<'_>) -> Vec<Vec<Entry<'a>>> {
     let mut by_recipe: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
     for cell in cells {
         by_recipe.entry(&cell.info.recipe).or_default().push(cell);
@@ -90,7 +89,7 @@ fn clusters<'a>(cells: &[&'a CellSummary]) -> Vec<Vec<Entry<'a>>> {
     entries.sort_by_key(|entry| entry.medians.map_or((true, 0), |(least, _)| (false, least)));
     let mut clusters: Vec<Vec<Entry<'_>>> = Vec::new();
     for entry in entries {
-        match clusters.last_mut().filter(|last| last.iter().any(|other| !differ(other, &entry))) {
+        match clusters.last_mut().filter(|last| last.iter().any(|other| !differences.all(&other.cells, &entry.cells))) {
             Some(cluster) => cluster.push(entry),
             None => clusters.push(vec![entry]),
         }
@@ -110,7 +109,7 @@ fn of_fault(judged: &Judged<'_>, cells: &[&CellSummary], clusters: &[Vec<Entry<'
     };
     let expires = cells[0].info.fault_kind.facts().lets_sessions_expire;
     let t = if expires { format!(", T = {}", format::setting_ms(t_of(cells[0]))) } else { String::new() };
-    let few = few_strikes(cells);
+    let few = few_injections(cells);
     format!("After {} somebody leads again in {}{size}{t}{few}.", loss(cells[0]), said.join("; in "))
 }
 
@@ -123,63 +122,84 @@ fn of_cluster(cluster: &[Entry<'_>]) -> String {
     else {
         return format!("a time that the run was too short to see with {names}");
     };
-    let close = if cluster.len() > 1 { " (no clear difference)" } else { "" };
+    let close = if cluster.len() > 1 { " (not told apart)" } else { "" };
     format!("{} with {names}{close}", format::said_between(least, most))
 }
 
-/// Whether every cell of the one differs clearly from every cell of the other.
-fn differ(one: &Entry<'_>, other: &Entry<'_>) -> bool {
-    let hidden = one.medians.is_none() || other.medians.is_none();
-    hidden && one.medians != other.medians || one.cells.iter().all(|a| other.cells.iter().all(|b| differ_clearly(a, b)))
-}
+/// The configurations that differ, by the comparison's test, as pairs of names.
+struct Differences<'a>(BTreeSet<(&'a str, &'a str)>);
 
-/// Medians far apart, the middle halves of both apart from each other, and enough moments behind either.
-fn differ_clearly(a: &CellSummary, b: &CellSummary) -> bool {
-    let Some((a_whole, b_whole)) = a.failover.whole.as_ref().zip(b.failover.whole.as_ref()) else { return false };
-    let Some((a_p50, b_p50)) = a_whole.p50.zip(b_whole.p50) else { return false };
-    let (fast, slow) = if a_p50 <= b_p50 { (a_whole, b_whole) } else { (b_whole, a_whole) };
-    let times = a_p50.max(b_p50) as f64 / a_p50.min(b_p50).max(1) as f64;
-    let apart = reached_by(fast, 0.75).zip(reached_by(slow, 0.25)).is_some_and(|(fast, slow)| fast < slow);
-    times >= CLEAR_TIMES && apart && a.handovers.strikes.min(b.handovers.strikes) >= CLEAR_STRIKES
-}
+impl<'a> Differences<'a> {
+    /// Of recipes under one fault, and of sizes of one recipe: all in one call, so that few of many differ by chance.
+    fn of(judged: &Judged<'a>, faults: &[Vec<&'a CellSummary>], sizes: &BySize<'a>) -> Self {
+        let mut pairs: Vec<(&CellSummary, &CellSummary)> = Vec::new();
+        for cells in faults {
+            let later =
+                cells.iter().enumerate().flat_map(|(at, one)| cells[at + 1..].iter().map(move |two| (*one, *two)));
+            pairs.extend(later.filter(|(one, two)| one.info.recipe != two.info.recipe));
+        }
+        for (_, few, _, many) in sizes.iter().flat_map(|(_, recipes)| recipes) {
+            pairs.extend(few.iter().flat_map(|one| many.iter().map(move |two| (*one, *two))));
+        }
+        let asked: Vec<_> = pairs.iter().map(|(one, two)| (judged.repetitions(one), judged.repetitions(two))).collect();
+        let answers = orders(&asked, &Rules::default());
+        let differ = pairs.iter().zip(answers).filter(|(_, answer)| matches!(answer, Answer::Worse | Answer::Better));
+        Self(differ.map(|((one, two), _)| (one.info.name.as_str(), two.info.name.as_str())).collect())
+    }
 
-/// By when this share of all samples had ended; None where censoring hides it.
-fn reached_by(d: &Distribution, share: f64) -> Option<Nanos> {
-    d.curve.iter().find(|point| point.1 >= share - 1e-9).map(|point| point.0)
+    /// Whether every one of these differs from every one of those.
+    fn all(&self, these: &[&CellSummary], those: &[&CellSummary]) -> bool {
+        let known = |one: &str, two: &str| self.0.contains(&(one, two)) || self.0.contains(&(two, one));
+        these.iter().all(|one| those.iter().all(|two| known(&one.info.name, &two.info.name)))
+    }
 }
 
 /// Cells by the size of their groups.
 type Sizes<'a> = BTreeMap<u32, Vec<&'a CellSummary>>;
 
-/// What the size of a group does to the first fault that was run at several sizes.
-fn growth(judged: &Judged<'_>) -> Option<String> {
-    let mut of_fault: Vec<(&str, BTreeMap<&str, Sizes<'_>>)> = Vec::new();
-    for cell in judged.passed.iter().filter(|cell| p50(cell.failover.whole.as_ref()).is_some()) {
-        let fault = cell.info.fault.as_str();
-        if of_fault.iter().all(|(known, _)| *known != fault) {
-            of_fault.push((fault, BTreeMap::new()));
+/// Of a recipe: the fewest candidates a group and the cells that had them, and the most.
+type Extremes<'a> = (u32, Vec<&'a CellSummary>, u32, Vec<&'a CellSummary>);
+
+/// The recipes that were run at several sizes under one fault.
+type BySize<'a> = Option<(&'a CellSummary, Vec<Extremes<'a>>)>;
+
+/// Of the first fault that was run at several sizes.
+fn sizes<'a>(judged: &Judged<'a>) -> BySize<'a> {
+    let mut of_fault: Vec<(&CellSummary, BTreeMap<&str, Sizes<'_>>)> = Vec::new();
+    for &cell in judged.passed.iter().filter(|cell| p50(cell.failover.whole.as_ref()).is_some()) {
+        if of_fault.iter().all(|(known, _)| known.info.fault != cell.info.fault) {
+            of_fault.push((cell, BTreeMap::new()));
         }
-        let (_, recipes) = of_fault.iter_mut().find(|(known, _)| *known == fault)?;
+        let (_, recipes) = of_fault.iter_mut().find(|(known, _)| known.info.fault == cell.info.fault)?;
         let sizes = recipes.entry(&cell.info.recipe).or_default();
         sizes.entry(cell.info.candidates_per_group).or_default().push(cell);
     }
-    let (_, recipes) = of_fault.into_iter().find(|(_, recipes)| recipes.values().any(|sizes| sizes.len() > 1))?;
-    let mut first = None;
+    let (first, recipes) = of_fault.into_iter().find(|(_, recipes)| recipes.values().any(|sizes| sizes.len() > 1))?;
+    let extremes = recipes.into_values().filter_map(|mut sizes| {
+        let (low, few) = sizes.pop_first()?;
+        let (high, many) = sizes.pop_last()?;
+        Some((low, few, high, many))
+    });
+    Some((first, extremes.collect()))
+}
+
+/// What the size of a group does to it.
+fn growth(sizes: &BySize<'_>, differences: &Differences<'_>) -> Option<String> {
+    let (first, recipes) = sizes.as_ref()?;
     let parts: Vec<String> = recipes
         .iter()
-        .filter_map(|(recipe, sizes)| {
-            let ((low, small), (high, large)) = sizes.first_key_value().zip(sizes.last_key_value())?;
-            first.get_or_insert(small[0]);
+        .filter_map(|(low, few, high, many)| {
             let range = |cells: &[&CellSummary]| {
                 let medians: Vec<Nanos> = cells.iter().filter_map(|cell| p50(cell.failover.whole.as_ref())).collect();
                 ends(medians.into_iter()).map(|(least, most)| format::said_between(least, most))
             };
-            let (from, to) = range(small).zip(range(large))?;
-            (low < high).then(|| format!("{from} → {to} with {} ({low} → {high})", clean::short(recipe, 40)))
+            let (from, to) = range(few).zip(range(many))?;
+            let recipe = clean::short(&few[0].info.recipe, 40);
+            let clear = if differences.all(few, many) { "" } else { ", not told apart" };
+            Some(format!("{from} → {to} with {recipe} ({low} → {high}{clear})"))
         })
         .collect();
-    let loss = begin(&loss(first?));
-    Some(format!("{loss}, from the fewest candidates a group to the most: {}.", parts.join(", ")))
+    Some(format!("{}, from the fewest candidates a group to the most: {}.", begin(&loss(first)), parts.join(", ")))
 }
 
 /// Whom the loss of a leader wakes, at the size at which most recipes were run.

@@ -70,15 +70,13 @@ fn nobody_twice(judged: &Judged<'_>) -> Option<String> {
         cell.split_brain.active.seen == 0 && cell.split_brain.possible == 0 && cell.split_brain.active.n > 0
     };
     let cells: Vec<&CellSummary> = judged.passed.iter().filter(zero).copied().collect();
-    let all = cells.len() == judged.passed.len() + judged.failed.len() + judged.inconclusive.len();
-    if cells.is_empty() {
-        return None;
-    }
-    let rate = Rate::pooled(cells.iter().map(|cell| cell.split_brain.active));
+    let behind = behind(cells.iter().copied(), |cell| cell.split_brain.active)?;
+    let clean = |cell: &&CellSummary| cell.split_brain.active.seen == 0 && cell.split_brain.possible == 0;
+    let all = judged.failed.is_empty() && judged.inconclusive.is_empty() && judged.passed.iter().all(clean);
     let where_ =
         if all { String::new() } else { format!("In {} ", format::plural(cells.len() as u64, "cell", "cells")) };
     let nobody = if all { "Nobody" } else { "nobody" };
-    Some(format!("{where_}{nobody} led beside another {}.", behind(&rate)))
+    Some(format!("{where_}{nobody} led beside another {behind}."))
 }
 
 /// What the resource took of leaders that had been succeeded, in the ledger that each cell's verdict counts.
@@ -97,15 +95,14 @@ fn stale(judged: &Judged<'_>) -> Vec<String> {
         }
     }
     let clean = judged.passed.iter().filter(|cell| counted_writes(cell).n > 0 && counted_writes(cell).seen == 0);
-    let rate = Rate::pooled(clean.clone().map(|cell| *counted_writes(cell)));
-    if rate.n > 0 {
+    if let Some(behind) = behind(clean.clone().copied(), |cell| *counted_writes(cell)) {
         let cells = clean.count();
         let nothing = if sentences.is_empty() {
             "No stale write was accepted".into()
         } else {
             format!("In {} no stale write was accepted", format::plural(cells as u64, "cell", "cells"))
         };
-        sentences.push(format!("{nothing} {}.", behind(&rate)));
+        sentences.push(format!("{nothing} {behind}."));
     }
     let fenced = judged.passed.iter().filter(|cell| cell.info.fencing == Fencing::Fenced);
     let refused: u64 = fenced.map(|cell| cell.writes.fenced_off).sum();

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{Judged, begin, ends, few_strikes, loss, p50, t_of};
+use super::judged::{Judged, begin, ends, few_injections, loss, p50, t_of};
 use crate::render::format;
-use crate::stats;
 use crate::summary::CellSummary;
 use hustings_record::Nanos;
 
@@ -32,7 +31,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
 fn costs(judged: &Judged<'_>) -> Vec<String> {
     let mut of_fault: Vec<(String, BTreeMap<u64, Vec<&CellSummary>>)> = Vec::new();
     let expiring = judged.passed.iter().filter(|cell| cell.info.fault_kind.facts().lets_sessions_expire);
-    for &cell in expiring.filter(|cell| cell.failover.whole.is_some()) {
+    for &cell in expiring.filter(|cell| cell.failover.measured().is_some()) {
         let loss = loss(cell);
         if of_fault.iter().all(|(known, _)| *known != loss) {
             of_fault.push((loss.clone(), BTreeMap::new()));
@@ -56,7 +55,7 @@ fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
             Some(cost) => cost,
             None => "more than the run could see".into(),
         };
-        format!("{cost} with T = {}{}", format::setting_ms(*t), few_strikes(cells))
+        format!("{cost} with T = {}{}", format::setting_ms(*t), few_injections(cells))
     });
     let costs = costs.collect::<Vec<_>>().join(", ");
     let all: Vec<&CellSummary> = by_t.values().flatten().copied().collect();
@@ -67,17 +66,13 @@ fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
     format!("{} costs {costs}{over_floor}.", begin(loss))
 }
 
-/// Whether leads were lost for nothing: in any cell, but a zero is that of the cells that passed.
+/// Whether leads were lost for nothing, while somebody led: in any cell, but a zero is that of the cells that passed.
 fn unplanned(judged: &Judged<'_>) -> Option<String> {
     let all = judged.passed.iter().chain(&judged.failed).chain(&judged.inconclusive);
     let seen: u64 = all.map(|cell| cell.handovers.unplanned).sum();
-    let sum = |of: fn(&CellSummary) -> u64| judged.passed.iter().map(|cell| of(cell)).sum::<u64>();
-    let (planned, strikes) = (sum(|cell| cell.handovers.planned), sum(|cell| cell.handovers.strikes));
     if seen > 0 {
         return Some(format!("{} lost though no fault explains it.", format::plural(seen, "lead was", "leads were")));
     }
-    let bound = format::bound(stats::upper_95(0, strikes)?);
-    let (handovers, strikes) =
-        (format::plural(planned, "handover", "handovers"), format::plural(strikes, "strike", "strikes"));
-    Some(format!("No lead was lost without a fault, beside {handovers} of {strikes} (95 % bound: {bound} of strikes)."))
+    let led: Nanos = judged.cells.iter().map(|cell| cell.leaderless.led_ns).sum();
+    (led > 0).then(|| format!("Leads lost without a fault: {}.", format::count_within(0, led)))
 }

@@ -1,0 +1,92 @@
+//! Could each check have failed, on the cells of the scenarios that ship? Their simulated records are altered as broken programs,
+//! servers and faults would have caused them: the check that must catch an alteration does, or the cell says why it cannot show it.
+
+use hustings::simulate::recorded;
+use hustings_reports::mutations::{MUTATIONS, Matrix, SiteOutcome, matrix};
+use hustings_workloads::model::Bugs;
+use hustings_workloads::scenario::{Cell, Shipped};
+use hustings_workloads::simulation::{Simulation, Timing};
+
+fn cells(scenario: &str, sets: &[&str]) -> Vec<Cell> {
+    let shipped = Shipped::find(scenario).expect("it ships");
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let cells = shipped.parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells();
+    // Programs of others live in no virtual time.
+    cells.into_iter().filter(|cell| cell.recipe.foreign().is_none()).collect()
+}
+
+fn altered(cell: Cell) -> Matrix {
+    let name = cell.name.clone();
+    let simulation = Simulation { cell, seed: 1, timing: Timing::default(), bugs: Bugs::default(), schedule: None };
+    let (record, _) = recorded(&simulation).unwrap_or_else(|error| panic!("{name}: {error}"));
+    matrix(&record)
+}
+
+/// Alters every cell of a scenario. Gives the number of pairs of a cell and a passing check, and of those that are testable.
+fn no_hole(scenario: &str, sets: &[&str]) -> (usize, usize) {
+    let (mut passed, mut testable, mut holes) = (0, 0, Vec::new());
+    for cell in cells(scenario, sets) {
+        let found = altered(cell);
+        passed += found.passed.len();
+        testable += found.testable().len();
+        holes.extend(
+            found
+                .holes()
+                .map(|row| format!("{}: {} misses {}: {:?}", found.cell, row.check, row.mutation, row.outcome)),
+        );
+        for row in &found.rows {
+            assert!(
+                row.outcome != SiteOutcome::NotPassed,
+                "{}: {} does not pass a sound recipe",
+                found.cell,
+                row.check
+            );
+        }
+    }
+    assert!(holes.is_empty(), "{}", holes.join("\n"));
+    println!("{scenario}: {testable} of {passed} pairs of a cell and a check that passes are testable");
+    (passed, testable)
+}
+
+macro_rules! no_holes {
+    ($($test:ident: $scenario:literal, $sets:expr, $least:literal;)+) => {$(
+        #[test]
+        fn $test() {
+            let (passed, testable) = no_hole($scenario, &$sets);
+            let percent = 100 * testable / passed.max(1);
+            assert!(percent >= $least, "{testable} of {passed} are testable, and {} % were", $least);
+        }
+    )+};
+}
+
+// The share, in percent, may rise; where it falls, a check has become blind somewhere.
+no_holes! {
+    every_check_of_quick_can_fail_where_it_passes_or_says_why_not: "quick", [], 90;
+    every_check_of_herd_can_fail_where_it_passes_or_says_why_not: "herd", ["matrix.candidates_per_group=[10,50]"], 90;
+    every_check_of_split_brain_can_fail_where_it_passes_or_says_why_not: "split-brain", ["election.groups=10"], 90;
+    every_check_of_thousand_can_fail_where_it_passes_or_says_why_not: "thousand", ["election.groups=200"], 80;
+    every_check_of_sequential_start_can_fail_where_it_passes_or_says_why_not: "sequential-start", [], 80;
+    every_check_of_quorum_loss_can_fail_where_it_passes_or_says_why_not: "quorum-loss", ["election.groups=20"], 60;
+    every_check_of_reconnect_can_fail_where_it_passes_or_says_why_not: "reconnect", [], 70;
+    every_check_of_gauntlet_can_fail_where_it_passes_or_says_why_not: "gauntlet", [], 80;
+    every_check_of_gate_can_fail_where_it_passes_or_says_why_not: "gate", ["repeat=1", "election.groups=10"], 90;
+    every_check_of_pauses_can_fail_where_it_passes_or_says_why_not: "pauses", [], 75;
+    every_check_of_league_can_fail_where_it_passes_or_says_why_not: "league", ["repeat=1", "election.groups=8"], 75;
+    every_check_of_million_can_fail_where_it_passes_or_says_why_not: "million", ["election.groups=300"], 60;
+}
+
+#[test]
+fn every_mutation_has_a_name_of_its_own_and_a_check_that_must_catch_it() {
+    let mut names: Vec<&str> = MUTATIONS.iter().map(|mutation| mutation.name).collect();
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    for checker in hustings_reports::check::CHECKERS {
+        assert!(
+            MUTATIONS.iter().any(|mutation| mutation.check == checker.name),
+            "no mutation is there for {}",
+            checker.name
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! For how long a leader may believe that owns the lead no more: as long as it could not know, and a moment longer.
+
+use super::allowance::Allowance;
+use crate::index::{Index, Stall, Term};
+use crate::stats::spans::{Span, union, without};
+use hustings_record::{Event, Nanos, SessionState, StepDown};
+
+/// From its notification until it believes no more, and what a busy machine may add.
+const ACTS_NS: Nanos = 500_000_000;
+/// The same of whoever finds out by itself that its session is over, or whose servers are hit.
+const FINDS_OUT_NS: Nanos = 1_000_000_000;
+
+pub(super) struct Unaware<'i, 'a> {
+    index: &'i Index<'a>,
+    allowance: Allowance<'i, 'a>,
+}
+
+/// Parts of a belief in which its holder could have known that it did not own the lead.
+pub(super) struct Aware<'i> {
+    pub(super) longest: Span,
+    /// The stall without which there would be none.
+    pub(super) stall: Option<&'i Stall>,
+}
+
+impl<'i, 'a> Unaware<'i, 'a> {
+    pub(super) fn of(index: &'i Index<'a>) -> Self {
+        Self { index, allowance: Allowance::of(index) }
+    }
+
+    /// Within `span` the holder of the term believed and did not own.
+    pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<Aware<'i>> {
+        let notified = ACTS_NS + self.allowance.notified(span) + self.index.polls();
+        let mut unaware = vec![(span.0, span.0 + notified)];
+        unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));
+        unaware.extend(self.disconnected(term, span).into_iter().map(|(from, to)| (from, to.saturating_add(notified))));
+        unaware.extend(self.severed(term, span).map(|at| (span.0, at + notified)));
+        unaware.extend(self.servers_hit(span).then(|| (span.0, span.0 + self.expiry() + FINDS_OUT_NS)));
+        let longest =
+            |unaware: &[Span]| without(span, &union(unaware.to_vec())).into_iter().max_by_key(|left| left.1 - left.0);
+        let left = longest(&unaware)?;
+        let stalls: Vec<&Stall> =
+            self.index.lives.stalls_in(&[term.host], span).filter(|stall| stall.own > 0).collect();
+        unaware.extend(stalls.iter().map(|stall| (stall.from, stall.to.saturating_add(notified))));
+        let stall = stalls.into_iter().max_by_key(|stall| stall.own).filter(|_| longest(&unaware).is_none());
+        Some(Aware { longest: left, stall })
+    }
+
+    /// Faults that keep what it is told from it, each from its order until it is over.
+    fn deaf(&self, term: &Term<'_>, span: Span) -> impl Iterator<Item = Span> {
+        let faults = self.index.faults.on_cand_in(term.cand, span);
+        let deaf = faults.filter(move |fault| fault.kind.facts().deafens && fault.acts_in(span));
+        deaf.map(|fault| (fault.active.0, fault.over()))
+    }
+
+    /// When it had no connection, each time for as long as its policy has it believe: whoever is connected again, or knows that its
+    /// session is over, knows better.
+    fn disconnected(&self, term: &Term<'_>, span: Span) -> Vec<Span> {
+        let states = self.index.candidates.states.get(&term.session).map_or(&[][..], Vec::as_slice);
+        let lost = states.iter().enumerate().filter(|(_, state)| state.1 == SessionState::Disconnected);
+        let believes = self.believes_on();
+        let spans = lost.map(|(place, &(at, _))| {
+            let knows = states[place + 1..].iter().find(|state| state.1 != SessionState::Disconnected);
+            (at, knows.map_or(Nanos::MAX, |state| state.0).min(at.saturating_add(believes)))
+        });
+        spans.filter(|lost| lost.0 <= span.1).collect()
+    }
+
+    /// For how long whoever has lost its connection believes on: a program that declares no policy, until its session is over.
+    fn believes_on(&self) -> Nanos {
+        let index = self.index;
+        let policy = index.info.step_down.unwrap_or(StepDown::OnExpiry);
+        policy.delay_ns(index.timeout_or_asked() / 1_000_000).unwrap_or(self.expiry() + FINDS_OUT_NS - ACTS_NS)
+    }
+
+    fn expiry(&self) -> Nanos {
+        3 * self.index.timeout_or_asked() / 2
+    }
+
+    /// When its connection was cut, which a server had kept although its session was over.
+    fn severed(&self, term: &Term<'_>, span: Span) -> impl Iterator<Item = Nanos> {
+        let (session, until) = (term.session, span.1);
+        self.index.few.iter().filter_map(move |(_, event)| match event {
+            Event::Severed { t, session: of, .. } if *of == session && *t <= until => Some(*t),
+            _ => None,
+        })
+    }
+
+    /// Servers that are hit, or have no quorum, tell nobody anything.
+    fn servers_hit(&self, span: Span) -> bool {
+        self.index.faults.on_servers().any(|fault| fault.explains(span)) || self.index.servers.out_within(span)
+    }
+}

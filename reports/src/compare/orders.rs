@@ -1,0 +1,25 @@
+//! Which of several configurations of one run hands leads over sooner: the same test for whoever says so.
+
+use super::answer::{Answer, Asked, Rules, decide};
+use super::measure::Measure;
+use super::rounds::InRounds;
+use super::sides::Configuration;
+use crate::check::CellSummary;
+
+/// The repetitions of one configuration, or a cell alone.
+pub type Repetitions<'a> = Vec<&'a CellSummary>;
+
+/// Whether failovers of the second of each pair take longer than those of the first (*worse*) or less long (*better*). All pairs are
+/// one call.
+#[must_use]
+pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<Answer> {
+    let values = |cells: &Repetitions<'_>| Configuration { name: "", cells: cells.clone() }.values(Measure::Failover);
+    let asked: Vec<Option<Asked>> = pairs
+        .iter()
+        .map(|(one, other)| Asked::new(Measure::Failover, &InRounds::new(values(one), values(other)), rules))
+        .collect();
+    let can_tell: Vec<bool> = asked.iter().map(Option::is_some).collect();
+    let mut found = decide(asked.into_iter().flatten().collect(), rules).into_iter();
+    let answer = |can_tell: bool| if can_tell { found.next().flatten().map(|found| found.answer) } else { None };
+    can_tell.into_iter().map(answer).map(|answer| answer.unwrap_or(Answer::CannotTell)).collect()
+}

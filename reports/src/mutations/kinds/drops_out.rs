@@ -1,0 +1,72 @@
+//! A follower leaves its election and never comes back.
+
+use crate::check::Section as _;
+use crate::check::allowance::led_again_by;
+use crate::check::standing::Standing;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Departure, Event};
+
+pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation {
+    name: "drops-out",
+    about: "a candidate leaves its election and does not come back",
+    check: Standing::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let Some(window) = scene.index.window() else {
+        return Sites::Nowhere("the cell ended before its tear-down".into());
+    };
+    let at = window.0 + 1;
+    let rejoins_after = scene.index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
+    let candidates = scene.index.candidates.all.keys().map(|&cand| cand as usize);
+    Sieve::of(candidates, "there are no candidates")
+        .only_if(
+            "the measured window is too short: a candidate may be away for longer, with requests as slow as here",
+            led_again_by(scene.index)(at) + rejoins_after < scene.end_of_whole_drain(),
+        )
+        .keep("every candidate led after the measuring began", |&cand| {
+            let terms = scene.index.terms.by_cand.get(&(cand as u32)).into_iter().flatten();
+            terms.into_iter().all(|&term| scene.term(term).ended.1 < at)
+        })
+        .keep("every follower was hit, or its process died", |&cand| {
+            let host = scene.index.candidates.all[&(cand as u32)].host;
+            let dead = scene.index.presence.dead.get(&host).is_some_and(|dead| dead.0 < window.1);
+            !dead
+                && scene.calm(cand as u32, (at, at + 1)).is_some()
+                && scene.index.faults.of_cand(cand as u32).next().is_none()
+        })
+        .only_if(
+            "servers were hit, or out",
+            scene.index.faults.on_servers().next().is_none() && !scene.index.servers.out_within(window),
+        )
+        .sites()
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let at = scene.index.window().map_or(0, |window| window.0) + 1;
+    let mut edits = Edits::default();
+    let gone = |cand: u32| sites.contains(&(cand as usize));
+    for cand in sites.iter().map(|&cand| cand as u32) {
+        if let (Some(stand), Some(segment)) = (scene.index.candidates.standing(cand, at), scene.segment_at(cand, at)) {
+            let how = Departure::Resigned { delete: Some((at, at)) };
+            edits.add(segment, at, Event::Left { t: at, cand, session: stand.session, how });
+        }
+    }
+    edits.later(scene.whole_drain()).drop_if(move |_, event| match event {
+        Event::Incarnation { t, cand, .. }
+        | Event::Joined { t, cand, .. }
+        | Event::Created { t, cand, .. }
+        | Event::Notified { t, cand, .. }
+        | Event::Settled { t, cand, .. }
+        | Event::Left { t, cand, .. } => *t > at && gone(*cand),
+        _ => false,
+    })
+}

@@ -1,0 +1,38 @@
+//! The harness did not run through most of every failover.
+
+use crate::check::Section as _;
+use crate::check::failover::Failover;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::Event;
+
+pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
+    name: "failovers-stalled",
+    about: "the coordinator did not run through most of every failover, so that none has a latency",
+    check: Failover::NAME,
+    verdict: Verdict::Inconclusive,
+    one_by_one: false,
+    sites: |scene| {
+        let handed_over = scene.handed_over();
+        let most = 2 * handed_over.len() > scene.index.losses.completed().count();
+        Sieve::of(handed_over, "no lead was handed over")
+            .only_if("most lost leads were taken back by those who had lost them", most)
+            .only_if("the record has no coordinator", scene.coordinator().is_some())
+            .sites()
+    },
+    edit,
+};
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mut edits = Edits::default();
+    for &loss in sites {
+        if let (Some(to), Some(segment)) = (scene.granted(loss), scene.coordinator()) {
+            let from = scene.losses()[loss].effect.min(to);
+            edits.add(segment, to, Event::Stall { from, to, ran_ns: 0 });
+        }
+    }
+    edits
+}

@@ -1,0 +1,149 @@
+//! Faults that did not happen: the evidence shows no effect, or nobody saw one, or no end of it.
+
+use crate::check::Section as _;
+use crate::check::receipts::Faults;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::{Event, Receipt, ReceiptStage, Seen};
+
+pub(in crate::mutations) const FAULT_UNVERIFIED: Mutation = Mutation {
+    name: "fault-unverified",
+    about: "a fault was not seen to take effect",
+    check: Faults::NAME,
+    verdict: Verdict::Inconclusive,
+    one_by_one: true,
+    sites: |scene| Sieve::of(proven(scene), "no fault was proven").sites(),
+    edit: |scene, sites| {
+        altered(scene, sites, ReceiptStage::Injected, |receipt| {
+            receipt.verified = false;
+            true
+        })
+    },
+};
+
+pub(in crate::mutations) const FAULT_WITHOUT_EFFECT: Mutation = Mutation {
+    name: "fault-without-effect",
+    about: "a fault is called verified, and what was probed shows that nothing happened",
+    sites: |scene| {
+        let recorded =
+            |fault: &usize| scene.index.faults.all[*fault].injected.as_ref().is_some_and(|proof| proof.recorded());
+        Sieve::of(proven(scene), "no fault was proven").keep("what was probed is not recorded", recorded).sites()
+    },
+    edit: |scene, sites| {
+        altered(scene, sites, ReceiptStage::Injected, |receipt| receipt.seen.as_deref_mut().is_some_and(deny))
+    },
+    ..FAULT_UNVERIFIED
+};
+
+pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
+    name: "fault-not-healed",
+    about: "a fault was not seen to end",
+    sites: |scene| {
+        let healed = |fault: &usize| scene.index.faults.all[*fault].healed.is_some();
+        Sieve::of(proven(scene), "no fault was proven").keep("no fault of this cell is healed", healed).sites()
+    },
+    edit: |scene, sites| {
+        altered(scene, sites, ReceiptStage::Healed, |receipt| {
+            receipt.verified = false;
+            true
+        })
+    },
+    ..FAULT_UNVERIFIED
+};
+
+fn proven(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
+    (0..scene.index.faults.all.len()).filter(|&fault| scene.index.faults.all[fault].verified())
+}
+
+/// The receipts of these faults' stage, altered.
+fn altered<'s>(
+    scene: &'s Scene<'s>,
+    sites: &'s [usize],
+    stage: ReceiptStage,
+    alter: impl Fn(&mut Receipt) -> bool + 's,
+) -> Edits<'s> {
+    let ids: Vec<u32> = sites.iter().map(|&fault| scene.index.faults.all[fault].id).collect();
+    Edits::default().replace(move |_, event| {
+        let Event::Receipt(receipt) = event else { return None };
+        if receipt.stage != stage || !ids.contains(&receipt.id) {
+            return None;
+        }
+        let mut receipt = receipt.clone();
+        alter(&mut receipt).then_some(Event::Receipt(receipt))
+    })
+}
+
+/// Makes what was probed show that nothing happened.
+fn deny(seen: &mut Seen) -> bool {
+    match seen {
+        // The link answered all the while.
+        Seen::Cut { links, .. } => {
+            for link in &mut *links {
+                link.new.came = link.before.came;
+                if let Some(old) = &mut link.old {
+                    old.came = link.before.came;
+                }
+            }
+            !links.is_empty()
+        }
+        Seen::Reset { links } => {
+            for link in &mut *links {
+                (link.closed, link.left) = (Some(false), true);
+            }
+            !links.is_empty()
+        }
+        Seen::Slow { held, .. } => {
+            for slow in held.iter_mut().filter(|slow| !slow.spared) {
+                slow.seen_ms = Some(0.0);
+                for probe in &mut slow.of {
+                    if let Some(before) = &probe.before {
+                        probe.during.clone_from(before);
+                    }
+                }
+            }
+            held.iter().any(|slow| !slow.spared)
+        }
+        Seen::Modelled { links } => {
+            for link in &mut *links {
+                (link.held, link.slow) = (None, false);
+            }
+            !links.is_empty()
+        }
+        Seen::Lost { replies, .. } => {
+            replies.iter_mut().for_each(|reply| reply.zxid = 0);
+            !replies.is_empty()
+        }
+        // The order was obeyed by somebody else, before it was given.
+        Seen::Obeyed { sent, answered, .. } => {
+            (*sent, *answered) = (0, 0);
+            true
+        }
+        Seen::Processes { hosts } => {
+            for host in &mut *hosts {
+                host.1 = hustings_record::ProcessFate::Kept;
+            }
+            !hosts.is_empty()
+        }
+        Seen::Withheld { hosts } => {
+            hosts.iter_mut().for_each(|host| host.1 = 0);
+            !hosts.is_empty()
+        }
+        Seen::WallClocks { hosts, .. } => {
+            hosts.iter_mut().for_each(|host| host.2 = host.1);
+            !hosts.is_empty()
+        }
+        Seen::Servers { asked } => {
+            asked.iter_mut().for_each(|server| server.1 = hustings_record::ServerState::Following);
+            !asked.is_empty()
+        }
+        Seen::Apart { ways, bytes } => {
+            *bytes = Some((0, 1));
+            !ways.is_empty()
+        }
+        // Links that were made whole are no proof that anything had been done to them.
+        Seen::Whole { .. } => false,
+    }
+}

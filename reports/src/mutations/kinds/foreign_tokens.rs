@@ -1,0 +1,70 @@
+//! A leader that writes with a token that is not its own lead's.
+
+use super::write_by_deposed::{add_writes, write};
+use crate::check::Section as _;
+use crate::check::write_tokens::WriteTokens;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{MADE_UP_TOKEN, Scene};
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+
+pub(in crate::mutations) const EARLIER_TOKEN: Mutation = Mutation {
+    name: "write-with-earlier-token",
+    about: "a leader writes with the token of an earlier lead of its own",
+    check: WriteTokens::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| {
+        leads(scene).keep("nobody led twice by different tokens", |&term| scene.earlier_token(term).is_some()).sites()
+    },
+    edit: |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
+};
+
+pub(in crate::mutations) const FUTURE_TOKEN: Mutation = Mutation {
+    name: "write-with-future-token",
+    about: "a leader writes with a token that no znode has",
+    check: WriteTokens::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| leads(scene).sites(),
+    edit: |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
+};
+
+pub(in crate::mutations) const OTHERS_TOKEN: Mutation = Mutation {
+    name: "write-with-other-s-token",
+    about: "a leader writes with the token of another candidate's lead",
+    check: WriteTokens::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| leads(scene).keep("nobody else led the group", |&term| others(scene, term).is_some()).sites(),
+    edit: |scene, sites| edit(scene, sites, others),
+};
+
+/// Leads whose tokens are known, and that lasted long enough for a write in their middle.
+fn leads(scene: &Scene<'_>) -> Sieve {
+    let known = |term: &Term<'_>| term.is_known() && at(term).is_some();
+    let terms = (0..scene.index.terms.all.len()).filter(|&term| known(scene.term(term)));
+    Sieve::of(terms, "nobody ever led by a token that is known")
+        .only_if("nobody ever wrote", scene.writes_segment().is_some())
+}
+
+/// The middle of a belief.
+fn at(term: &Term<'_>) -> Option<u64> {
+    term.definite().filter(|led| led.1 - led.0 > 10_000_000).map(|led| led.0.midpoint(led.1))
+}
+
+fn others(scene: &Scene<'_>, term: usize) -> Option<i64> {
+    let own = scene.term(term);
+    let mut terms = scene.index.terms.of_group(own.group).iter().map(|&other| scene.term(other));
+    terms.find(|other| other.cand != own.cand && other.rests_on_another_znode(own)).map(|other| other.czxid)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], token: impl Fn(&Scene<'_>, usize) -> Option<i64>) -> Edits<'s> {
+    let writes = sites.iter().filter_map(|&place| {
+        let term = scene.term(place);
+        Some(write(term, (token(scene, place)?, term.session), at(term)?))
+    });
+    add_writes(scene, writes)
+}

@@ -1,0 +1,56 @@
+//! A candidate that says of its lead that it rests on another znode than it does.
+
+use crate::check::Section as _;
+use crate::check::grant_tokens::GrantTokens;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{MADE_UP_TOKEN, Scene};
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::Event;
+
+pub(in crate::mutations) const EARLIER_GRANT: Mutation = Mutation {
+    name: "grant-with-earlier-token",
+    about: "a candidate is granted a lead with the token of an earlier one of its own",
+    check: GrantTokens::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| {
+        observed(scene)
+            .keep("nobody led twice by different tokens", |&term| scene.earlier_token(term).is_some())
+            .sites()
+    },
+    edit: |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
+};
+
+pub(in crate::mutations) const MADE_UP_GRANT: Mutation = Mutation {
+    name: "grant-with-made-up-token",
+    about: "a candidate is granted a lead with a token that no znode has",
+    check: GrantTokens::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| observed(scene).sites(),
+    edit: |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
+};
+
+/// Leads by a znode that is known by its name.
+fn observed(scene: &Scene<'_>) -> Sieve {
+    let known = |&term: &usize| {
+        let own = scene.term(term);
+        scene.index.znodes.named(own.session, own.node) == Some(own.czxid)
+    };
+    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+        .keep("no lead rests on a znode whose name was observed, and means one znode alone", known)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], token: fn(&Scene<'_>, usize) -> Option<i64>) -> Edits<'s> {
+    Edits::default().replace(move |segment, event| {
+        let Event::Grant { t, cand, session, term, node, .. } = event else { return None };
+        let is_it = |&&place: &&usize| {
+            let own = scene.term(place);
+            (own.life, own.cand, own.session, own.grant) == (segment, *cand, *session, *t)
+        };
+        let czxid = token(scene, *sites.iter().find(is_it)?)?;
+        Some(Event::Grant { t: *t, cand: *cand, session: *session, term: *term, czxid, node: node.clone() })
+    })
+}

@@ -1,0 +1,35 @@
+//! A group that is never led at all.
+
+use crate::check::Section as _;
+use crate::check::enrolment::Enrolment;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::Event;
+
+pub(in crate::mutations) const GROUP_NEVER_LED: Mutation = Mutation {
+    name: "group-never-led",
+    about: "nobody ever leads one of the groups",
+    check: Enrolment::NAME,
+    verdict: Verdict::Inconclusive,
+    one_by_one: true,
+    sites: |scene| Sieve::of(scene.index.terms.by_group.keys().map(|&group| group as usize), "nobody ever led").sites(),
+    edit,
+};
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let of_group = |cand: u32| scene.index.candidates.all.get(&cand).map(|candidate| candidate.group);
+    let first = sites.first().map(|&group| group as u32);
+    let is_it = move |cand: u32| first.is_some() && of_group(cand) == first;
+    Edits::default()
+        .drop_if(move |_, event| match event {
+            Event::Grant { cand, .. }
+            | Event::Granted { cand, .. }
+            | Event::Revoke { cand, .. }
+            | Event::Write { cand, .. } => is_it(*cand),
+            _ => false,
+        })
+        .with_honest_ledgers()
+}

@@ -1,0 +1,34 @@
+//! The harness itself does not keep up.
+
+use crate::check::Section as _;
+use crate::check::stalls::Stalls;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::Event;
+
+pub(in crate::mutations) const HARNESS_STALLS: Mutation = Mutation {
+    name: "harness-stalls",
+    about: "the coordinator does not run for half of T while a fault is measured",
+    check: Stalls::NAME,
+    verdict: Verdict::Inconclusive,
+    one_by_one: true,
+    sites: |scene| {
+        Sieve::of(0..scene.index.faults.all.len(), "there is no fault during which a stall would matter")
+            .only_if("the record has no coordinator", scene.coordinator().is_some())
+            .sites()
+    },
+    edit,
+};
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mut edits = Edits::default();
+    if let (Some(&fault), Some(segment)) = (sites.first(), scene.coordinator()) {
+        let from = scene.index.faults.all[fault].t;
+        let to = from + scene.index.timeout_or_asked() / 2;
+        edits.add(segment, to, Event::Stall { from, to, ran_ns: 0 });
+    }
+    edits
+}

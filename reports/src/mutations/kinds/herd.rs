@@ -1,0 +1,72 @@
+//! A herd: everybody is notified of every loss, where the recipe promises fewer.
+
+use crate::check::Section as _;
+use crate::check::fan_out::FanOutSeen;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, FanOut, Nanos, WatchEvent};
+
+/// From one watcher to the next.
+const STEP_NS: Nanos = 20_000;
+/// When each has looked around.
+const SETTLES_NS: Nanos = 500_000;
+
+pub(in crate::mutations) const HERD: Mutation = Mutation {
+    name: "herd",
+    about: "everybody is notified of a leader's loss",
+    check: FanOutSeen::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let wakes = scene.index.info.leader_wakes();
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if("the recipe promises no fan-out", wakes.is_some())
+        .only_if("the recipe has everybody notified", wakes != Some(FanOut::AllOthers))
+        .keep("no lead was lost by somebody whose znode is known", |&loss| !scene.loser(loss).node.is_empty())
+        .keep("nobody else of the group was connected and undisturbed", |&loss| !idle(scene, loss).is_empty())
+        .sites()
+}
+
+/// Candidates whom the loss need not wake, and would: enrolled, connected and at rest.
+fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
+    let Some(at) = told_at(scene, loss) else { return Vec::new() };
+    let (lost, next) = (scene.loser(loss), scene.successor(loss).map(|next| next.cand));
+    let around = (scene.losses()[loss].effect.saturating_sub(300_000_000), at + 300_000_000);
+    let others = scene.calm_others(lost.group, lost.cand, around).into_iter().map(|(cand, _)| cand);
+    let at_rest = |cand: &u32| {
+        let spans = scene.index.presence.unsettled.get(cand).map_or(&[][..], Vec::as_slice);
+        !crate::stats::spans::touches(spans, around)
+    };
+    others.filter(|cand| Some(*cand) != next).filter(at_rest).collect()
+}
+
+/// When the loss is told.
+fn told_at(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+    let first = scene.index.woken(&scene.losses()[loss]).first().map(|notice| notice.t);
+    first.or_else(|| scene.successor(loss).map(|next| next.grant))
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mut edits = Edits::default();
+    for &loss in sites {
+        let (lost, Some(at)) = (scene.loser(loss), told_at(scene, loss)) else { continue };
+        for (step, cand) in (1..).zip(idle(scene, loss)) {
+            let t = at + step * STEP_NS;
+            let (Some(stand), Some(segment)) = (scene.index.candidates.standing(cand, t), scene.segment_at(cand, t))
+            else {
+                continue;
+            };
+            let (session, node) = (stand.session, lost.node.to_owned());
+            edits.add(segment, t, Event::Notified { t, cand, session, node, kind: WatchEvent::Deleted });
+            edits.add(segment, t + SETTLES_NS, Event::Settled { t: t + SETTLES_NS, cand, session, requests: 1 });
+        }
+    }
+    edits
+}

@@ -1,0 +1,64 @@
+//! A leader in name alone: it never writes.
+
+use std::collections::BTreeSet;
+
+use crate::check::Section as _;
+use crate::check::effect::Effect;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::stats::spans::touches;
+use crate::verdict::Verdict;
+use hustings_record::{Event, Nanos};
+
+/// Write intervals, and the time beyond them, after which a leader that has not written does not intend to.
+const INTERVALS: u64 = 10;
+const BEYOND_NS: Nanos = 1_200_000_000;
+
+pub(in crate::mutations) const LEADER_NEVER_WRITES: Mutation = Mutation {
+    name: "leader-never-writes",
+    about: "a leader does not write in all of its term",
+    check: Effect::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let Some(window) = scene.index.window() else {
+        return Sites::Nowhere("the cell ended before its tear-down".into());
+    };
+    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+        .keep("no undisturbed term lasted for ten write intervals and 1.2 s", |&place| {
+            let term = scene.term(place);
+            let enough = INTERVALS * scene.index.info.work_interval_ms * 1_000_000 + BEYOND_NS;
+            term.definite().is_some_and(|led| led.1.min(window.1) >= led.0 + enough && runs(scene, term, led))
+        })
+        .sites()
+}
+
+/// Whether the leader's process, its work and the coordinator ran throughout.
+fn runs(scene: &Scene<'_>, term: &Term<'_>, led: (Nanos, Nanos)) -> bool {
+    let faults = &scene.index.faults;
+    let stalled = scene.index.lives.stalls_in(&[term.host], led).any(|stall| stall.own > BEYOND_NS / 10);
+    !touches(faults.stops_of(term.host), led) && !touches(faults.hangs_of(term.host), led) && !stalled
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mute: BTreeSet<(u32, i64, i64)> = sites
+        .iter()
+        .map(|&place| {
+            let term = scene.term(place);
+            (term.cand, term.session, term.czxid)
+        })
+        .collect();
+    Edits::default()
+        .drop_if(move |_, event| match event {
+            Event::Write { cand, session, czxid, .. } => mute.contains(&(*cand, *session, *czxid)),
+            _ => false,
+        })
+        .with_honest_ledgers()
+}

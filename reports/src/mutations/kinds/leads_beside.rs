@@ -1,0 +1,54 @@
+//! A follower believes to lead, beside the leader.
+
+use super::revoke_late::forbidden_overlap;
+use crate::check::Section as _;
+use crate::check::split_brain::SplitBrain;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{MADE_UP_TERM, Scene};
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Nanos, RevokeReason};
+
+/// So much longer than the longest overlap that is allowed.
+const BEYOND_NS: Nanos = 20_000_000;
+
+pub(in crate::mutations) const LEADS_BESIDE: Mutation = Mutation {
+    name: "leads-beside",
+    about: "a follower believes that it leads, in the middle of another one's term",
+    check: SplitBrain::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let forbidden = forbidden_overlap(scene);
+    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+        .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
+        .only_if("there is one candidate a group", scene.index.info.candidates_per_group > 1)
+        .keep("no leader was undisturbed, and a follower of it with it", |&place| beside(scene, place).is_some())
+        .sites()
+}
+
+/// When which follower could believe beside the leader of this term.
+fn beside(scene: &Scene<'_>, place: usize) -> Option<(Nanos, Nanos, u32)> {
+    let long = forbidden_overlap(scene)? + BEYOND_NS;
+    let at = scene.quiet_in_term(place, 0, long + 1)?;
+    let (cand, _) = scene.calm_follower(scene.term(place), (at, at + long))?;
+    Some((at, at + long, cand))
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mut edits = Edits::default();
+    for &place in sites {
+        let Some((from, to, cand)) = beside(scene, place) else { continue };
+        let Some(stand) = scene.index.candidates.standing(cand, from) else { continue };
+        let Some(segment) = scene.segment_at(cand, from) else { continue };
+        edits.add_made_up_grant(segment, (from, cand), stand, scene.term(place).czxid);
+        let (session, reason) = (stand.session, RevokeReason::Deposed);
+        edits.add(segment, to, Event::Revoke { from: to, to, cand, session, term: MADE_UP_TERM, reason });
+    }
+    edits
+}

@@ -1,0 +1,58 @@
+//! A lead is lost to nothing: the fault that cost it was never ordered.
+
+use std::collections::BTreeSet;
+
+use crate::check::Section as _;
+use crate::check::handovers::Handovers;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Expectation, ProcessFate};
+
+pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation = Mutation {
+    name: "loss-not-planned",
+    about: "a lead changes hands though no fault was ordered",
+    check: Handovers::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let index = scene.index;
+    let alone = |loss: &usize| {
+        let (loss, faults) = (&scene.losses()[*loss], &index.faults);
+        let until = index.terms.all[loss.term].ended.1.max(loss.effect);
+        let cand = index.terms.all[loss.term].cand;
+        let own = faults.all[loss.fault].id;
+        let others = faults.of_cand(cand).chain(faults.on_servers()).filter(|fault| fault.id != own);
+        others.into_iter().all(|fault| !fault.explains((loss.effect, until)))
+    };
+    let stalled = |loss: &usize| {
+        let at = scene.losses()[*loss].effect;
+        index.felt_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
+    };
+    // A record without a single fault says by itself that nothing was tried.
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if("unplanned handovers are allowed here", index.info.expect.unplanned == Expectation::None)
+        .only_if("there is only one fault: without it the cell has none", index.faults.all.len() > 1)
+        .keep("a process that stands still with no fault on it is a stall of the harness", |&loss| {
+            scene.fault(loss).kind.facts().process != ProcessFate::Stopped
+        })
+        .keep("every lead was lost while another fault could have cost it", alone)
+        .keep("a process stalled before every loss", |loss| !stalled(loss))
+        .sites()
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    // One fault alone is forgotten: the others are the evidence that the cell did what it says.
+    let forgotten: BTreeSet<u32> = sites.first().map(|&loss| scene.fault(loss).id).into_iter().collect();
+    Edits::default().drop_if(move |_, event| match event {
+        Event::Fault(order) => forgotten.contains(&order.id),
+        Event::Receipt(receipt) => forgotten.contains(&receipt.id),
+        _ => false,
+    })
+}

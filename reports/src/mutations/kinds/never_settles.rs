@@ -1,0 +1,66 @@
+//! A follower that was notified never comes to rest: its watch is not armed again.
+
+use std::collections::BTreeMap;
+
+use crate::check::Section as _;
+use crate::check::standing::Standing;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Nanos};
+
+pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation {
+    name: "never-settles",
+    about: "a follower is notified, and never waits with a watch again",
+    check: Standing::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let Some(window) = scene.index.window() else {
+        return Sites::Nowhere("the cell ended before its tear-down".into());
+    };
+    let long = 7 * scene.index.timeout_or_asked() / 5 + 4_000_000_000;
+    Sieve::of(scene.index.candidates.all.keys().map(|&cand| cand as usize), "there are no candidates")
+        .keep("nobody settled after a notification and remained a follower", |&cand| {
+            last_settled(scene, cand as u32).is_some()
+        })
+        .keep("the window ended too soon after every such moment", |&cand| {
+            last_settled(scene, cand as u32).is_some_and(|(notified, _)| notified + long < scene.end_of_whole_drain())
+        })
+        .keep("a fault came after every such moment", |&cand| {
+            let from = last_settled(scene, cand as u32).map_or(0, |settled| settled.0);
+            scene.calm(cand as u32, (from, window.1.saturating_sub(1))).is_some()
+        })
+        .sites()
+}
+
+/// The last time that the candidate was notified and then settled as a follower; it did nothing after that until the tear-down.
+fn last_settled(scene: &Scene<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
+    let index = scene.index;
+    let until = index.observed_until();
+    let settled = index.notices.all_settled(cand);
+    let last = settled[..settled.partition_point(|settled| settled.0 < until)].last()?.0;
+    let spans = index.presence.unsettled.get(&cand)?;
+    let span = spans.iter().find(|span| span.1 == last && span.0 < last)?;
+    let joined = index.candidates.stands.get(&cand)?.iter().any(|stand| stand.from == span.0);
+    let granted =
+        index.terms.by_cand.get(&cand).into_iter().flatten().any(|&term| index.terms.all[term].grant >= span.0);
+    let busy_later = spans.iter().any(|later| later.0 > last && later.0 < until);
+    (!joined && !granted && !busy_later).then_some(*span)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let until = scene.index.observed_until();
+    let dropped: BTreeMap<u32, Nanos> =
+        sites.iter().filter_map(|&cand| Some((cand as u32, last_settled(scene, cand as u32)?.0))).collect();
+    Edits::default().later(scene.whole_drain()).drop_if(move |_, event| match event {
+        Event::Settled { t, cand, .. } => dropped.get(cand).is_some_and(|from| t >= from && *t < until),
+        _ => false,
+    })
+}

@@ -1,0 +1,48 @@
+//! A watcher whom the loss had to wake is not notified.
+
+use std::collections::BTreeSet;
+
+use crate::check::Section as _;
+use crate::check::fan_out::FanOutSeen;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, FanOut, Nanos, WatchEvent};
+
+pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation {
+    name: "notification-missed",
+    about: "a candidate that watched the lost leader is not notified",
+    check: FanOutSeen::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let wakes = scene.index.info.leader_wakes();
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if("the recipe promises no fan-out", wakes.is_some())
+        .only_if("the recipe watches nothing", wakes != Some(FanOut::None))
+        .keep("nobody was notified", |&loss| missed(scene, loss).is_some())
+        .keep("somebody of every group was hit, cut off, stalled or busy at the time", |&loss| {
+            missed(scene, loss).is_some_and(|(_, at)| scene.group_is_calm(loss, at))
+        })
+        .sites()
+}
+
+/// The last watcher that was notified of the loss: candidate and time.
+fn missed(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
+    let woken = scene.index.woken(&scene.losses()[loss]);
+    woken.last().map(|notice| (notice.cand, notice.t))
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let dropped: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| missed(scene, loss)).collect();
+    Edits::default().drop_if(move |_, event| match event {
+        Event::Notified { t, cand, kind: WatchEvent::Deleted, .. } => dropped.contains(&(*cand, *t)),
+        _ => false,
+    })
+}

@@ -1,0 +1,69 @@
+//! An orphan: a znode that owns the lead, under whose session nobody believes.
+
+use crate::check::Section as _;
+use crate::check::ownership::Ownership;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::stats::spans::{Span, total, union, within, without};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Nanos};
+
+pub(in crate::mutations) const OWNS_WITHOUT_BELIEVING: Mutation = Mutation {
+    name: "owns-without-believing",
+    about: "a candidate owns the lead and never takes it",
+    check: Ownership::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let Some(window) = scene.index.window() else {
+        return Sites::Nowhere("the cell ended before its tear-down".into());
+    };
+    let long = 2 * scene.index.timeout_or_asked() + 2 * scene.index.tick + 1_500_000_000;
+    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+        .keep("nobody owned the lead for so long that not believing would be wrong", |&place| {
+            let term = scene.term(place);
+            let reigns = scene.index.reigns.of_group(term.group).iter();
+            let owned = union(reigns.filter(|reign| reign.is_of(term)).map(|reign| reign.span).collect());
+            // What stalled is no time in which it could have led.
+            let hosts = [term.host];
+            let stalls = scene.index.lives.stalls_in(&hosts, window).map(|stall| (stall.from, stall.to));
+            let stalls = union(stalls.collect());
+            let free = |span: &Span| total(&without((free_from(scene, term, *span).min(span.1), span.1), &stalls));
+            within(&owned, window).iter().any(|span| free(span) > long)
+        })
+        .sites()
+}
+
+/// From when on no fault on the owner, and no outage of the servers, could keep it from leading.
+fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos {
+    let faults =
+        scene.index.faults.all.iter().filter(|fault| fault.met.contains(&term.host) || fault.kind.hits_servers());
+    let over = faults.filter(|fault| fault.t < span.1).map(|fault| fault.active.1);
+    let served = scene.index.servers.outages_within(span).into_iter().map(|out| out.1);
+    over.chain(served).max().unwrap_or(span.0).max(span.0)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let gone: Vec<&Term<'_>> = sites.iter().map(|&place| scene.term(place)).collect();
+    // Whoever led by the same token before, or does later, does not either.
+    let is_it = move |cand: u32, session: i64, czxid: Option<i64>| {
+        gone.iter()
+            .any(|term| (term.cand, term.session) == (cand, session) && czxid.is_none_or(|czxid| czxid == term.czxid))
+    };
+    Edits::default()
+        .drop_if(move |_, event| match event {
+            Event::Grant { cand, session, .. }
+            | Event::Granted { cand, session, .. }
+            | Event::Revoke { cand, session, .. } => is_it(*cand, *session, None),
+            Event::Write { cand, session, czxid, .. } => is_it(*cand, *session, Some(*czxid)),
+            _ => false,
+        })
+        .with_honest_ledgers()
+}

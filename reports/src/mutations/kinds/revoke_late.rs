@@ -1,0 +1,90 @@
+//! A leader goes on believing after its successor's grant: its revoke comes later than it did.
+
+use crate::check::Section as _;
+use crate::check::split_brain::SplitBrain;
+use crate::index::{Ending, Term};
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{Scene, is_end_of};
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Expectation, Nanos};
+
+pub(in crate::mutations) const BY_5_MS: Mutation = Mutation {
+    name: "revoke-5-ms-late",
+    about: "a leader that lost its lead goes on believing for 5 ms",
+    check: SplitBrain::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| sites(scene, 5_000_000),
+    edit: |scene, sites| edit(scene, sites, 5_000_000),
+};
+
+pub(in crate::mutations) const BY_50_MS: Mutation = Mutation {
+    name: "revoke-50-ms-late",
+    about: "a leader that lost its lead goes on believing for 50 ms",
+    sites: |scene| sites(scene, 50_000_000),
+    edit: |scene, sites| edit(scene, sites, 50_000_000),
+    ..BY_5_MS
+};
+
+pub(in crate::mutations) const BY_500_MS: Mutation = Mutation {
+    name: "revoke-500-ms-late",
+    about: "a leader that lost its lead goes on believing for 500 ms",
+    sites: |scene| sites(scene, 500_000_000),
+    edit: |scene, sites| edit(scene, sites, 500_000_000),
+    ..BY_5_MS
+};
+
+/// The shortest overlap that this cell does not allow, beyond what the clocks may be off by; `None`: it allows any.
+pub(super) fn forbidden_overlap(scene: &Scene<'_>) -> Option<Nanos> {
+    let (index, expect) = (scene.index, &scene.index.info.expect);
+    let allowed = match (expect.overlap, expect.overlap_of_t_max) {
+        (Expectation::None | Expectation::Excused, _) => 0,
+        (Expectation::Some | Expectation::Any, Some(share)) => (share * index.timeout_or_asked() as f64) as Nanos,
+        (Expectation::Some | Expectation::Any, None) => return None,
+    };
+    Some(allowed + index.epsilon + 1)
+}
+
+fn sites(scene: &Scene<'_>, late: Nanos) -> Sites {
+    let forbidden = forbidden_overlap(scene);
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
+        .keep("every leader died before its successor came", |&loss| scene.loser(loss).ending != Ending::Died)
+        .keep("every leader believed to the end of the record", |&loss| revoked(scene.loser(loss)))
+        .keep("no successor came so soon after the end of the belief before", |&loss| {
+            let overlap = |granted: Nanos| (scene.loser(loss).ended.0 + late).saturating_sub(granted);
+            scene.granted(loss).map(overlap) > forbidden
+        })
+        .keep("every leader's process was stopped meanwhile: a belief without acts", |&loss| {
+            let lost = scene.loser(loss);
+            let ended = lost.ended.0 + late;
+            let stops = scene.index.faults.stops_of(lost.host);
+            scene.granted(loss).is_some_and(|granted| !crate::stats::spans::touches(stops, (granted, ended)))
+        })
+        .keep("every loser or successor stalled meanwhile", |&loss| !stalled(scene, loss, late))
+        .sites()
+}
+
+fn revoked(term: &Term<'_>) -> bool {
+    matches!(term.ending, Ending::Revoked(_))
+}
+
+/// Whether a process of the handover stalled at some moment of the overlap that would be.
+fn stalled(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
+    let (lost, Some(next)) = (scene.loser(loss), scene.successor(loss)) else { return true };
+    let span = (lost.ended.0.min(next.grant), lost.ended.1 + late);
+    let limit = scene.index.stall_limit();
+    scene.index.lives.stalls_in(&[lost.host, next.host], span).any(|stall| stall.own > limit)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], late: Nanos) -> Edits<'s> {
+    let lost: Vec<&Term<'_>> = sites.iter().map(|&loss| scene.loser(loss)).collect();
+    Edits::default().replace(move |segment, event| {
+        let Event::Revoke { from, to, cand, session, term, reason } = event else { return None };
+        lost.iter().find(|lost| is_end_of(lost, segment, event))?;
+        let (from, to) = (from + late, to + late);
+        Some(Event::Revoke { from, to, cand: *cand, session: *session, term: *term, reason: *reason })
+    })
+}

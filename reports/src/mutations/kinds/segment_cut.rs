@@ -1,0 +1,35 @@
+//! The record itself is not whole: a segment does not end in order.
+
+use crate::check::Section as _;
+use crate::check::records::Wholeness;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::{Event, ProcessFate};
+
+pub(in crate::mutations) const SEGMENT_CUT: Mutation = Mutation {
+    name: "segment-cut",
+    about: "a segment of the record does not end in order, though its writer was not killed",
+    check: Wholeness::NAME,
+    verdict: Verdict::Inconclusive,
+    one_by_one: true,
+    sites: |scene| {
+        let ended = |at: &usize| matches!(scene.cell.segments[*at].events.last(), Some(Event::End { .. }));
+        let is_hit = |at: &usize| {
+            let host = scene.cell.segments[*at].host;
+            let mut ends = scene.index.faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended);
+            host.is_some_and(|host| ends.any(|fault| fault.hosts.contains(&host)))
+        };
+        Sieve::of((0..scene.cell.segments.len()).filter(ended), "no segment ends in order")
+            .keep("a fault ended each of these processes", |at| !is_hit(at))
+            .sites()
+    },
+    edit,
+};
+
+fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let cut = sites.first().copied();
+    Edits::default().drop_if(move |segment, event| Some(segment) == cut && matches!(event, Event::End { .. }))
+}

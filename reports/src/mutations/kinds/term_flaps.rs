@@ -1,0 +1,69 @@
+//! A leader stops believing in the middle of its term, and begins again a moment later, for nothing.
+
+use crate::check::Section as _;
+use crate::check::liveness::Leaderless;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{MADE_UP_TERM, Scene, is_end_of};
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Expectation, Nanos, RevokeReason};
+
+const AWAY_NS: Nanos = 5_000_000;
+
+pub(in crate::mutations) const TERM_FLAPS: Mutation = Mutation {
+    name: "term-flaps",
+    about: "a leader stops believing and begins again, with nothing to explain it",
+    check: Leaderless::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+        .only_if("the cell ended before its tear-down", scene.index.window().is_some())
+        .only_if("unplanned handovers are allowed here", scene.index.info.expect.unplanned == Expectation::None)
+        .keep("no leader was undisturbed for 2 T and 100 ms", |&place| moment(scene, place).is_some())
+        .sites()
+}
+
+/// A moment in the term before which nothing had disturbed the leader for longer than a session can last.
+fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
+    scene.quiet_in_term(place, 2 * scene.index.timeout_or_asked() + 100_000_000, 3 * AWAY_NS)
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let mut edits = Edits::default();
+    let mut again: Vec<&Term<'_>> = Vec::new();
+    for &place in sites {
+        let (term, Some(at)) = (scene.term(place), moment(scene, place)) else { continue };
+        let (cand, session, czxid) = (term.cand, term.session, term.czxid);
+        let number = scene.term_number(term);
+        let reason = RevokeReason::SteppedDown;
+        edits.add(term.life, at, Event::Revoke { from: at, to: at, cand, session, term: number, reason });
+        let back = at + AWAY_NS;
+        edits.add(
+            term.life,
+            back,
+            Event::Grant { t: back, cand, session, term: MADE_UP_TERM, czxid, node: term.node.to_owned() },
+        );
+        edits.add(term.life, back + 1, Event::Granted { t: back + 1, cand, session, term: MADE_UP_TERM });
+        again.push(term);
+    }
+    // What ended the term now ends the one that was taken up again; what was written in between was not.
+    edits.replace(move |segment, event| {
+        let Event::Revoke { from, to, cand, session, reason, .. } = event else { return None };
+        again.iter().find(|term| is_end_of(term, segment, event))?;
+        Some(Event::Revoke {
+            from: *from,
+            to: *to,
+            cand: *cand,
+            session: *session,
+            term: MADE_UP_TERM,
+            reason: *reason,
+        })
+    })
+}

@@ -1,0 +1,65 @@
+//! Whoever is notified asks for more than its recipe declares.
+
+use std::collections::BTreeSet;
+
+use crate::check::Section as _;
+use crate::check::asked::limit;
+use crate::check::fan_out::FanOutSeen;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, FanOut, Nanos};
+
+pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation {
+    name: "twice-the-requests",
+    about: "a wake-up causes twice as many requests as the recipe declares at most",
+    check: FanOutSeen::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let index = scene.index;
+    let promised = u64::from(index.info.declared.map_or(0, |declared| declared.requests_per_wake_max));
+    let limit = limit(index, promised);
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if(
+            "the recipe declares no number of requests",
+            index.info.declared.is_some_and(|of| of.requests_per_wake_max < u32::MAX / 2),
+        )
+        .only_if("the recipe watches nothing", index.info.leader_wakes() != Some(FanOut::None))
+        .keep("nobody was notified, or somebody of the group was hit, cut off, stalled or busy at the time", |&loss| {
+            settled(scene, loss).is_some()
+        })
+        .keep("others went meanwhile, or settling took so long that it may ask again", |&loss| {
+            let Some((cand, at)) = settled(scene, loss) else { return false };
+            let woken = index.woken(&scene.losses()[loss]);
+            let mut own = woken.iter().filter(|notice| notice.cand == cand);
+            own.next().and_then(|notice| limit(notice, at)).is_some_and(|most| most < 2 * promised.max(1))
+        })
+        .sites()
+}
+
+/// The first watcher of the loss that settled with nothing else going on around it: candidate and time of settling.
+fn settled(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
+    let woken = scene.index.woken(&scene.losses()[loss]);
+    let first = woken.first()?;
+    let (at, _) = scene.index.notices.settled(first.cand, first.t)?;
+    scene.group_is_calm(loss, at).then_some((first.cand, at))
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let busy: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| settled(scene, loss)).collect();
+    let most = scene.index.info.declared.map_or(1, |declared| declared.requests_per_wake_max).max(1);
+    let twice = most.saturating_mul(2);
+    Edits::default().replace(move |_, event| match event {
+        Event::Settled { t, cand, session, .. } if busy.contains(&(*cand, *t)) => {
+            Some(Event::Settled { t: *t, cand: *cand, session: *session, requests: twice })
+        }
+        _ => None,
+    })
+}

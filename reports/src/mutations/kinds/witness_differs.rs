@@ -1,0 +1,42 @@
+//! A candidate does not say that it was notified, though its link saw it.
+
+use crate::check::Section as _;
+use crate::check::witness::Witness;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sieve;
+use crate::verdict::Verdict;
+use hustings_record::Event;
+
+pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation {
+    name: "witness-differs",
+    about: "a candidate names another znode as its own than its link saw",
+    check: Witness::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites: |scene| {
+        let reads_along = scene.index.info.parameters.get("witness").is_some_and(|witness| witness == "true");
+        let stands = scene.index.candidates.stands.iter().filter(|(_, stands)| stands.iter().any(|s| s.node.is_some()));
+        Sieve::of(stands.map(|(&cand, _)| cand as usize), "no candidate has a znode of its own")
+            .only_if("nobody reads along on the links", reads_along)
+            .sites()
+    },
+    edit,
+};
+
+fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let cand = sites.first().map(|&cand| cand as u32);
+    Edits::default().rule(move |_, segment, event| {
+        use crate::mutations::edits::Change::{Keep, Replace};
+        match event {
+            Event::Joined { t, cand: of, session, node: Some(node), czxid }
+                if segment.host.is_some() && Some(*of) == cand =>
+            {
+                let (t, cand, session, czxid) = (*t, *of, *session, czxid.map(|czxid| czxid + 1));
+                Replace(Event::Joined { t, cand, session, node: Some(node.clone()), czxid })
+            }
+            _ => Keep,
+        }
+    })
+}

@@ -1,0 +1,105 @@
+//! A deposed leader writes with its old token after its successor's first accepted write.
+
+use crate::check::Section as _;
+use crate::check::stale_writes::Writes;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{Event, Expectation, Fencing, Nanos};
+
+/// So long after the successor's write the deposed leader's comes in.
+const AFTER_NS: Nanos = 1_000_000;
+
+pub(in crate::mutations) const WRITE_BY_DEPOSED: Mutation = Mutation {
+    name: "write-by-deposed",
+    about: "a resource without a fence takes a write with the old token after one with the new",
+    check: Writes::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    with_successors_write(scene)
+        .only_if("the resource has a fence", scene.index.info.fencing == Fencing::Unfenced)
+        .losers_could_write(scene)
+        .sites()
+}
+
+/// Handovers after which the successor's first write was accepted, where a stale write is not allowed.
+pub(super) fn with_successors_write(scene: &Scene<'_>) -> Sieve {
+    let stale = scene.index.info.expect.stale_writes;
+    Sieve::of(scene.handed_over(), "no lead was handed over")
+        .only_if("the scenario allows stale writes here", matches!(stale, Expectation::None | Expectation::Excused))
+        .only_if("the leads' tokens are not known", scene.index.terms.all.iter().all(Term::is_known))
+        .keep("no successor ever wrote", |&loss| first_write(scene, loss).is_some())
+}
+
+impl Sieve {
+    /// Keeps handovers whose losers lived and ran when the successor first wrote.
+    pub(super) fn losers_could_write(self, scene: &Scene<'_>) -> Self {
+        self.keep("whoever lost a lead was dead or stopped when its successor first wrote", |&loss| {
+            could_write(scene, loss)
+        })
+    }
+}
+
+/// When the resource first took a write of the successor.
+pub(super) fn first_write(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+    let next = scene.successor(loss)?;
+    let written = scene.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
+    written.filter(|&written| written < scene.index.observed_until())
+}
+
+/// Whether the loser's process lived and ran when the successor first wrote.
+fn could_write(scene: &Scene<'_>, loss: usize) -> bool {
+    let lost = scene.loser(loss);
+    let Some(at) = first_write(scene, loss) else { return false };
+    let span = (at, at + AFTER_NS);
+    scene.segment_at(lost.cand, span.1).is_some()
+        && !crate::stats::spans::touches(scene.index.faults.stops_of(lost.host), span)
+        && scene.index.lives.all[lost.life].died.is_none_or(|died| died.0 > span.1)
+}
+
+/// A write with the loser's token just after the successor's first one.
+pub(super) fn stale_write(scene: &Scene<'_>, loss: usize) -> Option<Event> {
+    let (lost, at) = (scene.loser(loss), first_write(scene, loss)? + AFTER_NS);
+    Some(write(lost, (lost.czxid, lost.session), at))
+}
+
+/// A write by the candidate of `term` that bears this token.
+pub(super) fn write(term: &Term<'_>, (czxid, session): (i64, i64), at: Nanos) -> Event {
+    Event::Write {
+        t: at,
+        sent: Some(at.saturating_sub(10_000)),
+        // Numbered anew.
+        seq: u64::MAX >> 8,
+        group: term.group,
+        cand: term.cand,
+        host: term.host,
+        czxid,
+        session,
+        unfenced_stale: false,
+        fenced_rejected: false,
+        fenced_stale: false,
+    }
+}
+
+/// Adds these writes to those that the resource took.
+pub(super) fn add_writes<'s>(scene: &Scene<'_>, writes: impl Iterator<Item = Event>) -> Edits<'s> {
+    let mut edits = Edits::default();
+    for write in writes {
+        if let (Event::Write { t, .. }, Some(segment)) = (&write, scene.writes_segment()) {
+            edits.add(segment, *t, write.clone());
+        }
+    }
+    edits.with_honest_ledgers()
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    add_writes(scene, sites.iter().filter_map(|&loss| stale_write(scene, loss)))
+}

@@ -1,0 +1,46 @@
+//! A fence that lets an old token pass.
+
+use super::write_by_deposed::{add_writes, stale_write, with_successors_write};
+use crate::check::Section as _;
+use crate::check::stale_writes::Writes;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::Sites;
+use crate::verdict::Verdict;
+use hustings_record::{Event, Fencing};
+
+pub(in crate::mutations) const WRITE_PAST_FENCE: Mutation = Mutation {
+    name: "write-past-fence",
+    about: "the fence accepts a write with the old token after one with the new",
+    check: Writes::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    with_successors_write(scene)
+        .only_if("the resource has no fence", scene.index.info.fencing == Fencing::Fenced)
+        .losers_could_write(scene)
+        .sites()
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    let added: Vec<(u32, i64, u64)> = sites
+        .iter()
+        .filter_map(|&loss| match stale_write(scene, loss)? {
+            Event::Write { cand, czxid, t, .. } => Some((cand, czxid, t)),
+            _ => None,
+        })
+        .collect();
+    let writes = sites.iter().filter_map(|&loss| stale_write(scene, loss));
+    add_writes(scene, writes).after_ledgers(move |event| {
+        if let Event::Write { cand, czxid, t, fenced_rejected, fenced_stale, .. } = event
+            && added.contains(&(*cand, *czxid, *t))
+        {
+            (*fenced_rejected, *fenced_stale) = (false, true);
+        }
+    })
+}

@@ -1,0 +1,42 @@
+//! A candidate that does not lead writes with the token of its own znode.
+
+use super::write_by_deposed::{add_writes, write};
+use crate::check::Section as _;
+use crate::check::stray_writes::StrayWrites;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::Scene;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+
+pub(in crate::mutations) const WRITE_WITHOUT_TERM: Mutation = Mutation {
+    name: "write-without-term",
+    about: "a candidate writes with a token by which it never led",
+    check: StrayWrites::NAME,
+    verdict: Verdict::Fail,
+    one_by_one: true,
+    sites,
+    edit,
+};
+
+fn sites(scene: &Scene<'_>) -> Sites {
+    let granted = (0..scene.index.terms.all.len()).filter(|&term| scene.term(term).granted.is_some());
+    Sieve::of(granted, "nobody ever led")
+        .only_if("nobody ever wrote", scene.writes_segment().is_some())
+        .keep("no leader's belief lasted long enough to write in it", |&place| middle(scene.term(place)).is_some())
+        .sites()
+}
+
+fn middle(term: &Term<'_>) -> Option<u64> {
+    term.definite().map(|definite| definite.0.midpoint(definite.1))
+}
+
+fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+    // A czxid below all others: no later write becomes stale by it.
+    let writes = sites.iter().filter_map(|&place| {
+        let term = scene.term(place);
+        Some(write(term, (1, term.session), middle(term)?))
+    });
+    add_writes(scene, writes)
+}

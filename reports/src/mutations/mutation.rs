@@ -1,0 +1,22 @@
+//! What a mutation is.
+
+use super::edits::Edits;
+use super::scene::Scene;
+use super::sites::Sites;
+use crate::verdict::Verdict;
+
+/// A way to alter a cell's events.
+pub struct Mutation {
+    pub name: &'static str,
+    /// What is wrong then, in a sentence.
+    pub about: &'static str,
+    /// Name of the check that must catch it.
+    pub check: &'static str,
+    /// The least verdict that the check must come to.
+    pub verdict: Verdict,
+    /// Whether one site alone must be caught. Not where it takes several: half of the losses, or a cell's only fault.
+    pub(super) one_by_one: bool,
+    pub(super) sites: fn(&Scene<'_>) -> Sites,
+    /// Alters the cell at these sites.
+    pub(super) edit: for<'s> fn(&'s Scene<'s>, &'s [usize]) -> Edits<'s>,
+}

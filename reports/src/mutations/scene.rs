@@ -1,0 +1,199 @@
+//! The cell that a mutation alters, and what mutations ask of it.
+
+use crate::index::{Fault, Index, Loss, Outcome, Stand, Term};
+use crate::stats::spans::{Span, touches};
+use hustings_record::{CellRecord, Event, Nanos, Phase};
+
+/// Nothing else is to happen to a group for so long before a loss and after it was told.
+const CALM_NS: Nanos = 300_000_000;
+
+/// Number of a term that a mutation makes up: no candidate gets so far.
+pub(super) const MADE_UP_TERM: u32 = 1 << 30;
+/// A token that no znode has.
+pub(super) const MADE_UP_TOKEN: i64 = i64::MAX >> 8;
+
+/// Whether this event of that segment is the revoke that ended the term.
+pub(super) fn is_end_of(term: &Term<'_>, segment: usize, event: &Event) -> bool {
+    let Event::Revoke { from, to, cand, session, .. } = event else { return false };
+    (term.life, term.cand, term.session, term.ended) == (segment, *cand, *session, (*from, *to))
+}
+
+/// A cell and its index.
+pub(super) struct Scene<'s> {
+    pub(super) cell: &'s CellRecord,
+    pub(super) index: &'s Index<'s>,
+}
+
+impl<'s> Scene<'s> {
+    pub(super) fn losses(&self) -> &'s [Loss] {
+        &self.index.losses.all
+    }
+
+    pub(super) fn term(&self, place: usize) -> &'s Term<'s> {
+        &self.index.terms.all[place]
+    }
+
+    /// The token of an earlier lead of the same candidate by another znode.
+    pub(super) fn earlier_token(&self, place: usize) -> Option<i64> {
+        let own = self.term(place);
+        let mut terms = self.index.terms.by_cand.get(&own.cand)?.iter().map(|&other| self.term(other));
+        terms.find(|other| other.grant < own.grant && other.rests_on_another_znode(own)).map(|other| other.czxid)
+    }
+
+    /// The fault that cost the lead.
+    pub(super) fn fault(&self, loss: usize) -> &'s Fault<'s> {
+        &self.index.faults.all[self.losses()[loss].fault]
+    }
+
+    /// Who lost the lead.
+    pub(super) fn loser(&self, loss: usize) -> &'s Term<'s> {
+        self.term(self.losses()[loss].term)
+    }
+
+    /// By when nobody believed any more that had led the group until it lost this lead.
+    pub(super) fn believed_until(&self, loss: usize) -> Nanos {
+        let lost = &self.losses()[loss];
+        let terms = self.index.terms.of_group(lost.group).iter().map(|&place| self.term(place));
+        terms.filter(|term| term.grant <= lost.effect).map(|term| term.ended.1).max().unwrap_or(lost.effect)
+    }
+
+    /// Who took it, if the handover was completed by another candidate.
+    pub(super) fn successor(&self, loss: usize) -> Option<&'s Term<'s>> {
+        let Outcome::Completed { successor } = self.losses()[loss].outcome else { return None };
+        let next = self.term(successor);
+        (next.cand != self.loser(loss).cand).then_some(next)
+    }
+
+    /// When the successor was granted the lead.
+    pub(super) fn granted(&self, loss: usize) -> Option<Nanos> {
+        self.successor(loss)?.granted
+    }
+
+    /// Places of the losses that another candidate made good within the measured window.
+    pub(super) fn handed_over(&self) -> Vec<usize> {
+        let until = self.index.observed_until();
+        (0..self.losses().len()).filter(|&loss| self.granted(loss).is_some_and(|granted| granted < until)).collect()
+    }
+
+    /// The segment that the candidate's process wrote at `t`.
+    pub(super) fn segment_at(&self, cand: u32, t: Nanos) -> Option<usize> {
+        let host = self.index.candidates.all.get(&cand)?.host;
+        let mut lives = self.index.lives.all.iter();
+        lives.position(|life| life.host == Some(host) && life.first <= t && t <= life.last)
+    }
+
+    /// The segment that holds the resource's writes.
+    pub(super) fn writes_segment(&self) -> Option<usize> {
+        self.segment_with(|event| matches!(event, Event::Write { .. }))
+    }
+
+    /// The coordinator's own segment.
+    pub(super) fn coordinator(&self) -> Option<usize> {
+        self.segment_with(|event| matches!(event, Event::Phase { .. }))
+    }
+
+    fn segment_with(&self, is_there: impl Fn(&Event) -> bool) -> Option<usize> {
+        self.cell.segments.iter().position(|segment| segment.events.iter().any(&is_there))
+    }
+
+    /// The other candidates of the group that were enrolled, connected and undisturbed from `span.0` to `span.1`.
+    pub(super) fn calm_others(&self, group: u32, but: u32, span: Span) -> Vec<(u32, &'s Stand<'s>)> {
+        let index = self.index;
+        let others = index.candidates.of_group(group).iter().copied().filter(|&cand| cand != but);
+        others.filter_map(|cand| Some((cand, self.calm(cand, span)?))).collect()
+    }
+
+    /// How the candidate was enrolled throughout `span`, if nothing disturbed it then.
+    pub(super) fn calm(&self, cand: u32, span: Span) -> Option<&'s Stand<'s>> {
+        let index = self.index;
+        let host = index.candidates.all.get(&cand)?.host;
+        let stand = index.candidates.standing(cand, span.0).filter(|stand| stand.to >= span.1)?;
+        let connected =
+            index.candidates.connected(stand.session, span.0) && !index.candidates.lost_touch(stand.session, span);
+        let disturbed = index.faults.on_cand_in(cand, span).any(|fault| fault.acts_in(span))
+            || index.faults.on_servers().any(|fault| fault.acts_in(span))
+            || touches(index.faults.stops_of(host), span)
+            || index.lives.stalls_in(&[host], span).any(|stall| stall.own > index.stall_limit());
+        (connected && !disturbed).then_some(stand)
+    }
+
+    /// The drain waits for whoever is missing: when the tear-down began, and by how much later it begins where somebody is missing
+    /// to the end.
+    pub(super) fn whole_drain(&self) -> (Nanos, Nanos) {
+        let phases = &self.index.phases;
+        let until = self.index.observed_until();
+        let (Some(&drain), Some(longest)) = (phases.get(&Phase::Drain), self.setting_ms("phases.drain_max_ms")) else {
+            return (until, 0);
+        };
+        (until, (drain + longest * 1_000_000).saturating_sub(until))
+    }
+
+    /// When the tear-down begins where somebody is missing to the end.
+    pub(super) fn end_of_whole_drain(&self) -> Nanos {
+        let (until, by) = self.whole_drain();
+        until + by
+    }
+
+    fn setting_ms(&self, name: &str) -> Option<u64> {
+        self.index.info.parameters.get(name)?.parse().ok()
+    }
+
+    /// A moment within the term, and within the measured window, around which nothing disturbed the leader: from `before` earlier until
+    /// `after` later no fault on it or on servers was felt, it had its connection, and no process that it needs stalled.
+    pub(super) fn quiet_in_term(&self, place: usize, before: Nanos, after: Nanos) -> Option<Nanos> {
+        let (term, window) = (self.term(place), self.index.window()?);
+        let led = term.definite()?;
+        let (from, to) = (led.0.max(window.0) + 1, led.1.min(window.1).checked_sub(after)?);
+        let is_quiet =
+            |at: &Nanos| from < *at && *at <= to && !self.disturbed(term, (at.saturating_sub(before), at + after));
+        // As late as possible, so that what came before matters least; or earlier.
+        [to, from.midpoint(to), from + (to.saturating_sub(from)) / 4].into_iter().find(is_quiet)
+    }
+
+    fn disturbed(&self, term: &Term<'_>, span: Span) -> bool {
+        let index = self.index;
+        index.faults.on_cand_in(term.cand, span).next().is_some()
+            || index.faults.on_servers().any(|fault| fault.explains(span))
+            || index.servers.out_within(span)
+            || index.lives.stalls_in(&[term.host], span).any(|stall| stall.own > 0)
+            || index.candidates.lost_touch(term.session, span)
+    }
+
+    /// The number by which the record knows a term.
+    pub(super) fn term_number(&self, term: &Term<'_>) -> u32 {
+        let events = self.cell.segments[term.life].events.iter();
+        let mut grants = events.filter_map(|event| match event {
+            Event::Grant { t, cand, session, term: number, .. } => Some(((*t, *cand, *session), *number)),
+            _ => None,
+        });
+        grants.find(|grant| grant.0 == (term.grant, term.cand, term.session)).map_or(0, |grant| grant.1)
+    }
+
+    /// A follower of this leader's group that was enrolled by a znode of its own, connected and undisturbed throughout `span`.
+    pub(super) fn calm_follower(&self, leader: &Term<'_>, span: Span) -> Option<(u32, &'s Stand<'s>)> {
+        let others = self.calm_others(leader.group, leader.cand, span);
+        let leads = |cand: u32| {
+            let terms = self.index.terms.by_cand.get(&cand).into_iter().flatten().map(|&term| self.term(term));
+            terms.into_iter().any(|term| term.grant <= span.1 && span.0 <= term.ended.1)
+        };
+        others.into_iter().find(|(cand, _)| !leads(*cand))
+    }
+
+    /// Whether everybody else of the group was enrolled, connected, undisturbed and at rest from before the loss until after it was
+    /// told, and no other fault met the group then.
+    pub(super) fn group_is_calm(&self, loss: usize, until: Nanos) -> bool {
+        let index = self.index;
+        let (lost, own) = (&self.losses()[loss], self.fault(loss));
+        let around = (lost.effect.saturating_sub(CALM_NS), until + CALM_NS);
+        let before = (around.0, lost.effect.min(lost.released).saturating_sub(1));
+        let others = index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != self.loser(loss).cand);
+        let at_rest = |cand: u32| {
+            let spans = index.presence.unsettled.get(&cand).map_or(&[][..], Vec::as_slice);
+            !touches(spans, before) && self.calm(cand, around).is_some()
+        };
+        // What was felt before may have left somebody out of the queue.
+        let felt = (around.0.saturating_sub(index.timeout_or_asked() / 2), around.1);
+        let met = index.faults.on_group_in(lost.group, felt).any(|other| other.id != own.id);
+        !met && others.copied().all(at_rest)
+    }
+}

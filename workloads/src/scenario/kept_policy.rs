@@ -1,0 +1,52 @@
+//! The step-down policy that a program keeps: the one that it is told, or always the same one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hustings_record::StepDown;
+
+const AS_TOLD: &str = "as-told";
+
+/// Spelled `as-told`, or as a [`StepDown`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KeptPolicy {
+    /// Whatever the cell asks for.
+    AsTold,
+    /// This one, whatever the cell asks for.
+    Always(StepDown),
+}
+
+impl KeptPolicy {
+    /// The policy in a cell that asks for `asked`.
+    #[must_use]
+    pub fn in_cell(self, asked: StepDown) -> StepDown {
+        match self {
+            Self::AsTold => asked,
+            Self::Always(policy) => policy,
+        }
+    }
+}
+
+impl fmt::Display for KeptPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AsTold => f.pad(AS_TOLD),
+            Self::Always(policy) => policy.fmt(f),
+        }
+    }
+}
+
+impl FromStr for KeptPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == AS_TOLD {
+            return Ok(Self::AsTold);
+        }
+        text.parse()
+            .map(Self::Always)
+            .map_err(|error: hustings_record::UnknownStepDown| format!("{error}, or `{AS_TOLD}`"))
+    }
+}
+
+hustings_record::serde_as_text!(KeptPolicy);
