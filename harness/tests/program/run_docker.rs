@@ -61,10 +61,7 @@ resign = { kind = "resign" }
 server-kill = { kind = "server-kill", for_ms = 3000 }
 server-partition = { kind = "server-partition", for_ms = 6000 }
 "#;
-    let text = scenario("", faults)
-        .replace("tick_ms = 100", "tick_ms = 500\nsync_limit = 4\ninit_limit = 20")
-        .replace("session_timeout_ms = 1000", "session_timeout_ms = 4000");
-    let file = bench.file("scenario.toml", &(text + LENIENT));
+    let file = bench.file("scenario.toml", &(patient_servers(&scenario("", faults)) + LENIENT));
     let ran = bench.start(command(&bench, &[&file.display().to_string(), "--out", "record"])).end();
     // A busy machine may stall, which makes a run inconclusive and nothing worse.
     assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
@@ -94,9 +91,16 @@ server-partition = { kind = "server-partition", for_ms = 6000 }
     }
 }
 
+/// With ticks and sessions that a busy machine keeps to, on which containers start one after the other.
+fn patient_servers(scenario: &str) -> String {
+    scenario
+        .replace("tick_ms = 100", "tick_ms = 500\nsync_limit = 4\ninit_limit = 20")
+        .replace("session_timeout_ms = 1000", "session_timeout_ms = 4000")
+}
+
 /// A run in the middle of a fault that lasts for ten minutes.
 fn in_the_middle(bench: &Bench, name: &str) -> Running {
-    let file = bench.file("scenario.toml", &endless("partition"));
+    let file = bench.file("scenario.toml", &patient_servers(&endless("partition")));
     let mut running = bench.start(command(bench, &[&file.display().to_string(), "--out", name]));
     let record = bench.path(name);
     running.until_within("the fault's receipt", std::time::Duration::from_secs(150), || {
