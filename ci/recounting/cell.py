@@ -137,7 +137,8 @@ class Cell:
         self.own_stalls, self.long_stalls, self.stall_spans = [], defaultdict(list), []
         # A host of ours beside a program of somebody else's goes on when that is stopped.
         beside = {segment.host for segment, _ in self.by_kind["program"]}
-        self._find_stalls({host: [] if host in beside else self._stops(host, "from", self.last) for host in hosts})
+        stops = {host: self._stops(host, "from", self.last) for host in hosts}
+        self._find_stalls(stops, {host: [] if host in beside else parts for host, parts in stops.items()})
         self.by_token = {term.key: term for term in self.terms}
         self.settled = defaultdict(list)
         for event in self.events("settled"):
@@ -325,19 +326,20 @@ class Cell:
         until = float("inf") if until is None else until
         return max((min(spans.total(spans.clip(parts, begin, until)), waited) for parts, waited in mine), default=0)
 
-    def _find_stalls(self, ordered):
+    def _find_stalls(self, of_programs, ordered):
         """What of each stall the harness did not order, and for how long of that the process did not run; when long ones were."""
         for segment, event in self.by_kind["stall"]:
-            own = spans.minus([(event["from"], event["to"])], ordered.get(segment.host, []))
+            stops = of_programs if event.get("program") else ordered
+            own = spans.minus([(event["from"], event["to"])], stops.get(segment.host, []))
             length = spans.total(own)
             self.own_stalls.append((segment.host, own, max(0, length - event.get("ran_ns", 0))))
             self.stall_spans.append((segment.host, (event["from"], event["to"])))
             if segment.host is not None and length > self.long_stall_ns:
                 self.long_stalls[segment.host].append((event["from"], event["to"]))
-        told = {(segment.writer, e["from"], e["to"]) for segment, e in self.by_kind["stall"]}
+        told = {(segment.writer, e["from"], e["to"]) for segment, e in self.by_kind["stall"] if not e.get("program")}
         for who, parts in self._outages().items():
             for begin, end in parts:
-                if not any(w == who and a <= end and begin <= b for w, a, b in told):
+                if not any(w == who and is_told(a, b, begin, end) for w, a, b in told):
                     self.own_stalls.append((None, [(begin, end)], end - begin))
                     self.stall_spans.append((None, (begin, end)))
 
@@ -370,6 +372,11 @@ class Cell:
             if isinstance(how, dict) and how.get("resigned", {}).get("delete"):
                 deletions[term.cand, term.session, term.number] = how["resigned"]["delete"]
         return deletions
+
+
+def is_told(a, b, begin, end):
+    """Whether a stall that a process tells of from `a` to `b` is the one that was seen from `begin` to `end`."""
+    return a <= end and begin <= b and (end <= b or 2 * (b - max(a, begin)) >= end - begin)
 
 
 def moment(event):

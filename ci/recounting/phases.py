@@ -6,7 +6,7 @@ from .numbers import Samples
 
 
 def wakes(cell):
-    """Whom the recipe declares that a leader's loss wakes: "one", "all-others", "none"; None: it declares nothing."""
+    """Whom the recipe declares that a leader's loss wakes: "one", "two", "all-others", "none"; None: it declares nothing."""
     declared = cell.info.get("declared") or {}
     return declared.get("leader_wakes", cell.info["expect"]["fan_out"])
 

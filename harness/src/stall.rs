@@ -11,7 +11,7 @@ use crate::journal::Journal;
 const TICK: Duration = Duration::from_millis(1);
 
 /// Shorter gaps are the scheduler's daily life and are not written down.
-const STALL_NS_MIN: u64 = 10_000_000;
+pub(crate) const STALL_NS_MIN: u64 = 10_000_000;
 
 /// Writes down every stall of this thread, until it is dropped.
 pub async fn watch(journal: Journal) {
@@ -20,7 +20,7 @@ pub async fn watch(journal: Journal) {
         tokio::time::sleep(TICK).await;
         let now = (clock::now(), clock::ran());
         if now.0 - before.0 > STALL_NS_MIN {
-            journal.push(&Event::Stall { from: before.0, to: now.0, ran_ns: now.1 - before.1 });
+            journal.push(&Event::Stall { from: before.0, to: now.0, ran_ns: now.1 - before.1, program: false });
         }
         before = now;
     }

@@ -1,4 +1,5 @@
-//! Judging a record, by its number of events: `checks` is all of it, putting it in order, and each checker alone;
+//! Judging a record, by its number of events: `checks` is all of it, putting it in order, and each checker alone; `groups` is all of
+//! it by the number of groups, 10² to 10⁵, as far as so many events are asked for (`HUSTINGS_BENCH_EVENTS_MAX`);
 //! `statistics` what they are made of, by the number of samples. What grows faster than they do shows in elements a
 //! second.
 //! `cargo bench -p hustings-reports --bench checks`
@@ -16,7 +17,7 @@ use hustings_reports::check::{CHECKERS, CellSummary};
 use hustings_reports::index::{Index, plausible};
 use hustings_reports::stats::{Piece, Samples, Tally, Tallying, sweep};
 use hustings_reports::verdict::Verdict;
-use synthetic::{Size, sizes};
+use synthetic::{Size, events_max, sizes};
 
 /// Each checker alone is measured on no more events.
 const ALONE_MAX: u64 = 100_000;
@@ -66,6 +67,23 @@ fn checks(c: &mut Criterion) {
                 });
             }
         }
+    }
+    group.finish();
+}
+
+/// Many groups that hand over once each: what looks through all of them for each of them shows here.
+fn groups(c: &mut Criterion) {
+    let mut group = c.benchmark_group("groups");
+    group.sample_size(10).sampling_mode(SamplingMode::Flat);
+    let size = |power| Size { groups: 10_u32.pow(power), rounds: 1, ..Size::of_events(0) };
+    let sizes = (2..=5).map(size);
+    for size in sizes.filter(|size| size.events() <= events_max()) {
+        let record = LazyCell::new(|| record(&size));
+        group.throughput(Throughput::Elements(u64::from(size.groups)));
+        group.bench_function(BenchmarkId::new("summarise", size.groups), |b| {
+            let record = &*record;
+            b.iter_with_large_drop(|| summarise(black_box(record)));
+        });
     }
     group.finish();
 }
@@ -124,5 +142,5 @@ fn short() -> Criterion {
         .nresamples(20_000)
 }
 
-criterion_group!(name = all; config = short(); targets = checks, statistics);
+criterion_group!(name = all; config = short(); targets = checks, groups, statistics);
 criterion_main!(all);

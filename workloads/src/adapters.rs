@@ -53,7 +53,7 @@ pub struct Adapter {
 }
 
 const NEXT_IN_LINE: Declaration =
-    Declaration { leader_wakes: FanOut::One, follower_wakes: FanOut::One, requests_per_wake_max: 4 };
+    Declaration { leader_wakes: FanOut::One, follower_wakes: FanOut::One, requests_per_wake_max: 4, watches_max: None };
 
 /// Debian's Python, which has Debian's kazoo.
 const PYTHON: &str = "/usr/bin/python3";

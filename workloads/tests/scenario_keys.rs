@@ -103,6 +103,7 @@ lead = "queue"
 leader_wakes = "one"
 follower_wakes = "none"
 requests_per_wake_max = 3
+watches_max = 2
 step_down = "on-expiry"
 config = { policy = "session" }
 

@@ -93,6 +93,7 @@ fn wakes(promise: FanOut) -> &'static str {
     match promise {
         FanOut::None => "nobody",
         FanOut::One => "the next in line",
+        FanOut::Two => "the next two in line",
         FanOut::AllOthers => "all others",
     }
 }

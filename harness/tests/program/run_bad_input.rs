@@ -195,7 +195,7 @@ fn a_timeout_that_the_ensemble_clamps_is_told_and_the_negotiated_one_is_used() {
     let file = bench.file("scenario.toml", &text).display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record"]);
     // Sessions of 0.8 s may end on a machine that stands still for so long: what is told is the same.
-    assert!([0, 3].contains(&ran.code), "{}", ran.err);
+    ran.fails_nothing();
     bench.assert_nothing_left();
     let summary = summary_of(&bench.path("record"));
     assert_eq!((summary.cells[0].info.timeout_asked_ms, summary.cells[0].timeout_ms), (150, Some(800)));

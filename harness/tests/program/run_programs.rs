@@ -54,7 +54,8 @@ fault = "jump"
 "#,
     );
     let file = bench.file("programs.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(0);
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]);
+    ran.fails_nothing();
     bench.assert_nothing_left();
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 10);
@@ -63,6 +64,7 @@ fault = "jump"
         assert_eq!(cell.programs.processes > 0, is_program, "{}", cell.info.name);
         assert_eq!(cell.info.has_equal_paths(), !is_program, "{}", cell.info.name);
         assert!(cell.writes.total > 0 && !cell.faults.receipts.is_empty(), "{}", cell.info.name);
+        assert!(cell.handovers.completed > 0 || cell.info.fault == "jump", "{}", cell.info.name);
         assert_eq!(check(cell, "split-brain").rests_on, [hustings_record::Grade::Report], "{}", cell.info.name);
     }
     let jumped = cell(&summary, "queue-jump");
@@ -196,14 +198,18 @@ command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3",
 [faults.resign]
 kind = "resign"
 target = "leaders"
-groups = 3
-repeat = 6
+groups = 6
+repeat = 4
 every_ms = 800
 
 [matrix]
 recipe = ["foreign:first", "foreign:next", "foreign:future", "foreign:granted"]
 fault = "resign"
-resource = ["fenced", "unfenced"]
+
+[[also]]
+recipe = "foreign:next"
+fault = "resign"
+resource = "fenced"
 "#,
         programs.concat()
     ));
@@ -211,7 +217,7 @@ resource = ["fenced", "unfenced"]
     let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
     bench.assert_nothing_left();
     let summary = ran.summary();
-    assert_eq!(summary.cells.len(), 8);
+    assert_eq!(summary.cells.len(), 5);
     for cell in &summary.cells {
         let failed = checkers_of(cell, Verdict::Fail);
         let checker = if cell.info.recipe == "foreign:granted" { "grant-tokens" } else { "write-tokens" };
@@ -244,8 +250,50 @@ fault = "resign"
     ));
     let file = bench.file("odd.toml", &text).display().to_string();
     for ensemble in ["embedded", "local"] {
-        let ran = bench.run(&["run", &file, "--ensemble", ensemble, "--out", ensemble, "--json"]).expect(0);
+        let ran = bench.run(&["run", &file, "--ensemble", ensemble, "--out", ensemble, "--json"]);
+        ran.fails_nothing();
         assert!(ran.summary().cells[0].handovers.completed > 0, "{}", ran.err);
     }
     bench.assert_nothing_left();
+}
+
+#[test]
+fn a_program_that_watches_two_before_it_and_one_more_passes_if_it_declares_that_and_only_then() {
+    let bench = Bench::new();
+    let here = env!("CARGO_MANIFEST_DIR");
+    let named = [("honest", "two", "watches_max = 3"), ("narrow", "one", "watches_max = 3"), ("silent", "two", "")];
+    let programs = named.map(|(name, wakes, watches)| {
+        format!(
+            r#"
+[foreign.{name}]
+command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/watches_two.py"]
+leader_wakes = "{wakes}"
+follower_wakes = "{wakes}"
+{watches}
+"#
+        )
+    });
+    let text = slower(&format!(
+        r#"{}
+[faults.resign]
+kind = "resign"
+target = "leaders"
+groups = 2
+repeat = 3
+every_ms = 800
+
+[matrix]
+recipe = ["foreign:honest", "foreign:narrow", "foreign:silent"]
+fault = "resign"
+"#,
+        programs.concat()
+    ));
+    let file = bench.file("two.toml", &text).display().to_string();
+    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
+    bench.assert_nothing_left();
+    let summary = ran.summary();
+    let failed = |name: &str| checkers_of(cell(&summary, name), Verdict::Fail);
+    assert_eq!(failed("honest"), Vec::<&str>::new(), "{}", ran.err);
+    assert!(failed("narrow").contains(&"fan-out"), "{:?}", failed("narrow"));
+    assert_eq!(failed("silent"), ["standing"]);
 }

@@ -107,7 +107,8 @@ fault = ["crash"]
     let cell = &summary.cells[0];
     assert_sound(cell);
     let excess = cell.failover.excess.as_ref().expect("sessions expired");
-    assert!(excess.restarted > 0, "{excess:#?}");
+    // Where this machine stalled at each of them it is not told which they were.
+    assert!(excess.restarted + excess.over_floor.void > 0, "{excess:#?}");
     assert_eq!(excess.early, 0, "{excess:#?}");
     let naive = excess.over_naive_floor.as_ref().expect("what it would have been").min;
     assert!(naive >= 1_000_000_000, "the clocks began anew at least a second after the crash: {naive} ns");

@@ -24,8 +24,8 @@ fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
     unreachable!("there is a last attempt")
 }
 
-fn the_correct_one_passes(summary: &Summary) -> bool {
-    cell(summary, "predecessor-watch").verdict == Verdict::Pass
+fn nothing_of_the_correct_one_fails(summary: &Summary) -> bool {
+    checkers_of(cell(summary, "predecessor-watch"), Verdict::Fail).is_empty()
 }
 
 #[test]
@@ -37,14 +37,13 @@ resign = { kind = "resign", target = "followers", groups = 6, repeat = 2 }
 [matrix]
 recipe = ["broken:no-relist", "predecessor-watch"]
 "#;
-    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    let (ran, summary) = judged(&scenario("", sections), nothing_of_the_correct_one_fails);
     let ran = ran.expect(1);
     let broken = cell(&summary, "no-relist");
     assert_eq!(broken.verdict, Verdict::Fail);
     assert!(checkers_of(broken, Verdict::Fail).contains(&"split-brain"), "{:#?}", broken.checks);
     assert!(broken.split_brain.active.seen > 0 && broken.writes.unfenced.seen > 0);
-    let correct = cell(&summary, "predecessor-watch");
-    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+    assert!(nothing_of_the_correct_one_fails(&summary), "{:#?}", cell(&summary, "predecessor-watch").checks);
     // The checker is named to the person who reads the terminal, too.
     assert!(ran.err.contains("split-brain") && ran.err.contains("FAIL"), "{}", ran.err);
 }
@@ -66,14 +65,13 @@ overlap = "any"
 overlap_of_t_max = 0.5
 stale_writes = "any"
 "#;
-    let (ran, summary) = judged(&scenario("", sections), the_correct_one_passes);
+    let (ran, summary) = judged(&scenario("", sections), nothing_of_the_correct_one_fails);
     ran.expect(1);
     let broken = cell(&summary, "ignores-session-loss");
     let failed = checkers_of(broken, Verdict::Fail);
     assert!(failed.contains(&"split-brain") && failed.contains(&"stale-writes"), "{:#?}", broken.checks);
     assert!(broken.writes.fenced_off > 0, "the fence stops what it writes: {:?}", broken.writes);
-    let correct = cell(&summary, "predecessor-watch");
-    assert_eq!(correct.verdict, Verdict::Pass, "{:#?}", correct.checks);
+    assert!(nothing_of_the_correct_one_fails(&summary), "{:#?}", cell(&summary, "predecessor-watch").checks);
 }
 
 #[test]

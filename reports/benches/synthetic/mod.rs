@@ -54,16 +54,21 @@ impl Size {
 /// Numbers of events: 10⁴, 10⁵ … up to the most that is asked for. A build for tests only shows that it can be
 /// measured.
 pub(crate) fn sizes() -> impl Iterator<Item = u64> {
+    let most = events_max();
+    (4..).map(|power| 10_u64.pow(power)).take_while(move |events| *events <= most)
+}
+
+/// The most events that are asked for.
+pub(crate) fn events_max() -> u64 {
     let asked = std::env::var(EVENTS_MAX_VARIABLE).ok().filter(|asked| !asked.is_empty());
-    let most = match asked.map(|asked| (asked.parse().ok(), asked)) {
+    match asked.map(|asked| (asked.parse().ok(), asked)) {
         None if cfg!(debug_assertions) => 10_000,
         None => EVENTS_MAX,
         Some((Some(most), _)) => most,
         Some((None, asked)) => {
             panic!("{EVENTS_MAX_VARIABLE} is {asked:?}: give a number, as 10000000, or leave it out")
         }
-    };
-    (4..).map(|power| 10_u64.pow(power)).take_while(move |events| *events <= most)
+    }
 }
 
 struct Writers {

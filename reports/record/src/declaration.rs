@@ -14,4 +14,28 @@ pub struct Declaration {
     pub follower_wakes: FanOut,
     /// Requests that one wake-up causes, at most, while nobody else goes.
     pub requests_per_wake_max: u32,
+    /// Znodes of its group, besides its own, that a candidate watches at once, at most; None: as many as whom a loss wakes makes it
+    /// watch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watches_max: Option<u32>,
+}
+
+impl Declaration {
+    /// Znodes of its group, besides its own, that one candidate watches at once, at most.
+    #[must_use]
+    pub fn watches(&self) -> u32 {
+        self.watches_max.unwrap_or(self.watches_for_wake_ups())
+    }
+
+    /// How many of those it watches for a reason of its own.
+    #[must_use]
+    pub fn watches_besides(&self) -> u32 {
+        self.watches().saturating_sub(self.watches_for_wake_ups())
+    }
+
+    /// Znodes that a candidate has to watch for losses to wake whom they are to wake.
+    #[must_use]
+    pub fn watches_for_wake_ups(&self) -> u32 {
+        self.leader_wakes.watched().max(self.follower_wakes.watched())
+    }
 }

@@ -40,6 +40,9 @@ pub enum Event {
     Stall {
         from: Nanos,
         to: Nanos,
+        /// It is a thread of the program beside this process that was ready and was given no processor.
+        #[serde(default, skip_serializing_if = "no")]
+        program: bool,
         /// For so long its thread ran all the same, and had other things to do.
         #[serde(default, skip_serializing_if = "nothing")]
         ran_ns: Nanos,
@@ -473,6 +476,10 @@ impl Event {
             | Self::ObserverCount { .. } => false,
         }
     }
+}
+
+fn no(whether: &bool) -> bool {
+    !whether
 }
 
 fn nothing(ns: &Nanos) -> bool {

@@ -78,10 +78,24 @@ names! { Expectation { None = "none", Some = "some", Any = "any", Excused = "exc
 pub enum FanOut {
     /// Exactly one: the next in the queue, if there is one.
     One,
+    /// The next two in the queue, as far as they are there.
+    Two,
     /// All others of the group.
     AllOthers,
     /// Nobody.
     None,
 }
 
-names! { FanOut { One = "one", AllOthers = "all-others", None = "none" } }
+impl FanOut {
+    /// So many znodes has everybody to watch for that.
+    #[must_use]
+    pub fn watched(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::One | Self::AllOthers => 1,
+            Self::Two => 2,
+        }
+    }
+}
+
+names! { FanOut { One = "one", Two = "two", AllOthers = "all-others", None = "none" } }

@@ -144,23 +144,26 @@ impl<'i, 'a> Match<'i, 'a> {
         if leads {
             return None;
         }
-        let wanted = self.declared(group, stand)?;
-        let watched = holds.watches.get(&self.path(group, wanted));
-        let watches = watched.is_some_and(|sessions| sessions.contains(&stand.session));
-        (!watches).then(|| format!("does not watch {wanted}, as its recipe declares"))
+        let watches = |name: &&str| {
+            holds.watches.get(&self.path(group, name)).is_some_and(|sessions| sessions.contains(&stand.session))
+        };
+        let missing = self.declared(group, stand)?.find(|name| !watches(name))?;
+        Some(format!("does not watch {missing}, as its recipe declares"))
     }
 
-    /// Name of the znode that a follower is to watch; None: nothing, or it is not known. Whom a leader's loss wakes watches the
-    /// znode that the lead rests on; where it is one alone, everybody watches the znode before its own.
-    fn declared(&self, group: u32, stand: &Stand<'_>) -> Option<&'i str> {
+    /// Names of the znodes that a follower is to watch; None: it is not known. Whom a leader's loss wakes watches the znode that
+    /// the lead rests on; where the next one or two in line are woken, everybody watches as many znodes before its own.
+    fn declared(&self, group: u32, stand: &Stand<'_>) -> Option<impl Iterator<Item = &'i str> + use<'i, '_>> {
         let queue = self.queues.get(&group)?.as_ref()?;
         let own = queue.iter().position(|(name, _)| Some(*name) == stand.node);
+        let before = |all: usize| own.map(|own| own.saturating_sub(all)..own);
         let watched = match self.index.info.leader_wakes()? {
-            FanOut::None => return None,
-            FanOut::AllOthers => 0,
-            FanOut::One => own?.checked_sub(1)?,
+            FanOut::None => 0..0,
+            FanOut::AllOthers => 0..usize::from(own != Some(0)),
+            FanOut::One => before(1)?,
+            FanOut::Two => before(2)?,
         };
-        queue.get(watched).filter(|_| own != Some(watched)).map(|(name, _)| *name)
+        Some(queue.get(watched)?.iter().map(|(name, _)| *name))
     }
 
     /// Everything else that the servers hold for candidates of this cell is nobody's.
@@ -207,6 +210,8 @@ impl<'i, 'a> Match<'i, 'a> {
         }
         let groups: BTreeMap<&str, u32> = self.index.info.groups.iter().map(String::as_str).zip(0..).collect();
         let (mut left, mut first) = (0, None);
+        let besides = self.index.info.declared.map_or(0, |declared| declared.watches_besides());
+        let mut watched_besides: BTreeMap<(u32, i64), u32> = BTreeMap::new();
         for (path, sessions) in &self.listed.holds.watches {
             let Some((group, name)) = place(&groups, path) else { continue };
             for session in sessions.iter().filter(|session| users.known.contains(session)) {
@@ -215,7 +220,12 @@ impl<'i, 'a> Match<'i, 'a> {
                     of.iter().any(|&cand| self.calm(cand).is_none_or(|stand| self.may_watch(group, stand, name)))
                         || of.is_empty() && !users.over.contains_key(session)
                         || users.interrupted.contains(session);
-                if !explained {
+                if explained {
+                    continue;
+                }
+                let so_many = watched_besides.entry((group, *session)).or_default();
+                *so_many += 1;
+                if of.is_empty() || *so_many > besides {
                     left += 1;
                     first.get_or_insert_with(|| format!("{path} by session {session:#x}"));
                 }
@@ -227,12 +237,14 @@ impl<'i, 'a> Match<'i, 'a> {
         }
     }
 
-    /// Whether a calm candidate may watch this znode: its own, or the one that its recipe declares, as far as that is known.
+    /// Whether a calm candidate may watch this znode: its own, or those that its recipe declares, as far as that is known.
     fn may_watch(&self, group: u32, stand: &Stand<'_>, name: &str) -> bool {
         let queue = self.queues.get(&group).and_then(Option::as_ref);
         let known =
             queue.is_some_and(|queue| stand.node.is_none_or(|own| queue.iter().any(|(other, _)| *other == own)));
-        !known || stand.node.unwrap_or(LOCK) == name || self.declared(group, stand) == Some(name)
+        !known
+            || stand.node.unwrap_or(LOCK) == name
+            || self.declared(group, stand).is_some_and(|mut declared| declared.any(|declared| declared == name))
     }
 
     /// Who used which session since `settled_since`.
@@ -326,7 +338,7 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
             "{queueing} candidates stand by a znode each, and no server counts more than {count} of them"
         ));
     }
-    if !matches!(index.info.leader_wakes(), Some(FanOut::One | FanOut::AllOthers)) {
+    if !matches!(index.info.leader_wakes(), Some(FanOut::One | FanOut::Two | FanOut::AllOthers)) {
         return;
     }
     // Who shares a session with another one of the group may share its watch too.

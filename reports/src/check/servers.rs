@@ -2,8 +2,8 @@
 //! counts is worth anything.
 //!
 //! The servers count every watch that they fire, by what it tells: a deletion, changed data, changed children, a creation. Clients
-//! may be told of fewer: a session that ends holds at most two watches (on its predecessor, or on the lowest or lock znode; and on
-//! its own), and when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what
+//! may be told of fewer: a session that ends holds watches (on as many znodes of others as its recipe declares, and on its own), and
+//! when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what
 //! has changed already without counting it.
 
 use std::collections::BTreeMap;
@@ -13,12 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use crate::index::Index;
+use crate::index::{Index, Notice};
 use crate::stats::spans::within;
 use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
-/// Watches that one incarnation can hold.
-const WATCHES_PER_INCARNATION: u64 = 2;
 /// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
 const EDGE_NS: Nanos = 250_000_000;
 
@@ -165,14 +163,14 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     // A server tells a session once, however many of its candidates wait for that.
     let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
-        most += 1;
+        most += 1 + u64::from(may_fire_twice(index, notice));
         if inner(notice.t) && !index.candidates.told_on_reconnect(notice.session, notice.t) {
             let group = index.candidates.all.get(&notice.cand).map_or(u32::MAX, |candidate| candidate.group);
             *told.entry((notice.session, group, notice.node)).or_default().entry(notice.cand).or_default() += 1;
         }
     }
     let mut least: u64 = told.values().filter_map(|by_cand| by_cand.values().max()).sum();
-    let mut undelivered = died(index, from, to) * WATCHES_PER_INCARNATION;
+    let mut undelivered = died(index, from, to) * watches_per_incarnation(index);
     for (&cand, departures) in &index.candidates.departures {
         let within = departures.iter().filter(|departed| outer(departed.t));
         undelivered += within.map(|departed| unheard(index, cand, departed.how, departed.t)).sum::<u64>();
@@ -191,6 +189,15 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     // Some versions count a recursive watch twice where it fires once: it was measured how often.
     let weighed = |count: u64| (count as f64 * weight).round() as u64;
     Ok((least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered))
+}
+
+/// Whether two servers may have fired for what was told: whoever is cut off from one, and asks another, sets its watches there too,
+/// and the first one keeps those that it has until it learns of that.
+fn may_fire_twice(index: &Index<'_>, notice: &Notice<'_>) -> bool {
+    index.candidates.reconnected_by(notice.session, notice.t).is_some_and(|back| {
+        let mut cuts = index.faults.of_cand(notice.cand).filter(|fault| fault.kind.facts().cuts.is_some());
+        cuts.any(|fault| fault.t <= back && notice.t <= fault.over() + EDGE_NS)
+    })
 }
 
 /// How many notifications of a kind the observer had got by when, and how often the servers count one of them.
@@ -223,12 +230,17 @@ fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f
     Ok((counts, weight.ok_or("it was not recorded how the servers count those of the observer")?))
 }
 
+/// Watches that one incarnation can hold. One that declares nothing is taken to watch one znode beside its own.
+fn watches_per_incarnation(index: &Index<'_>) -> u64 {
+    index.info.declared.map_or(1, |declared| u64::from(declared.watches())) + 1
+}
+
 /// Watches of an incarnation that ended which may have fired unheard. One that left by order waited to hear of its own znode.
 fn unheard(index: &Index<'_>, cand: u32, how: &Departure, t: Nanos) -> u64 {
     match how {
         Departure::Resigned { delete: Some((sent, _)) } => u64::from(!index.notices.told_within(cand, (*sent, t))),
         Departure::Resigned { delete: None } => 1,
-        _ => WATCHES_PER_INCARNATION,
+        _ => watches_per_incarnation(index),
     }
 }
 

@@ -128,55 +128,62 @@ fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), p
             }
             range
         }
-        FanOut::One => next_in_line(index, lost, at),
+        FanOut::One => next_in_line(index, lost, at, 1),
+        FanOut::Two => next_in_line(index, lost, at, 2),
     }
 }
 
-/// The queue is in the order of czxid; whoever stands behind the lost znode watches it. Who died stands there still for a while,
+/// The queue is in the order of czxid; the next `watchers` behind the lost znode watch it. Who died stands there still for a while,
 /// and nobody behind it hears of what is before it.
-fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> Range {
+fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -> Range {
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
-    let range = |least: u64, most: u64, doubt: Option<&'static str>| Range {
-        least,
-        most,
-        doubts: doubt.into_iter().filter(|_| least < most).collect(),
-    };
-    let (mut unsure, mut maybe): (Option<&Place<'_>>, u64) = (None, 0);
+    let between = "znodes between may have gone";
+    let (mut range, mut certain, mut unsure) = (Range::default(), 0, None::<&Place<'_>>);
     for place in behind.iter().filter(|place| place.cand != lost.cand) {
         if place.gone_by.is_some_and(|by| by < at.0) {
             continue;
         }
         if place.from > at.1 {
             // It was there before whoever stands behind it, but its owner did not know yet.
-            (unsure, maybe) = (Some(place), maybe + 1);
+            (unsure, range.most) = (Some(place), range.most + 1);
             continue;
         }
         let reach = reach(index, lost, place.cand, at);
         // One that was woken late, or cut off, may keep its watch for longer than its znode.
         if !place.is_there(at) {
-            maybe += u64::from(!matches!(reach, Reach::None));
+            range.most += u64::from(!matches!(reach, Reach::None));
             unsure = Some(place);
             continue;
         }
-        return match (unsure, reach) {
-            (None, Reach::Possible(doubt)) => range(0, 1, Some(doubt)),
-            (_, Reach::None) => range(0, maybe, Some("znodes between may have gone")),
+        certain += 1;
+        let (least, most, doubt) = match (unsure, reach) {
+            (_, Reach::None) => (0, 0, between),
+            (None, Reach::Possible(doubt)) => (0, 1, doubt),
             // Between the two may be one that nobody ever heard of.
             (None, Reach::Certain)
                 if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
-                range(0, maybe + 1, Some("a znode of a create whose answer was lost may be between"))
+                (0, 1, "a znode of a create whose answer was lost may be between")
             }
-            (None, Reach::Certain) => range(1, 1, None),
-            // It watches the one before it, until it has looked again.
-            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => {
-                range(0, maybe, Some("znodes between may have gone"))
-            }
-            (Some(_), _) => range(0, maybe + 1, Some("znodes between may have gone")),
+            (None, Reach::Certain) => (1, 1, ""),
+            // It watches those before it, until it has looked again.
+            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, between),
+            (Some(_), _) => (0, 1, between),
         };
+        (range.least, range.most) = (range.least + least, range.most + most);
+        range.doubts.extend(Some(doubt).filter(|doubt| !doubt.is_empty()));
+        if certain == watchers {
+            break;
+        }
     }
-    range(0, maybe, Some("nobody is known to have stood behind it for certain"))
+    if certain == 0 {
+        range.doubts.push("nobody is known to have stood behind it for certain");
+    }
+    if range.least == range.most {
+        range.doubts.clear();
+    }
+    range
 }
 
 /// Whether numbers between the lost znode's and this one's are nobody's that is known. At the end of the counter they do not go up,

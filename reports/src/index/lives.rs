@@ -99,10 +99,16 @@ impl Lives {
                 }
             }
             for event in &segment.events {
-                if let Event::Stall { from, to, ran_ns } = event {
-                    let own = total(&without((*from, *to), lives.stops_of(faults, segment.host)));
+                if let Event::Stall { from, to, program, ran_ns } = event {
+                    // Faults stop a program, and not the process beside it.
+                    let stops = match segment.host {
+                        Some(host) if *program => faults.stops_of(host),
+                        host => lives.stops_of(faults, host),
+                    };
+                    let own = total(&without((*from, *to), stops));
                     let waited = own.saturating_sub(*ran_ns);
-                    let (who, host) = (segment.writer.clone(), segment.host);
+                    let whose = if *program { "the program on " } else { "" };
+                    let (who, host) = (format!("{whose}{}", segment.writer), segment.host);
                     lives.stalls.push(Stall { who, host, from: *from, to: *to, own, waited });
                 }
             }
@@ -136,9 +142,12 @@ impl Lives {
         host.filter(|host| !self.beside.contains(host)).map_or(&[], |host| faults.stops_of(host))
     }
 
-    /// Whether its own process has told of this stall: that is more exact than what was seen from outside.
+    /// Whether its own process has told of this stall: that is more exact than what was seen from outside. A short one at its
+    /// beginning is another one: this one goes on to where it was last seen not to run, or is most of it, since looking takes time.
     fn is_told(&self, seen: &Stall) -> bool {
-        self.stalls.iter().any(|own| own.who == seen.who && own.from <= seen.to && seen.from <= own.to)
+        let of_it = |own: &Stall| own.to.min(seen.to).saturating_sub(own.from.max(seen.from));
+        let is_it = |own: &Stall| seen.to <= own.to || 2 * of_it(own) >= seen.to - seen.from;
+        self.stalls.iter().any(|own| own.who == seen.who && own.from <= seen.to && seen.from <= own.to && is_it(own))
     }
 
     /// When this life of a host died, if it did not end in order.

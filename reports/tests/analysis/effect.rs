@@ -70,7 +70,7 @@ fn a_leader_that_is_silent_for_too_long_fails_wherever_in_its_term() {
 fn a_silence_in_which_a_process_could_not_run_is_nobody_s_fault() {
     for writer in ["its own host", "the coordinator"] {
         let mut stalled = silent_in((40_000, 43_000));
-        let stall = Event::Stall { from: ms(40_500), to: ms(42_500), ran_ns: 0 };
+        let stall = Event::Stall { from: ms(40_500), to: ms(42_500), ran_ns: 0, program: false };
         if writer == "the coordinator" {
             stalled.coordinator.push(stall)
         } else {

@@ -268,6 +268,30 @@ fn servers_that_count_otherwise_are_held_against_the_harness() {
 }
 
 #[test]
+fn a_server_may_fire_too_for_a_client_that_it_is_cut_off_from_and_that_has_gone_on_to_another() {
+    let verdict = |until: u64, differ: i64| {
+        let mut cell = Cell::new("naive", 1, 4, FaultKind::Partition);
+        let id = cell.fault(FaultKind::Partition, 3, &[], 18_000, Some(until - 18_000));
+        cell.injected(id, 18_000);
+        cell.healed(id, until);
+        let session = cell.session(0, 3);
+        for (t, state) in [(18_500, SessionState::Disconnected), (18_700, SessionState::Connected)] {
+            cell.host(3).push(Event::State { t: ms(t), session, state });
+        }
+        cell.resign(0, 20_000);
+        cell.servers_differ = differ;
+        cell.verdict("servers")
+    };
+    // One more is that of the one that resigned.
+    assert_eq!([verdict(30_000, 2), verdict(30_000, 3)], [Pass, Inconclusive]);
+    assert_eq!(
+        [verdict(19_000, 1), verdict(19_000, 2)],
+        [Pass, Inconclusive],
+        "healed, the first server has learned of it"
+    );
+}
+
+#[test]
 fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
     let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
     for (t, deleted, created) in [(9_000, 5, Some(6)), (50_000, 9, Some(8))] {

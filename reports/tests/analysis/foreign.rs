@@ -1,6 +1,7 @@
 //! Cells in which programs of others stand, each beside a host of ours.
 
 use hustings_record::*;
+use hustings_reports::verdict::Verdict;
 
 use crate::builder::{Cell, check, ms};
 use crate::leads::pause;
@@ -18,6 +19,45 @@ fn the_stop_of_a_program_excuses_no_stall_of_the_host_beside_it() {
     let mut beside = pause(30_005, &[]);
     introduce(&mut beside, 0, Grade::Report);
     assert_eq!(beside.summary().stalls.over_limit, 1, "beside a program it goes on");
+}
+
+#[test]
+fn a_program_stalls_where_it_waits_for_a_processor_and_not_where_a_fault_has_it_stopped() {
+    let stalled = |from: u64, to: u64, program: bool| {
+        let mut cell = pause(30_005, &[]);
+        // Its own stall, which `pause` has, is that of the process beside a program.
+        cell.host(0).retain(|event| !matches!(event, Event::Stall { .. }));
+        introduce(&mut cell, 0, Grade::Report);
+        cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program });
+        let summary = cell.summary();
+        (summary.stalls.count, summary.stalls.longest_ns)
+    };
+    assert_eq!(stalled(21_000, 29_000, true), (0, 0));
+    assert_eq!(stalled(21_000, 29_000, false), (1, ms(8_000)));
+    assert_eq!(stalled(29_000, 30_400, true), (1, ms(400) - 100_000), "until the heal was proven");
+    assert_eq!(stalled(40_000, 41_000, true), (1, ms(1_000)));
+}
+
+#[test]
+fn the_stall_of_a_program_is_told_as_its_own_and_no_lead_lost_to_it_is_an_unplanned_handover() {
+    let lost = |stalls: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        introduce(&mut cell, 0, Grade::Report);
+        if stalls {
+            cell.host(0).push(Event::Stall { from: ms(19_000), to: ms(24_000), ran_ns: 0, program: true });
+        }
+        let (node, session) = (cell.node(0, 0), cell.session(0, 0));
+        cell.host(0).push(Event::State { t: ms(24_000), session, state: SessionState::Ended(SessionEnd::Expired) });
+        cell.revoke(0, 0, 24_001, RevokeReason::SteppedDown);
+        cell.left(0, 0, 24_001, Departure::SessionEnded(SessionEnd::Expired));
+        cell.notify(0, 1, &node, 24_000);
+        cell.lead(0, 1, 24_002);
+        cell.summary()
+    };
+    assert_eq!(check(&lost(false), "handovers").verdict, Verdict::Fail);
+    let stalled = lost(true);
+    assert_eq!(check(&stalled, "handovers").verdict, Verdict::Inconclusive);
+    assert!(check(&stalled, "stalls").details.iter().any(|line| line.contains("the program on")));
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn stalls_of_proxies_count_and_servers_say_how_long_they_paused() {
             pid: 9,
             clock_uncertainty_ns: 100,
         },
-        Event::Stall { from: ms(24_000), to: ms(24_500), ran_ns: 0 },
+        Event::Stall { from: ms(24_000), to: ms(24_500), ran_ns: 0, program: false },
         Event::End { t: ms(END) },
     ];
     let (file, writer) = ("events/proxy-0".to_owned(), "proxy-0".to_owned());

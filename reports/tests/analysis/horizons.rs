@@ -134,7 +134,7 @@ pub(crate) fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
     (proxy.writer, proxy.file) = (writer.to_owned(), format!("events/{writer}"));
     proxy.events = vec![
         proxy.events[0].clone(),
-        Event::Stall { from: ms(28_000), to: ms(28_000 + long), ran_ns: 0 },
+        Event::Stall { from: ms(28_000), to: ms(28_000 + long), ran_ns: 0, program: false },
         Event::End { t: ms(101_000) },
     ];
     record.cells[0].segments.push(proxy);
@@ -155,7 +155,7 @@ fn an_unplanned_handover_that_a_stalled_proxy_explains_says_so() {
 fn a_stall_of_another_host_explains_no_unplanned_handover() {
     let verdict = |host: u16| {
         let mut cell = false_failover();
-        cell.host(host).push(Event::Stall { from: ms(28_000), to: ms(29_500), ran_ns: 0 });
+        cell.host(host).push(Event::Stall { from: ms(28_000), to: ms(29_500), ran_ns: 0, program: false });
         cell.verdict("handovers")
     };
     assert_eq!((verdict(0), verdict(2)), (Inconclusive, Fail));

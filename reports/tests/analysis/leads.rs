@@ -102,7 +102,7 @@ fn touching_brackets_are_only_possible() {
 #[test]
 fn an_overlap_in_a_stall_of_the_harness_is_inconclusive() {
     let mut cell = partition(25_600);
-    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
+    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0, program: false });
     let summary = cell.summary();
     assert_eq!(check(&summary, "split-brain").verdict, Inconclusive);
     assert_eq!(check(&summary, "stalls").verdict, Inconclusive);
@@ -127,7 +127,7 @@ pub(crate) fn pause(until: u64, writes: &[u64]) -> Cell {
     cell.lead(0, 1, 24_201);
     cell.healed(id, 30_000);
     writes.iter().for_each(|&at| cell.write(0, 0, at));
-    cell.host(0).push(Event::Stall { from: ms(20_000), to: ms(30_000), ran_ns: 0 });
+    cell.host(0).push(Event::Stall { from: ms(20_000), to: ms(30_000), ran_ns: 0, program: false });
     cell.revoke(0, 0, until, RevokeReason::SteppedDown);
     cell
 }
@@ -266,7 +266,7 @@ fn a_change_of_leader_without_a_fault_is_unplanned() {
 fn a_change_of_leader_after_a_stall_of_the_harness_is_held_against_nobody() {
     let verdict = |stall: (u64, u64)| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0 });
+        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
         cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
         cell.lead(0, 1, 30_010);
         let summary = cell.summary();

@@ -234,7 +234,7 @@ fn where_no_lead_may_be_lost_what_only_an_unverified_fault_could_explain_is_inco
 fn where_no_lead_may_be_lost_a_stall_of_the_harness_is_held_against_nobody() {
     let lost = |stall: (u64, u64)| {
         let mut cell = lasting(FaultKind::Partition, 20_900);
-        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0 });
+        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
         cell.revoke(0, 0, 22_000, RevokeReason::SteppedDown);
         cell.lead(0, 1, 25_000);
         where_none_may_be(cell).0

@@ -1,6 +1,7 @@
 //! Processes that were seen not to run, and stalls that may have brought about what would fail.
 
 use hustings_record::*;
+use hustings_reports::analysis::summarise;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
 
 use crate::builder::{Cell, END, check, ms};
@@ -76,6 +77,24 @@ fn what_a_process_tells_of_its_own_stall_is_told_once() {
 }
 
 #[test]
+fn a_short_stall_before_a_process_stands_still_is_not_that() {
+    let stalls = |from: u64, to: u64, seen: (u64, u64)| {
+        let mut record = false_failover().record();
+        let mut proxy = record.cells[0].segments[1].clone();
+        (proxy.writer, proxy.file) = ("proxy-0".to_owned(), "events/proxy-0".to_owned());
+        let stall = Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false };
+        proxy.events = vec![proxy.events[0].clone(), stall];
+        record.cells[0].segments.push(proxy);
+        record.cells[0].segments[0].events.push(outage("proxy-0", seen.0, Some(seen.1)));
+        let stalls = summarise(&record).cells.remove(0).stalls;
+        (stalls.count, stalls.longest_ns)
+    };
+    assert_eq!(stalls(28_000, 28_012, (28_005, 38_000)), (2, ms(9_995)));
+    assert_eq!(stalls(28_240, 28_260, (28_000, 28_250)), (1, ms(20)), "it goes on to where it was last seen");
+    assert_eq!(stalls(28_000, 29_500, (27_800, 29_600)), (1, ms(1_500)), "looking takes time");
+}
+
+#[test]
 fn what_a_stall_may_have_brought_about_is_no_failure() {
     let written = || {
         let mut cell = partition(25_600);
@@ -87,7 +106,7 @@ fn what_a_stall_may_have_brought_about_is_no_failure() {
         [("ownership", &orphan, None, 20_500, 99_000), ("stale-writes", &written, Some(0), 24_000, 25_550)];
     for (checker, cell, host, from, to) in cases {
         let stalled = |(from, to): (u64, u64)| {
-            let (mut cell, stall) = (cell(), Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+            let (mut cell, stall) = (cell(), Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
             match host {
                 Some(host) => cell.host(host).push(stall),
                 None => cell.coordinator.push(outage("server 2", from, Some(to))),

@@ -55,7 +55,7 @@ const WOKEN: u64 = T / 5 + T / 2;
 /// A partition of host 0, which leads beside host 1 from 24.2 s until `until`, while this host stalled.
 fn stalled(host: u16, stall: (u64, u64), until: u64) -> Cell {
     let mut cell = partition(until);
-    cell.host(host).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0 });
+    cell.host(host).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
     cell
 }
 
@@ -104,7 +104,7 @@ fn who_has_died_could_not_believe_beside_its_successor() {
 fn a_handover_counts_where_both_ran_when_the_lead_was_granted() {
     let counted = |host: u16, stall: (u64, u64), until: u64| {
         let mut cell = partition(until);
-        cell.host(host).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0 });
+        cell.host(host).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
         cell.summary().split_brain.active.n
     };
     assert_eq!(counted(0, (20_500, 21_000), 24_150), 1, "the loser's, long before the grant");

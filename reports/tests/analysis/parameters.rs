@@ -47,5 +47,5 @@ fn declared(recipe: &str) -> Option<Declaration> {
         "poll-race" => (FanOut::None, FanOut::None, 0),
         _ => return None,
     };
-    Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max })
+    Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max, watches_max: None })
 }

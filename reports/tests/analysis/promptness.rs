@@ -56,7 +56,7 @@ fn half_a_second_is_forgiven_once_and_not_every_time() {
 #[test]
 fn what_a_stall_of_the_harness_covers_is_void() {
     let mut cell = sleeper();
-    cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(20_050), to: ms(22_990), ran_ns: 0, program: false });
     let summary = cell.summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.decide.void), (Pass, 1));
     assert!(check(&summary, NAME).headline.contains("decide not judged (1 void)"), "{:?}", check(&summary, NAME));
@@ -69,7 +69,7 @@ fn what_stalled_before_a_loss_was_due_to_be_noticed_makes_nothing_late() {
     // Its session was to expire for all that time.
     for each in 0..9 {
         let from = 20_100 + each * 300;
-        cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 290), ran_ns: 0 });
+        cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 290), ran_ns: 0, program: false });
     }
     let summary = cell.summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.detect.void), (Fail, 0));
@@ -79,16 +79,16 @@ fn what_stalled_before_a_loss_was_due_to_be_noticed_makes_nothing_late() {
 fn what_a_stall_of_the_harness_may_have_brought_about_is_no_failure() {
     // It was over long before, and sessions of T = 4 s that ended in it were made anew since.
     let mut cell = sleeper();
-    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0, program: false });
     let summary = cell.summary();
     let found = check(&summary, NAME);
     assert_eq!((found.verdict, summary.promptness.decide.void), (Inconclusive, 1));
     assert!(found.details[0].contains("did not run for 1.00 s"), "{:?}", found.details);
     let mut cell = sleeper();
-    cell.host(1).push(Event::Stall { from: ms(9_000), to: ms(10_000), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(9_000), to: ms(10_000), ran_ns: 0, program: false });
     assert_eq!(cell.verdict(NAME), Fail, "more than 2 T before it was due");
     let mut cell = deciding(&[40_000]);
-    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0, program: false });
     assert_eq!(cell.verdict(NAME), Fail, "all that can have ended in it was made anew long before");
 }
 
@@ -132,7 +132,7 @@ fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_ga
 fn after_a_stall_a_leader_is_due_anew_and_no_later() {
     let with = |from: u64, to: u64| {
         let mut cell = followed_late(false, 38_000, 40_000);
-        cell.coordinator.push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.coordinator.push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
         cell.verdict("liveness")
     };
     assert_eq!(with(23_000, 29_000), Inconclusive, "two sessions and what comes to it are not over by then");
@@ -143,7 +143,7 @@ fn after_a_stall_a_leader_is_due_anew_and_no_later() {
 #[test]
 fn a_gap_that_a_stall_covers_is_inconclusive() {
     let mut cell = followed_late(false, 38_000, 40_000);
-    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0, program: false });
     assert_eq!(cell.verdict("liveness"), Inconclusive);
 }
 
@@ -168,14 +168,14 @@ fn a_belief_that_ends_and_begins_again_for_nothing_is_a_finding() {
     assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.flaps), (Fail, 1));
     let stalled = |from: u64, to: u64| {
         let mut cell = flapping(false);
-        cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
         cell.verdict("liveness")
     };
     assert_eq!((stalled(28_000, 29_000), stalled(30_010, 30_900)), (Inconclusive, Fail), "before, and afterwards");
     let mut cell = flapping(false);
     for each in 0..20 {
         let from = 25_000 + each * 200;
-        cell.host(0).push(Event::Stall { from: ms(from), to: ms(from + 50), ran_ns: 0 });
+        cell.host(0).push(Event::Stall { from: ms(from), to: ms(from + 50), ran_ns: 0, program: false });
     }
     assert_eq!(cell.verdict("liveness"), Fail, "none of these stops a leader, nor do all of them together");
     assert_eq!(flapping(true).verdict("liveness"), Pass);

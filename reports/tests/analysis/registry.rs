@@ -89,7 +89,7 @@ fn never_led() -> Cell {
 
 fn stalled() -> Cell {
     let mut cell = partition(22_000);
-    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
+    cell.host(0).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0, program: false });
     cell
 }
 

@@ -24,7 +24,7 @@ fn whole(summary: &CellSummary) -> (u64, u64) {
 fn a_failover_that_a_stall_covers_too_much_of_is_void() {
     let stalled = |host: u16, from: u64, to: u64| {
         let mut cell = resignations();
-        cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
         cell.summary()
     };
     // It begins a millisecond after 20 s and takes four.
@@ -41,7 +41,7 @@ fn a_failover_that_a_stall_covers_too_much_of_is_void() {
 fn what_a_thread_was_busy_for_voids_nothing() {
     let busy = |ran: u64| {
         let mut cell = resignations();
-        cell.host(1).push(Event::Stall { from: ms(19_990), to: ms(20_005), ran_ns: ran * 1_000_000 });
+        cell.host(1).push(Event::Stall { from: ms(19_990), to: ms(20_005), ran_ns: ran * 1_000_000, program: false });
         whole(&cell.summary())
     };
     assert_eq!((busy(0), busy(13)), ((2, 1), (2, 1)), "it did not run for 15 ms, or 2, of its 4");
@@ -52,7 +52,12 @@ fn what_a_thread_was_busy_for_voids_nothing() {
 fn short_stalls_while_a_session_expires_void_nothing() {
     let mut cell = partition(22_000);
     (0..90).for_each(|n| {
-        cell.host(0).push(Event::Stall { from: ms(20_000 + 45 * n), to: ms(20_040 + 45 * n), ran_ns: 0 })
+        cell.host(0).push(Event::Stall {
+            from: ms(20_000 + 45 * n),
+            to: ms(20_040 + 45 * n),
+            ran_ns: 0,
+            program: false,
+        })
     });
     assert_eq!(whole(&cell.summary()), (1, 0));
 }
@@ -61,7 +66,7 @@ fn short_stalls_while_a_session_expires_void_nothing() {
 fn phases_are_void_by_their_own_parts() {
     let mut cell = partition(22_000);
     // From the first watcher told, at 24.2 s, to the grant a millisecond later.
-    cell.host(1).push(Event::Stall { from: ms(24_190), to: ms(24_201), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(24_190), to: ms(24_201), ran_ns: 0, program: false });
     let failover = cell.summary().failover;
     assert_eq!((failover.void, failover.whole.map(|whole| whole.n)), (0, Some(1)));
     assert_eq!(failover.decide.map(|decide| (decide.n, decide.void)), Some((0, 1)));
@@ -104,7 +109,7 @@ fn where_more_are_void_than_are_left_the_latency_is_not_known() {
         let mut cell = resignations();
         for group in 0..groups {
             let from = 20_000 + group * 1_000;
-            cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 12), ran_ns: 0 });
+            cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 12), ran_ns: 0, program: false });
         }
         let summary = cell.summary();
         (whole(&summary), check(&summary, "failover").verdict)

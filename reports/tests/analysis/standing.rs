@@ -121,7 +121,7 @@ fn whoever_is_never_done_with_what_it_was_told_hangs() {
             cell.host(2).push(Event::Settled { t: ms(at), cand, session, requests: 2 });
         }
         if stall {
-            cell.host(2).push(Event::Stall { from: ms(31_000), to: ms(95_000), ran_ns: 0 });
+            cell.host(2).push(Event::Stall { from: ms(31_000), to: ms(95_000), ran_ns: 0, program: false });
         }
         let summary = cell.summary();
         (check(&summary, NAME).verdict, summary.standing.hung)
@@ -143,7 +143,9 @@ fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
         (check(&summary, NAME).verdict, summary.standing.sessions_lost)
     };
     assert_eq!(lost(&|_| {}), (Fail, 1));
-    let stalled = |cell: &mut Cell| cell.host(1).push(Event::Stall { from: ms(27_000), to: ms(29_000), ran_ns: 0 });
+    let stalled = |cell: &mut Cell| {
+        cell.host(1).push(Event::Stall { from: ms(27_000), to: ms(29_000), ran_ns: 0, program: false })
+    };
     assert_eq!(lost(&stalled), (Inconclusive, 1));
     assert_eq!(lost(&|cell| cell.info.expect.unplanned = Expectation::Any), (Pass, 1));
     let hit = |cell: &mut Cell| {
@@ -220,6 +222,36 @@ fn what_the_servers_hold_and_nobody_stands_behind_is_a_leak() {
         holds.watches.insert("/election/g0/n_0000009999".into(), [cell.session(0, 1)].into());
     };
     assert_eq!(listing(watch), (Fail, 0, 1));
+}
+
+#[test]
+fn a_candidate_watches_as_many_znodes_of_others_as_its_program_declares() {
+    let watching = |declare: fn(&mut Declaration), others: &[&str], drops: Option<u16>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        declare(cell.info.declared.as_mut().expect("a recipe"));
+        let mut holds = rightly_held(&cell);
+        let path = |name: &str| format!("/election/g0/{name}");
+        let mut watch = |name: &str| _ = holds.watches.entry(path(name)).or_default().insert(cell.session(0, 2));
+        others.iter().for_each(|name| watch(name));
+        if let Some(drops) = drops {
+            holds.watches.remove(&path(&cell.node(0, drops)));
+        }
+        list(&mut cell, &[1, 2, 3], holds);
+        let summary = cell.summary();
+        let end = summary.standing.end.as_ref().expect("it was recorded");
+        (check(&summary, NAME).verdict, end.judged - end.matching, end.watches_left)
+    };
+    let three: fn(&mut Declaration) = |declared| declared.watches_max = Some(3);
+    assert_eq!(watching(three, &["config", "lease"], None), (Pass, 0, 0));
+    assert_eq!(watching(three, &["config", "lease", "more"], None), (Fail, 0, 1));
+    assert_eq!(watching(|_| {}, &["config"], None), (Fail, 0, 1));
+    // Whoever has the next two woken watches the two znodes before its own.
+    let two: fn(&mut Declaration) = |declared| declared.leader_wakes = FanOut::Two;
+    let leader = Cell::new("predecessor-watch", 1, 3, FaultKind::None).node(0, 0);
+    assert_eq!(watching(two, &[&leader], None), (Pass, 0, 0));
+    assert_eq!(watching(two, &[], None), (Fail, 1, 0));
+    assert_eq!(watching(two, &[&leader, "config"], None), (Fail, 0, 1));
+    assert_eq!(watching(two, &[&leader], Some(1)), (Fail, 1, 0));
 }
 
 /// What comes of a session that its candidate has left behind, where these servers list it and these do not.

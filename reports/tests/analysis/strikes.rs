@@ -85,7 +85,7 @@ fn stale_writes_stand_against_handovers_whose_loser_could_still_write() {
 fn a_handover_in_which_a_process_stalled_stands_behind_no_zero() {
     let stalled = |until: u64, host: u16| {
         let mut cell = partition(until);
-        cell.host(host).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0 });
+        cell.host(host).push(Event::Stall { from: ms(24_000), to: ms(25_000), ran_ns: 0, program: false });
         cell.summary()
     };
     let clean = stalled(22_000, 1);

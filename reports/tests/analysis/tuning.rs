@@ -64,7 +64,7 @@ fn what_a_stall_lies_beside_is_left_out() {
     let mut cell = paused(true);
     outcomes(&mut cell);
     let from = ms(PAUSE + LONG);
-    cell.coordinator.push(Event::Stall { from, to: from + ms(T / 8), ran_ns: 0 });
+    cell.coordinator.push(Event::Stall { from, to: from + ms(T / 8), ran_ns: 0, program: false });
     let measured = measured(&cell.record());
     assert_eq!((measured.pairs.len(), measured.left), (0, Left { stalled: 3, ..Left::default() }));
 }

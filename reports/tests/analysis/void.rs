@@ -16,7 +16,7 @@ fn decided_in_a_stall() -> Cell {
     cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
     cell.wake(0, &node, 20_023);
     cell.lead(0, 1, 20_028);
-    cell.host(1).push(Event::Stall { from: ms(20_024), to: ms(20_027), ran_ns: 0 });
+    cell.host(1).push(Event::Stall { from: ms(20_024), to: ms(20_027), ran_ns: 0, program: false });
     cell
 }
 

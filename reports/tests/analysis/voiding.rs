@@ -83,8 +83,12 @@ fn shifts(weather: Weather) -> (f64, f64, f64) {
             lengths.push(length);
             believed.extend((!is_void_by_own_length((from, to), &stalls)).then_some(to - from));
         }
-        let told =
-            stalls.iter().map(|stall| Event::Stall { from: ms(stall.0 as u64), to: ms(stall.1 as u64), ran_ns: 0 });
+        let told = stalls.iter().map(|stall| Event::Stall {
+            from: ms(stall.0 as u64),
+            to: ms(stall.1 as u64),
+            ran_ns: 0,
+            program: false,
+        });
         cell.host(1).extend(told);
         let whole = cell.summary().failover.whole.expect("there are failovers");
         assert_eq!((whole.n + whole.void, whole.censored), (u64::from(FAILOVERS), 0));

@@ -322,3 +322,47 @@ fn whoever_leaves_by_order_at_the_tear_down_had_to_be_where_it_was_until_then() 
     let alone = |cell: &mut Cell| (1..5).for_each(|host| cell.left(0, host, TEAR_DOWN + 10, Departure::Stopped));
     assert_eq!(resigned("predecessor-watch", alone).verdict(NAME), Pass);
 }
+
+/// The recipe declares that every loss wakes the next two in line.
+fn wakes_two(cell: &mut Cell) {
+    let declared = cell.info.declared.as_mut().expect("a recipe");
+    (declared.leader_wakes, declared.follower_wakes) = (FanOut::Two, FanOut::Two);
+    cell.info.expect.fan_out = Some(FanOut::Two);
+}
+
+#[test]
+fn where_the_next_two_in_line_are_to_be_woken_one_is_too_few_and_three_are_too_many() {
+    let of_leader = |others: &[u16]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+        wakes_two(&mut cell);
+        let node = cell.node(0, 0);
+        cell.resign(0, 20_000);
+        others.iter().for_each(|&other| cell.notify(0, other, &node, 20_003));
+        cell.verdict(NAME)
+    };
+    assert_eq!([of_leader(&[]), of_leader(&[2]), of_leader(&[2, 3])], [Fail, Pass, Fail]);
+    let of_follower = |host: u16, woken: &[u16]| {
+        let mut cell = follower_resigns("predecessor-watch", host, woken);
+        wakes_two(&mut cell);
+        cell.verdict(NAME)
+    };
+    assert_eq!([of_follower(1, &[2]), of_follower(1, &[2, 3]), of_follower(1, &[2, 3, 4])], [Fail, Pass, Fail]);
+    // Behind the last but one stands one alone.
+    assert_eq!([of_follower(3, &[]), of_follower(3, &[4])], [Fail, Pass]);
+}
+
+#[test]
+fn of_the_next_two_in_line_the_one_that_cannot_be_told_is_not_demanded() {
+    let woken = |others: &[u16]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+        wakes_two(&mut cell);
+        let (node, session) = (cell.node(0, 0), cell.session(0, 2));
+        for (t, state) in [(19_900, SessionState::Disconnected), (21_000, SessionState::Connected)] {
+            cell.host(2).push(Event::State { t: ms(t), session, state });
+        }
+        cell.resign(0, 20_000);
+        others.iter().for_each(|&other| cell.notify(0, other, &node, 20_003));
+        cell.verdict(NAME)
+    };
+    assert_eq!([woken(&[]), woken(&[2]), woken(&[3, 4])], [Pass, Pass, Fail]);
+}

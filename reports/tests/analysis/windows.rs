@@ -54,7 +54,7 @@ fn a_gap_of_the_observer_counts_where_it_is_measured() {
 fn a_stall_counts_where_it_is_measured() {
     let stalled = |from: u64, to: u64| {
         let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
-        cell.host(1).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 });
+        cell.host(1).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
         let summary = cell.summary();
         let told = check(&summary, "stalls").details.iter().any(|line| line.contains("host-1 did not run"));
         (summary.stalls.count, summary.stalls.over_limit, summary.stalls.longest_ns, told)

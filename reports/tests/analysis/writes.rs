@@ -124,7 +124,7 @@ fn read_in_the_wrong_order(stall: Option<(u64, u64)>, sent: u64) -> Cell {
     cell.info.fencing = Fencing::Unfenced;
     let events = &mut cell.coordinator;
     events.retain(|event| !matches!(event, Event::Write { t, .. } if *t > ms(20_000)));
-    events.extend(stall.map(|(from, to)| Event::Stall { from: ms(from), to: ms(to), ran_ns: 0 }));
+    events.extend(stall.map(|(from, to)| Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false }));
     cell.write(0, 1, 20_300);
     cell.write(0, 0, 20_301);
     let mut writes = cell.coordinator.iter_mut().rev().filter_map(|event| match event {

@@ -37,7 +37,7 @@ fn of_host(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             pid: 1,
             clock_uncertainty_ns: n[4],
         },
-        1 => Event::Stall { from: t, to: n[1], ran_ns: 0 },
+        1 => Event::Stall { from: t, to: n[1], ran_ns: 0, program: false },
         2 if yes => Event::Outage { from: t, to: n[5].is_multiple_of(2).then_some(n[1]), who: text },
         2 => Event::End { t },
         3 => Event::Candidate { t, cand, group: term },

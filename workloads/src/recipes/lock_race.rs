@@ -33,6 +33,7 @@ impl Declares for LockRace {
         follower_wakes: FanOut::None,
         // Whoever loses the race tries and watches again; whoever wins it reads the breadcrumb, writes it, and checks its lock.
         requests_per_wake_max: 4,
+        watches_max: None,
     };
 }
 

@@ -20,6 +20,7 @@ impl Declares for Naive {
         follower_wakes: FanOut::None,
         // The list, and a watch on the new head or the owner check.
         requests_per_wake_max: 2,
+        watches_max: None,
     };
 }
 

@@ -23,6 +23,7 @@ impl Declares for PollRace {
         follower_wakes: FanOut::None,
         // Nobody is woken.
         requests_per_wake_max: 0,
+        watches_max: None,
     };
 }
 

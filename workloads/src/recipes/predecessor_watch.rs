@@ -18,6 +18,7 @@ impl Declares for PredecessorWatch {
         follower_wakes: FanOut::One,
         // The list, and a watch on another predecessor or the owner check.
         requests_per_wake_max: 2,
+        watches_max: None,
     };
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S,
 /// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    owns: impl Fn(&S, Stat) -> bool,
+    owns: fn(&S, Stat) -> bool,
 ) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
@@ -87,7 +87,7 @@ pub(super) async fn recover<S: Session, H: Host>(
     if foreign {
         candidate.guid = names::guid(candidate.host.draw(), candidate.host.draw());
     }
-    mine.sort_by_key(|node: &Node| node.czxid);
+    oldest_first(&mut mine);
     let mut mine = mine.into_iter();
     candidate.own = mine.next().map_or(Own::None, Own::Node);
     for extra in mine {
@@ -95,6 +95,11 @@ pub(super) async fn recover<S: Session, H: Host>(
         candidate.ask(session.delete(&extra.path, None)).await?;
     }
     Ok(())
+}
+
+/// Apart, since the compiler sorts anew for every kind of candidate otherwise.
+fn oldest_first(nodes: &mut [Node]) {
+    nodes.sort_by_key(|node| node.czxid);
 }
 
 /// The queue as it was listed, first come first, and the own place in it, from 0.
@@ -127,7 +132,7 @@ pub(super) async fn in_order<S: Session, H: Host>(
 pub(super) async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
-    place: impl Fn(&[String], &str) -> Option<usize>,
+    place: fn(&[String], &str) -> Option<usize>,
 ) -> Flow<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {

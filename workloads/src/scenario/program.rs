@@ -43,6 +43,10 @@ pub struct ForeignSpec {
     /// Requests that one wake-up may cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_wake_max: Option<u32>,
+    /// Znodes of its group, besides its own, that a candidate of it watches at once, at most; untold: as many as whom a loss wakes
+    /// makes it watch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watches_max: Option<u32>,
     /// When it stops believing that it leads, having lost its connection: a step-down policy, or "as-told" where it keeps the one that
     /// `start` or `{step_down}` in its command tells it. Nothing that rests on a policy is expected of it otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,11 +122,13 @@ impl Program {
 }
 
 impl ForeignSpec {
-    fn declared(&self) -> Option<Declaration> {
+    /// What it promises; None: nothing.
+    pub(super) fn declared(&self) -> Option<Declaration> {
         Some(Declaration {
             leader_wakes: self.leader_wakes?,
             follower_wakes: self.follower_wakes?,
             requests_per_wake_max: self.requests_per_wake_max.unwrap_or(u32::MAX),
+            watches_max: self.watches_max,
         })
     }
 }

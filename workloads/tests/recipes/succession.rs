@@ -69,6 +69,7 @@ fn a_leaders_loss_wakes_as_many_as_the_recipe_promises() {
             bench.advance_ms(300);
             let promised = match recipe.declares().leader_wakes {
                 FanOut::One => 1,
+                FanOut::Two => 2.min(n - 1),
                 FanOut::AllOthers => n - 1,
                 FanOut::None => 0,
             };

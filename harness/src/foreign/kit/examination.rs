@@ -93,7 +93,7 @@ impl<'a> Examination<'a> {
     /// The writes to an election since then.
     pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
         self.stage.facts(|fact| match fact.what {
-            What::Wrote { seat, czxid, taken } if election_of(seat) == election && fact.t >= from => {
+            What::Wrote { seat, czxid, taken, .. } if election_of(seat) == election && fact.t >= from => {
                 Some(Write { t: fact.t, seat, czxid, stale: taken.unfenced_stale })
             }
             _ => None,

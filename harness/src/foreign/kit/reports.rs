@@ -122,13 +122,19 @@ impl Examination<'_> {
         })
     }
 
-    /// Writes of a seat that came when it had said that it leads no more, or had not said that it does.
+    /// Writes of a seat that came when it had said that it leads no more, or had not said that it does; unless they say that they were
+    /// sent while it led, and were not on their way for long.
     fn astray(&self, seat: u32) -> Option<String> {
-        let reports = self.stage.facts(|fact| match fact.what {
-            What::Said(FromProgram::Grant { seat: of, .. }) if of == seat => Some((fact.t, true)),
-            What::Said(FromProgram::Revoke { seat: of, .. }) if of == seat => Some((fact.t, false)),
+        // When each was heard, and what it is stamped with.
+        let said = self.stage.facts(|fact| match fact.what {
+            What::Said(FromProgram::Grant { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, true)),
+            What::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),
             _ => None,
         });
+        let reports: Vec<(Nanos, bool)> = said.iter().map(|&(heard, _, leads)| (heard, leads)).collect();
+        let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
+        let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
+        let sent_in_time = |sent: Nanos, t: Nanos| sent <= t && t <= sent + on_its_way && led(sent);
         let slack = WAYS_DIFFER.as_nanos() as Nanos;
         let leads = |t: Nanos| {
             let before = reports.iter().rev().find(|(heard, _)| *heard <= t);
@@ -136,7 +142,9 @@ impl Examination<'_> {
                 || reports.iter().any(|(heard, leads)| *leads && t < *heard && *heard <= t + slack)
         };
         let wrote = self.stage.facts(|fact| match fact.what {
-            What::Wrote { seat: of, .. } if of == seat && !leads(fact.t) => Some(fact.t),
+            What::Wrote { seat: of, sent, .. } if of == seat && !leads(fact.t) => {
+                sent.is_none_or(|sent| !sent_in_time(sent, fact.t)).then_some(fact.t)
+            }
             _ => None,
         });
         (!wrote.is_empty())

@@ -64,9 +64,10 @@ pub(super) enum What {
     },
     Garbage(String),
     Over,
-    /// `czxid`: its token's.
+    /// `czxid`: its token's. `sent`: when it says that it was sent.
     Wrote {
         seat: u32,
+        sent: Option<Nanos>,
         czxid: i64,
         taken: Taken,
     },
@@ -258,9 +259,9 @@ async fn take_writes(
     mut incoming: mpsc::Receiver<Incoming>,
 ) {
     while let Some(Incoming { t, seat, said, answer }) = incoming.recv().await {
-        let token = token(&seats.borrow(), seat, said.token);
+        let (token, sent) = (token(&seats.borrow(), seat, said.token), said.t);
         let taken = resource.borrow_mut().write(election_of(seat) as usize, seat, token);
-        log.borrow_mut().push(Fact { t, guest, what: What::Wrote { seat, czxid: token.czxid, taken } });
+        log.borrow_mut().push(Fact { t, guest, what: What::Wrote { seat, sent, czxid: token.czxid, taken } });
         let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
         // Whoever asked may have gone.
         let _ = answer.send(Answer { seq: taken.seq, fenced });

@@ -49,8 +49,11 @@ pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)]
     ran
 }
 
-/// A run with faults that passes. Its receipts are verified, and nobody can read the secret anywhere. How long failovers took is not
-/// asked here: a busy machine may leave that open.
+/// What a busy machine may leave open: how long failovers took, and who owned the lead while the observer heard nothing.
+const OPEN_WHERE_BUSY: [&str; 3] = ["failover", "ownership", "stalls"];
+
+/// A run with faults that passes, but for what a busy machine leaves open. Its receipts are verified, and nobody can read the secret
+/// anywhere.
 pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) {
     let mut running = start(bench, text, more, environment);
     running.until("its hosts", || bench.processes().iter().any(|line| line.contains(" host ")));
@@ -69,7 +72,7 @@ pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&
     let open: Vec<&str> =
         checks.filter(|check| check.verdict == Verdict::Inconclusive).map(|check| check.name.as_str()).collect();
     let ran = ran.expect(if open.is_empty() { 0 } else { 3 });
-    assert!(open.iter().all(|check| *check == "failover"), "left open: {open:?}; it said: {}", ran.out);
+    assert!(open.iter().all(|check| OPEN_WHERE_BUSY.contains(check)), "left open: {open:?}; it said: {}", ran.err);
     assert!(!ran.err.contains(PASSWORD) && !ran.out.contains(PASSWORD), "the secret is told");
     bench.assert_nothing_left();
     for cell in &summary.cells {

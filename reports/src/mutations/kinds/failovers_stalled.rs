@@ -31,7 +31,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     for &loss in sites {
         if let (Some(to), Some(segment)) = (scene.granted(loss), scene.coordinator()) {
             let from = scene.losses()[loss].effect.min(to);
-            edits.add(segment, to, Event::Stall { from, to, ran_ns: 0 });
+            edits.add(segment, to, Event::Stall { from, to, ran_ns: 0, program: false });
         }
     }
     edits

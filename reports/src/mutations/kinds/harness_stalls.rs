@@ -28,7 +28,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     if let (Some(&fault), Some(segment)) = (sites.first(), scene.coordinator()) {
         let from = scene.index.faults.all[fault].t;
         let to = from + scene.index.timeout_or_asked() / 2;
-        edits.add(segment, to, Event::Stall { from, to, ran_ns: 0 });
+        edits.add(segment, to, Event::Stall { from, to, ran_ns: 0, program: false });
     }
     edits
 }

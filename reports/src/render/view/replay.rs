@@ -89,7 +89,7 @@ fn story(replay: &Replay, cell: &CellSummary) -> Story {
 fn part(walk: &Walk, info: &CellInfo) -> Part {
     let title = match (walk.kind, info.leader_wakes()) {
         (WalkKind::JoinAndElect, _) => "Join and elect",
-        (WalkKind::LeaderDies, Some(FanOut::One)) => "Leader dies, no herd",
+        (WalkKind::LeaderDies, Some(FanOut::One | FanOut::Two)) => "Leader dies, no herd",
         (WalkKind::LeaderDies, Some(FanOut::AllOthers)) => "Leader dies, the herd",
         (WalkKind::LeaderDies, Some(FanOut::None) | None) => "Leader dies",
         (WalkKind::MiddleDies, _) => "A middle one dies",
@@ -101,6 +101,7 @@ fn about(cell: &CellSummary) -> String {
     let t = cell.timeout_ms.map_or_else(String::new, |ms| format!("T = {}, ", format::setting_ms(ms)));
     let watches = match cell.info.leader_wakes() {
         Some(FanOut::One) => "the znode before its own",
+        Some(FanOut::Two) => "the two znodes before its own, of which one is drawn",
         Some(FanOut::AllOthers) => "the znode that the lead rests on",
         Some(FanOut::None) => "this recipe watches nothing, and looks from time to time",
         None => "which is not recorded of this recipe, so that no watch is drawn",

@@ -54,6 +54,18 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
         let what = "has no meaning without leader_wakes";
         add(found, &key(".requests_per_wake_max"), what, "say whom a loss wakes, too");
     }
+    if let Some(watches) = spec.watches_max {
+        match spec.declared().map(|declared| declared.watches_for_wake_ups()) {
+            None => {
+                add(found, &key(".watches_max"), "has no meaning without leader_wakes", "say whom a loss wakes, too");
+            }
+            Some(needed) if watches < needed => {
+                let what = format!("is too small: for whom it says that a loss wakes, a candidate watches {needed}");
+                add(found, &key(".watches_max"), &what, "make it larger, or leave it out");
+            }
+            Some(_) => {}
+        }
+    }
 }
 
 /// The names of adapters that ship.

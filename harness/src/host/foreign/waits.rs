@@ -1,0 +1,177 @@
+//! How long threads of a program were ready to run and were given no processor: what the machine kept from it is no doing of its own.
+//!
+//! The kernel adds up for each thread for how long it ran and for how long it waited for that, in nanoseconds
+//! (`/proc/PID/task/TID/schedstat`). It counts a wait when that has ended. A thread that sleeps, or that a signal has stopped, does not
+//! wait.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+
+use hustings_record::{Event, Nanos};
+
+use crate::stall::STALL_NS_MIN;
+
+/// Threads are looked at so often: a wait is known to have ended since the last look.
+const LOOK_NS: Nanos = 20_000_000;
+/// New threads are looked for so often.
+const LIST_NS: Nanos = 500_000_000;
+/// How far back it is known how long the program ran.
+const KEPT_NS: Nanos = 30_000_000_000;
+
+/// The threads of a process.
+pub(super) struct Waits {
+    pid: u32,
+    looked: Nanos,
+    listed: Nanos,
+    threads: BTreeMap<u32, Thread>,
+    /// For how long all threads together had run by when.
+    ran: VecDeque<(Nanos, Nanos)>,
+    /// The end of the last wait that was told.
+    told_until: Nanos,
+}
+
+struct Thread {
+    file: File,
+    seen: Sums,
+}
+
+/// For how long a thread has run and has waited so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    ran: Nanos,
+    waited: Nanos,
+}
+
+impl Waits {
+    pub(super) fn of(pid: u32) -> Self {
+        Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), told_until: 0 }
+    }
+
+    pub(super) fn is_of(&self, pid: u32) -> bool {
+        self.pid == pid
+    }
+
+    /// Looks again if it is time to: the longest wait that a thread has had since, without what the program itself ran meanwhile. A
+    /// program whose threads keep each other waiting has nobody else to blame.
+    pub(super) fn look(&mut self, now: Nanos) -> Option<Event> {
+        if now < self.looked + LOOK_NS {
+            return None;
+        }
+        let is_first = self.looked == 0;
+        self.looked = now;
+        if now >= self.listed + LIST_NS {
+            self.listed = now;
+            self.list(is_first);
+        }
+        let (mut longest, mut ran) = (0, self.ran.back().map_or(0, |last| last.1));
+        self.threads.retain(|_, thread| {
+            let Some(sums) = read(&thread.file) else { return false };
+            longest = longest.max(sums.waited.saturating_sub(thread.seen.waited));
+            ran += sums.ran.saturating_sub(thread.seen.ran);
+            thread.seen = sums;
+            true
+        });
+        self.ran.push_back((now, ran));
+        while self.ran.front().is_some_and(|first| first.0 + KEPT_NS < now) {
+            self.ran.pop_front();
+        }
+        let began = now.saturating_sub(longest);
+        let meanwhile = ran.saturating_sub(self.ran_by(began));
+        let from = (began + meanwhile).max(self.told_until);
+        (longest >= STALL_NS_MIN && now.saturating_sub(from) >= STALL_NS_MIN).then(|| {
+            self.told_until = now;
+            Event::Stall { from, to: now, ran_ns: 0, program: true }
+        })
+    }
+
+    /// For how long all threads together had run by the last look before `at`.
+    fn ran_by(&self, at: Nanos) -> Nanos {
+        let before = self.ran.partition_point(|look| look.0 <= at).checked_sub(1);
+        before.or(Some(0)).and_then(|place| self.ran.get(place)).map_or(0, |look| look.1)
+    }
+
+    /// Finds new threads. What those of before the first look have waited for is nobody's.
+    fn list(&mut self, is_first: bool) {
+        let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
+        for task in tasks.flatten() {
+            let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if self.threads.contains_key(&tid) {
+                continue;
+            }
+            let Ok(file) = File::open(task.path().join("schedstat")) else { continue };
+            let seen = if is_first { read(&file).unwrap_or_default() } else { Sums::default() };
+            self.threads.insert(tid, Thread { file, seen });
+        }
+    }
+}
+
+/// None: the thread has gone, or the kernel does not count.
+fn read(file: &File) -> Option<Sums> {
+    let mut bytes = [0; 80];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    let mut words = std::str::from_utf8(bytes.get(..length)?).ok()?.split_ascii_whitespace().map(str::parse);
+    let (Some(Ok(ran)), Some(Ok(waited))) = (words.next(), words.next()) else { return None };
+    Some(Sums { ran, waited })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock;
+
+    const BUSY: &str = "while :; do :; done";
+
+    /// A process that is ended with this.
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn started(command: &str, arguments: &[&str]) -> Ended {
+        Ended(Command::new(command).args(arguments).spawn().expect("started"))
+    }
+
+    /// What is told of a process within a second: how often, and how much of that second in all.
+    fn told_of(process: &Ended) -> (usize, Nanos) {
+        let (mut waits, until) = (Waits::of(process.0.id()), clock::now() + 1_000_000_000);
+        let (mut count, mut sum) = (0, 0);
+        while clock::now() < until {
+            if let Some(Event::Stall { from, to, program: true, .. }) = waits.look(clock::now()) {
+                assert!(from < to && to <= clock::now());
+                (count, sum) = (count + 1, sum + to - from);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        (count, sum)
+    }
+
+    #[test]
+    fn what_others_keep_from_a_program_is_told_and_what_it_keeps_from_itself_is_not() {
+        // Two for each processor, and one that is to let everybody else go first.
+        let processors = std::thread::available_parallelism().expect("known").get();
+        let crowd: Vec<Ended> = (0..2 * processors).map(|_| started("sh", &["-c", BUSY])).collect();
+        let polite = started("nice", &["-n", "19", "sh", "-c", BUSY]);
+        let (count, sum) = told_of(&polite);
+        assert!(count > 0 && sum > 300_000_000, "{count} waits of {sum} ns in all");
+        assert!(sum < 1_100_000_000, "no moment counts twice: {sum}");
+        drop((crowd, polite));
+        let sleeping = started("sleep", &["5"]);
+        assert_eq!(told_of(&sleeping), (0, 0), "whoever sleeps does not wait");
+    }
+
+    #[test]
+    fn of_a_process_that_has_gone_nothing_is_told() {
+        let mut gone = Command::new("true").spawn().expect("started");
+        gone.wait().expect("it ends");
+        let mut waits = Waits::of(gone.id());
+        assert_eq!((waits.look(LOOK_NS), waits.look(2 * LOOK_NS)), (None, None));
+    }
+}
