@@ -351,7 +351,9 @@ fn a_hostile_record_does_nothing_in_the_replay_either() {
         marks: /[\u202a-\u202e\u2066-\u2069]/.test(page.querySelector(".replay").textContent), outside: [...page.querySelectorAll(".replay .row")].filter((row) => row.scrollWidth > row.clientWidth + 1).length };
     "#;
     for (number, attack) in attacks.iter().enumerate() {
-        for width in [1300, 400] {
+        // What is long may be too wide for one of them; what is short is tried on the narrower one.
+        let widths: &[u32] = if attack.len() > 1_000 { &[1300, 400] } else { &[400] };
+        for &width in widths {
             let script = format!("{HANDS}{script}");
             let came = driven(&format!("attack-{number}"), &hostile(attack), width, &script);
             assert_eq!(came["before"], json!([]), "{number}: {came}");

@@ -95,7 +95,7 @@ fn a_run_gives_service_times_that_a_simulation_takes() {
 fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
     let bench = Bench::new();
     let small = ["--set", "matrix.step_down=[\"on-disconnect\"]", "--set", "matrix.fault=[\"pause\"]"];
-    let sets = [&small[..], &["--set", "matrix.resource=[\"fenced\"]", "--set", "faults.pause.repeat=1"]].concat();
+    let sets = [&small[..], &["--set", "matrix.resource=[\"fenced\"]", "--set", "faults.pause.repeat=2"]].concat();
     let run = ["run", "split-brain", "--ensemble", "embedded", "--out", "paused", "-q"];
     let ran = bench.run(&[&run[..], &sets].concat());
     ran.fails_nothing();

@@ -29,7 +29,7 @@ fn json(ran: &Ran) -> Value {
 fn two_runs_of_one_build_are_not_told_apart() {
     let bench = Bench::new();
     simulate(&bench, "base", "1", &[]).expect(0);
-    for seed in ["2", "3", "4", "5"] {
+    for seed in ["2", "3"] {
         simulate(&bench, seed, seed, &[]).expect(0);
         let ran = bench.run(&["compare", "base", seed, "--json"]);
         ran.fails_nothing();

@@ -63,8 +63,8 @@ macro_rules! no_holes {
 no_holes! {
     every_check_of_quick_can_fail_where_it_passes_or_says_why_not: "quick", [], 90;
     every_check_of_herd_can_fail_where_it_passes_or_says_why_not: "herd", ["matrix.candidates_per_group=[10,50]"], 90;
-    every_check_of_split_brain_can_fail_where_it_passes_or_says_why_not: "split-brain", ["election.groups=10"], 90;
-    every_check_of_thousand_can_fail_where_it_passes_or_says_why_not: "thousand", ["election.groups=200"], 80;
+    every_check_of_split_brain_can_fail_where_it_passes_or_says_why_not: "split-brain", ["election.groups=6"], 90;
+    every_check_of_thousand_can_fail_where_it_passes_or_says_why_not: "thousand", ["election.groups=60"], 80;
     every_check_of_sequential_start_can_fail_where_it_passes_or_says_why_not: "sequential-start", [], 80;
     every_check_of_quorum_loss_can_fail_where_it_passes_or_says_why_not: "quorum-loss", ["election.groups=20"], 60;
     every_check_of_reconnect_can_fail_where_it_passes_or_says_why_not: "reconnect", [], 70;
@@ -72,7 +72,7 @@ no_holes! {
     every_check_of_gate_can_fail_where_it_passes_or_says_why_not: "gate", ["repeat=1", "election.groups=10"], 90;
     every_check_of_pauses_can_fail_where_it_passes_or_says_why_not: "pauses", [], 75;
     every_check_of_league_can_fail_where_it_passes_or_says_why_not: "league", ["repeat=1", "election.groups=8"], 75;
-    every_check_of_million_can_fail_where_it_passes_or_says_why_not: "million", ["election.groups=300"], 60;
+    every_check_of_million_can_fail_where_it_passes_or_says_why_not: "million", ["election.groups=100"], 60;
 }
 
 #[test]

@@ -37,7 +37,7 @@ struct Thread {
 }
 
 /// For how long a thread has run and has waited so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sums {
     ran: Nanos,
     waited: Nanos,
@@ -58,11 +58,10 @@ impl Waits {
         if now < self.looked + LOOK_NS {
             return None;
         }
-        let is_first = self.looked == 0;
         self.looked = now;
         if now >= self.listed + LIST_NS {
             self.listed = now;
-            self.list(is_first);
+            self.list();
         }
         let (mut longest, mut ran) = (0, self.ran.back().map_or(0, |last| last.1));
         self.threads.retain(|_, thread| {
@@ -91,8 +90,8 @@ impl Waits {
         before.or(Some(0)).and_then(|place| self.ran.get(place)).map_or(0, |look| look.1)
     }
 
-    /// Finds new threads. What those of before the first look have waited for is nobody's.
-    fn list(&mut self, is_first: bool) {
+    /// Finds new threads. What they have waited for until now is nobody's: it may have been many times a little.
+    fn list(&mut self) {
         let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
         for task in tasks.flatten() {
             let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -100,7 +99,7 @@ impl Waits {
                 continue;
             }
             let Ok(file) = File::open(task.path().join("schedstat")) else { continue };
-            let seen = if is_first { read(&file).unwrap_or_default() } else { Sums::default() };
+            let Some(seen) = read(&file) else { continue };
             self.threads.insert(tid, Thread { file, seen });
         }
     }
