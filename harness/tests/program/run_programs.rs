@@ -6,6 +6,15 @@ use hustings_reports::verdict::Verdict;
 use crate::run_support::scenario::{calm, scenario};
 use crate::run_support::{Bench, cell, check, checkers_of};
 
+/// The command, as a scenario has it, of a Python program beside this file that stands by the adapters' helper.
+fn python(file: &str, arguments: &[&str]) -> String {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let (helper, program) =
+        (format!("PYTHONPATH={here}/../workloads/adapters"), format!("{here}/tests/program/{file}"));
+    let words = [&["env", &helper, "/usr/bin/python3", &program], arguments].concat();
+    format!("command = {words:?}")
+}
+
 /// T = 2 s, which a busy machine keeps to.
 fn slower(sections: &str) -> String {
     scenario("", sections)
@@ -157,20 +166,20 @@ fault = "terminate"
 #[test]
 fn a_leader_is_answered_until_it_has_gone() {
     let bench = Bench::new();
-    let here = env!("CARGO_MANIFEST_DIR");
     let text = calm().replace(
         "[faults.calm]",
         &format!(
             r#"
 [foreign.last]
-command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/last_write.py"]
+{}
 leader_wakes = "one"
 follower_wakes = "one"
 
 [matrix]
 recipe = "foreign:last"
 
-[faults.calm]"#
+[faults.calm]"#,
+            python("last_write.py", &[])
         ),
     );
     let file = bench.file("last.toml", &text).display().to_string();
@@ -183,14 +192,14 @@ recipe = "foreign:last"
 #[test]
 fn a_program_that_writes_with_other_tokens_than_its_leads_is_found_out_with_a_fence_and_without() {
     let bench = Bench::new();
-    let here = env!("CARGO_MANIFEST_DIR");
     let named = ["first", "next", "future", "granted"];
     let programs = named.map(|how| {
         format!(
             r#"
 [foreign.{how}]
-command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/wrong_tokens.py", "{how}"]
-"#
+{}
+"#,
+            python("wrong_tokens.py", &[how])
         )
     });
     let text = slower(&format!(
@@ -228,11 +237,10 @@ resource = "fenced"
 #[test]
 fn a_program_that_asks_for_a_session_with_a_password_of_any_length_passes_as_any_other() {
     let bench = Bench::new();
-    let here = env!("CARGO_MANIFEST_DIR");
     let text = slower(&format!(
         r#"
 [foreign.odd]
-command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/odd_password.py"]
+{}
 leader_wakes = "one"
 follower_wakes = "one"
 
@@ -246,7 +254,8 @@ every_ms = 800
 [matrix]
 recipe = "foreign:odd"
 fault = "resign"
-"#
+"#,
+        python("odd_password.py", &[])
     ));
     let file = bench.file("odd.toml", &text).display().to_string();
     for ensemble in ["embedded", "local"] {
@@ -260,17 +269,17 @@ fault = "resign"
 #[test]
 fn a_program_that_watches_two_before_it_and_one_more_passes_if_it_declares_that_and_only_then() {
     let bench = Bench::new();
-    let here = env!("CARGO_MANIFEST_DIR");
     let named = [("honest", "two", "watches_max = 3"), ("narrow", "one", "watches_max = 3"), ("silent", "two", "")];
     let programs = named.map(|(name, wakes, watches)| {
         format!(
             r#"
 [foreign.{name}]
-command = ["env", "PYTHONPATH={here}/../workloads/adapters", "/usr/bin/python3", "{here}/tests/program/watches_two.py"]
+{}
 leader_wakes = "{wakes}"
 follower_wakes = "{wakes}"
 {watches}
-"#
+"#,
+            python("watches_two.py", &[])
         )
     });
     let text = slower(&format!(

@@ -119,7 +119,7 @@ impl<'i, 'a> Match<'i, 'a> {
         let before = states[..states.partition_point(|state| state.0 < around.0)].last();
         let connected = before.is_none_or(|state| state.1 == SessionState::Connected);
         let changed = states.iter().any(|state| around.0 <= state.0 && state.0 <= around.1);
-        let busy = index.presence.unsettled.get(&cand).is_some_and(|spans| touches(spans, around));
+        let busy = index.presence.is_unsettled(cand, around);
         let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
         let within = |t: Nanos| around.0 <= t && t <= around.1;
         let moved = terms.clone().any(|term| within(term.grant) || within(term.ended.0) || within(term.ended.1));
@@ -365,7 +365,7 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
 fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u32, &'i Stand<'a>)> {
     let around: Span = (at.saturating_sub(CALM_NS), at);
     let stood = index.presence.stood.get(&cand)?.iter().any(|span| span.0 <= around.0 && around.1 <= span.1);
-    let busy = index.presence.unsettled.get(&cand).is_some_and(|spans| touches(spans, around));
+    let busy = index.presence.is_unsettled(cand, around);
     let stand = index.candidates.standing(cand, at)?;
     (stood && !busy).then_some((cand, stand))
 }

@@ -50,6 +50,7 @@ pub mod write_gaps;
 pub mod write_tokens;
 
 pub use finding::{CheckResult, Finding};
+pub(crate) use registry::judged;
 pub use registry::{CHECKERS, CellSummary, Checker};
 pub use section::Section;
 pub use testability::Testability;

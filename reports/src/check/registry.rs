@@ -114,6 +114,15 @@ checkers! {
     wholeness: records::Wholeness,
 }
 
+/// Judges the cell by those of the checkers that are wanted and apply to it.
+pub(crate) fn judged(index: &Index<'_>, is_wanted: impl Fn(&Checker) -> bool) -> CellSummary {
+    let mut summary = CellSummary::blank(index);
+    for checker in CHECKERS.iter().filter(|checker| is_wanted(checker) && (checker.applies)(index)) {
+        checker.run(index, &mut summary);
+    }
+    summary
+}
+
 /// A checker of the registry, whatever its section is.
 pub struct Checker {
     pub name: &'static str,

@@ -18,7 +18,7 @@ use crate::stats::spans::within;
 use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
 /// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
-const EDGE_NS: Nanos = 250_000_000;
+pub(super) const EDGE_NS: Nanos = 250_000_000;
 
 /// How many deletion watches fired in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,7 +115,7 @@ fn name(kind: WatchEvent) -> &'static str {
 
 /// The kind of a fault after which the servers' counters tell nothing: a killed server counts from anew, one cut off drops
 /// its clients' watches, and one that was stopped fires on waking what its clients, meanwhile elsewhere, do not hear of.
-fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
+pub(crate) fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
     index.faults.all.iter().map(|f| f.kind).find(|kind| kind.facts().counters != Counters::Kept)
 }
 

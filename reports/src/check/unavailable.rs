@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
+use super::servers::EDGE_NS;
 use crate::index::{Absence, Index, Server};
 use hustings_record::words::duration;
 use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
@@ -19,8 +20,6 @@ use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
 pub(super) const TELLING_NS: Nanos = 20_000_000;
 /// What a server may need to let go of its clients and of its old leader before it begins to look, where no log tells.
 const LEAVING_NS: Nanos = 250_000_000;
-/// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
-const EDGE_NS: Nanos = 250_000_000;
 
 /// For how long a server was unavailable in the measured window: what it says itself against what was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -34,7 +34,8 @@ impl<'i, 'a> Unaware<'i, 'a> {
         unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.disconnected(term, span).into_iter().map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.severed(term, span).map(|at| (span.0, at + notified)));
-        unaware.extend(self.servers_hit(span).then(|| (span.0, span.0 + self.expiry() + FINDS_OUT_NS)));
+        // Servers that are hit, or have no quorum, tell nobody anything.
+        unaware.extend(self.index.servers_hit_within(span).then(|| (span.0, span.0 + self.expiry() + FINDS_OUT_NS)));
         let longest =
             |unaware: &[Span]| without(span, &union(unaware.to_vec())).into_iter().max_by_key(|left| left.1 - left.0);
         let left = longest(&unaware)?;
@@ -83,10 +84,5 @@ impl<'i, 'a> Unaware<'i, 'a> {
             Event::Severed { t, session: of, .. } if *of == session && *t <= until => Some(*t),
             _ => None,
         })
-    }
-
-    /// Servers that are hit, or have no quorum, tell nobody anything.
-    fn servers_hit(&self, span: Span) -> bool {
-        self.index.faults.on_servers().any(|fault| fault.explains(span)) || self.index.servers.out_within(span)
     }
 }

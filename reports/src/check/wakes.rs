@@ -158,21 +158,21 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
         }
         certain += 1;
         let (least, most, doubt) = match (unsure, reach) {
-            (_, Reach::None) => (0, 0, between),
-            (None, Reach::Possible(doubt)) => (0, 1, doubt),
+            (_, Reach::None) => (0, 0, Some(between)),
+            (None, Reach::Possible(doubt)) => (0, 1, Some(doubt)),
             // Between the two may be one that nobody ever heard of.
             (None, Reach::Certain)
                 if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
-                (0, 1, "a znode of a create whose answer was lost may be between")
+                (0, 1, Some("a znode of a create whose answer was lost may be between"))
             }
-            (None, Reach::Certain) => (1, 1, ""),
+            (None, Reach::Certain) => (1, 1, None),
             // It watches those before it, until it has looked again.
-            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, between),
-            (Some(_), _) => (0, 1, between),
+            (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, Some(between)),
+            (Some(_), _) => (0, 1, Some(between)),
         };
         (range.least, range.most) = (range.least + least, range.most + most);
-        range.doubts.extend(Some(doubt).filter(|doubt| !doubt.is_empty()));
+        range.doubts.extend(doubt);
         if certain == watchers {
             break;
         }

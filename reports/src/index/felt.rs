@@ -25,6 +25,12 @@ impl Index<'_> {
         self.lives.stalls.iter().any(|stall| stall.own > self.stall_limit())
     }
 
+    /// Whether servers were hit, or had no quorum, at some moment of `span`, or what they did then may still come of that.
+    #[must_use]
+    pub fn servers_hit_within(&self, span: Span) -> bool {
+        self.faults.on_servers().any(|fault| fault.explains(span)) || self.servers.out_within(span)
+    }
+
     /// The longest stall of these hosts, or of a process that is no host, that is longer than T/10 and of which something in
     /// `span` may have come: a session that is not served for long enough is given up, whoever is to blame.
     #[must_use]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::lives::Lives;
-use crate::stats::spans::{Span, union};
+use crate::stats::spans::{Span, touches, union};
 use hustings_record::{CellRecord, Event, Nanos};
 
 #[derive(Default)]
@@ -20,6 +20,12 @@ pub struct Presence {
 }
 
 impl Presence {
+    /// Whether something had consequences to come for the candidate at some moment of `span`.
+    #[must_use]
+    pub fn is_unsettled(&self, cand: u32, span: Span) -> bool {
+        self.unsettled.get(&cand).is_some_and(|spans| touches(spans, span))
+    }
+
     pub(super) fn new(cell: &CellRecord, candidates: &Candidates<'_>, lives: &Lives, end: Nanos) -> Self {
         let mut presence = Self::default();
         // Whether what happened then has consequences to come.

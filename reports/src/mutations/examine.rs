@@ -6,7 +6,7 @@ use super::mutation::Mutation;
 use super::registry::MUTATIONS;
 use super::scene::Scene;
 use super::sites::Sites;
-use crate::check::{CHECKERS, CellSummary, Testability};
+use crate::check::{CellSummary, Testability, judged};
 use crate::index::{Index, plausible};
 use crate::verdict::Verdict;
 use hustings_record::CellRecord;
@@ -68,10 +68,9 @@ pub(super) fn turned(
     let altered = (mutation.edit)(scene, sites).apply(scene.cell);
     let (altered, implausible) = plausible(&altered);
     let index = Index::new(&altered, implausible);
-    let mut summary = CellSummary::blank(&index);
-    for checker in CHECKERS.iter().filter(|checker| checks.contains(&checker.name) && (checker.applies)(&index)) {
-        checker.run(&index, &mut summary);
-    }
-    let turned = summary.checks.into_iter().filter(|check| check.verdict > Verdict::Pass);
+    let turned = judged(&index, |checker| checks.contains(&checker.name))
+        .checks
+        .into_iter()
+        .filter(|check| check.verdict > Verdict::Pass);
     turned.map(|check| (check.name, check.verdict)).collect()
 }

@@ -8,7 +8,7 @@ use super::mutation::Mutation;
 use super::registry::MUTATIONS;
 use super::scene::Scene;
 use super::sites::Sites;
-use crate::check::{CHECKERS, CellSummary};
+use crate::check::{CHECKERS, judged};
 use crate::index::{Index, plausible};
 use crate::verdict::Verdict;
 use hustings_record::CellRecord;
@@ -74,12 +74,8 @@ impl Matrix {
 pub fn matrix(cell: &CellRecord) -> Matrix {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
-    let mut summary = CellSummary::blank(&index);
-    for checker in CHECKERS.iter().filter(|checker| (checker.applies)(&index)) {
-        checker.run(&index, &mut summary);
-    }
-    let passed = summary.checks.iter().filter(|check| check.verdict == Verdict::Pass);
-    let passed: Vec<String> = passed.map(|check| check.name.clone()).collect();
+    let checks = judged(&index, |_| true).checks.into_iter();
+    let passed: Vec<String> = checks.filter(|check| check.verdict == Verdict::Pass).map(|check| check.name).collect();
     let scene = Scene { cell: &cell, index: &index };
     let rows = MUTATIONS.iter().map(|mutation| MutationRow {
         mutation: mutation.name.to_owned(),

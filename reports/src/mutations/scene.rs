@@ -1,11 +1,12 @@
 //! The cell that a mutation alters, and what mutations ask of it.
 
+use super::sites::Sieve;
 use crate::index::{Fault, Index, Loss, Outcome, Stand, Term};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{CellRecord, Event, Nanos, Phase};
 
 /// Nothing else is to happen to a group for so long before a loss and after it was told.
-const CALM_NS: Nanos = 300_000_000;
+pub(super) const CALM_NS: Nanos = 300_000_000;
 
 /// Number of a term that a mutation makes up: no candidate gets so far.
 pub(super) const MADE_UP_TERM: u32 = 1 << 30;
@@ -73,6 +74,11 @@ impl<'s> Scene<'s> {
     pub(super) fn handed_over(&self) -> Vec<usize> {
         let until = self.index.observed_until();
         (0..self.losses().len()).filter(|&loss| self.granted(loss).is_some_and(|granted| granted < until)).collect()
+    }
+
+    /// The same as candidates for sites.
+    pub(super) fn handovers(&self) -> Sieve {
+        Sieve::of(self.handed_over(), "no lead was handed over")
     }
 
     /// The segment that the candidate's process wrote at `t`.
@@ -153,8 +159,7 @@ impl<'s> Scene<'s> {
     fn disturbed(&self, term: &Term<'_>, span: Span) -> bool {
         let index = self.index;
         index.faults.on_cand_in(term.cand, span).next().is_some()
-            || index.faults.on_servers().any(|fault| fault.explains(span))
-            || index.servers.out_within(span)
+            || index.servers_hit_within(span)
             || index.lives.stalls_in(&[term.host], span).any(|stall| stall.own > 0)
             || index.candidates.lost_touch(term.session, span)
     }
@@ -187,10 +192,7 @@ impl<'s> Scene<'s> {
         let around = (lost.effect.saturating_sub(CALM_NS), until + CALM_NS);
         let before = (around.0, lost.effect.min(lost.released).saturating_sub(1));
         let others = index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != self.loser(loss).cand);
-        let at_rest = |cand: u32| {
-            let spans = index.presence.unsettled.get(&cand).map_or(&[][..], Vec::as_slice);
-            !touches(spans, before) && self.calm(cand, around).is_some()
-        };
+        let at_rest = |cand: u32| !index.presence.is_unsettled(cand, before) && self.calm(cand, around).is_some();
         // What was felt before may have left somebody out of the queue.
         let felt = (around.0.saturating_sub(index.timeout_or_asked() / 2), around.1);
         let met = index.faults.on_group_in(lost.group, felt).any(|other| other.id != own.id);

@@ -32,7 +32,7 @@ fn faults(scenario: &mut Scenario) -> Vec<String> {
     if untold.is_empty() || all.is_empty() {
         return Vec::new();
     }
-    for matrix in std::iter::once(&mut scenario.matrix).chain(&mut scenario.also) {
+    for matrix in scenario.matrices_mut() {
         match &mut matrix.fault {
             Some(faults) => faults.0.retain(|name| !untold.contains(name)),
             None => matrix.fault = Some(Axis(all.clone())),
@@ -59,7 +59,7 @@ fn sizes(scenario: &mut Scenario) -> Vec<String> {
         scenario.election.hosts = u16::try_from(wanted).unwrap_or(u16::MAX);
     }
     let hosts = u32::from(scenario.election.hosts);
-    for matrix in std::iter::once(&mut scenario.matrix).chain(&mut scenario.also) {
+    for matrix in scenario.matrices_mut() {
         let most = matrix.hosts.as_ref().and_then(|axis| axis.0.iter().min().copied()).map_or(hosts, u32::from);
         let Some(sizes) = &mut matrix.candidates_per_group else { continue };
         if sizes.0.iter().all(|&size| size > most) {

@@ -89,7 +89,7 @@ impl Scenario {
     ) -> Result<(Self, Vec<String>), ScenarioError> {
         let stands = Contender::Foreign(name.to_owned());
         self.foreign.insert(name.to_owned(), spec);
-        for matrix in std::iter::once(&mut self.matrix).chain(&mut self.also) {
+        for matrix in self.matrices_mut() {
             matrix.recipe = matrix.recipe.take().map(|_| Axis(vec![stands.clone()]));
         }
         self.election.recipe = stands;

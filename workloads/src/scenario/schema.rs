@@ -70,6 +70,10 @@ impl Scenario {
     pub(super) fn matrices(&self) -> impl Iterator<Item = &Coordinates> {
         std::iter::once(&self.matrix).chain(&self.also)
     }
+
+    pub(super) fn matrices_mut(&mut self) -> impl Iterator<Item = &mut Coordinates> {
+        std::iter::once(&mut self.matrix).chain(&mut self.also)
+    }
 }
 
 /// `[self_test]`: cells of their own, for a recipe that is broken on purpose. Where it is caught in none of them, the run is

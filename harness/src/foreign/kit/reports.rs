@@ -131,15 +131,14 @@ impl Examination<'_> {
             What::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),
             _ => None,
         });
-        let reports: Vec<(Nanos, bool)> = said.iter().map(|&(heard, _, leads)| (heard, leads)).collect();
         let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
         let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
         let sent_in_time = |sent: Nanos, t: Nanos| sent <= t && t <= sent + on_its_way && led(sent);
         let slack = WAYS_DIFFER.as_nanos() as Nanos;
         let leads = |t: Nanos| {
-            let before = reports.iter().rev().find(|(heard, _)| *heard <= t);
-            before.is_some_and(|(heard, leads)| *leads || t <= heard + slack)
-                || reports.iter().any(|(heard, leads)| *leads && t < *heard && *heard <= t + slack)
+            let before = said.iter().rev().find(|(heard, ..)| *heard <= t);
+            before.is_some_and(|(heard, _, leads)| *leads || t <= heard + slack)
+                || said.iter().any(|(heard, _, leads)| *leads && t < *heard && *heard <= t + slack)
         };
         let wrote = self.stage.facts(|fact| match fact.what {
             What::Wrote { seat: of, sent, .. } if of == seat && !leads(fact.t) => {

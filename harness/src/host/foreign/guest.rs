@@ -15,6 +15,7 @@ use tokio::task::spawn_local;
 
 use super::introduction::Introduced;
 use super::survivors::{Cut, Survivors};
+use super::waits::Waits;
 use super::wall_clock::{Set, WallClock};
 use crate::clock;
 use crate::foreign::beliefs::{Beliefs, Held, Lead, Odd, Told};
@@ -40,6 +41,8 @@ pub(super) struct Guest {
     pub(super) paths: Paths,
     pub(super) wall_clock: WallClock,
     survivors: Rc<Survivors>,
+    /// How long it was kept waiting for a processor; None: it has not been started.
+    waits: Option<Waits>,
     beliefs: Option<Beliefs>,
     can_resign: bool,
     /// Writes that the coordinator has not answered yet, by seat.
@@ -69,6 +72,7 @@ impl Guest {
             seats,
             paths,
             survivors,
+            waits: None,
             beliefs: None,
             can_resign: false,
             waiting: BTreeMap::new(),
@@ -85,6 +89,7 @@ impl Guest {
 
     fn start(&mut self, command: &[String]) -> anyhow::Result<()> {
         let (program, mut heard) = Program::start(&self.exe, command, &self.spec.environment, true)?;
+        self.waits = Some(Waits::of(program.pid()));
         self.program = Some(program);
         let pass_on = self.heard.clone();
         spawn_local(async move {
@@ -162,6 +167,11 @@ impl Guest {
 
     pub(super) fn is_running(&self) -> bool {
         self.program.is_some()
+    }
+
+    /// The stall that its threads' waiting for a processor comes to since the last look, if it was one.
+    pub(super) fn look_at_waits(&mut self, now: Nanos) -> Option<Event> {
+        self.waits.as_mut()?.look(now)
     }
 
     /// Where a seat writes.

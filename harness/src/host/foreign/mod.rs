@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use anyhow::bail;
-use hustings_record::{Event, Misbehaviour, Nanos};
+use hustings_record::{Event, Misbehaviour};
 use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -30,7 +30,6 @@ use crate::protocol::{FromHost, Receiver, ToHost};
 
 use guest::Guest;
 use introduction::Introduction;
-use waits::Waits;
 
 /// Connections, quiet seats, silent leaders and deadlines are looked after so often, and never sooner after the last time.
 const LOOK: Duration = Duration::from_millis(10);
@@ -63,7 +62,6 @@ pub(super) async fn serve(
         enrolled: false,
         leaving: false,
         looks: 0,
-        waits: None,
     };
     beside.serve(&mut receiver, heard, streams.writes).await
 }
@@ -81,8 +79,6 @@ struct Beside {
     leaving: bool,
     /// How often it was looked after.
     looks: u64,
-    /// How long it was kept waiting for a processor.
-    waits: Option<Waits>,
 }
 
 impl Beside {
@@ -202,17 +198,10 @@ impl Beside {
         if let Some(outcome) = self.guest.look_at_clock() {
             self.shared.tell(FromHost::Clock { outcome });
         }
-        self.look_at_waits(now);
+        self.guest.look_at_waits(now).iter().for_each(|event| self.shared.journal.push(event));
         let (connected, standing) = self.guest.seats.borrow().standing();
         self.shared.connected.set(connected);
         self.shared.standing.set(standing);
-    }
-
-    fn look_at_waits(&mut self, now: Nanos) {
-        let Some(pid) = self.guest.pid() else { return };
-        let waits = self.waits.take().filter(|waits| waits.is_of(pid)).unwrap_or_else(|| Waits::of(pid));
-        let waited = self.waits.insert(waits).look(now);
-        waited.iter().for_each(|event| self.shared.journal.push(event));
     }
 
     fn tell(&self, told: Told) {

@@ -48,10 +48,6 @@ impl Waits {
         Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), told_until: 0 }
     }
 
-    pub(super) fn is_of(&self, pid: u32) -> bool {
-        self.pid == pid
-    }
-
     /// Looks again if it is time to: the longest wait that a thread has had since, without what the program itself ran meanwhile. A
     /// program whose threads keep each other waiting has nobody else to blame.
     pub(super) fn look(&mut self, now: Nanos) -> Option<Event> {
@@ -86,8 +82,8 @@ impl Waits {
 
     /// For how long all threads together had run by the last look before `at`.
     fn ran_by(&self, at: Nanos) -> Nanos {
-        let before = self.ran.partition_point(|look| look.0 <= at).checked_sub(1);
-        before.or(Some(0)).and_then(|place| self.ran.get(place)).map_or(0, |look| look.1)
+        let before = self.ran.partition_point(|look| look.0 <= at).saturating_sub(1);
+        self.ran.get(before).map_or(0, |look| look.1)
     }
 
     /// Finds new threads. What they have waited for until now is nobody's: it may have been many times a little.

@@ -6,7 +6,7 @@ use crate::index::{Ending, Term};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::{Scene, is_end_of};
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos, SessionState, StepDown};
 
@@ -35,7 +35,8 @@ const WRONG_NS: Nanos = 1_500_000_000;
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let until = scene.index.observed_until();
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .keep("every leader died before its successor came", |&loss| {
             matches!(scene.loser(loss).ending, Ending::Revoked(_))
         })
@@ -65,9 +66,7 @@ fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let alone = alone.map(|state| state.0 + expiry).filter(|_| index.info.step_down != Some(StepDown::OnDisconnect));
     let stalls = index.lives.stalls_in(&[lost.host], (from, until)).map(|stall| stall.to).collect::<Vec<_>>();
     let after = deaf.chain(alone).chain(stalls).fold(from, Nanos::max);
-    let servers = index.faults.on_servers().any(|fault| fault.explains((from, after + WRONG_NS)))
-        || index.servers.out_within((from, after + WRONG_NS));
-    Some(if servers { after + expiry } else { after })
+    Some(if index.servers_hit_within((from, after + WRONG_NS)) { after + expiry } else { after })
 }
 
 /// From when on another one owned the lead.

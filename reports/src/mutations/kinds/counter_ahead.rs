@@ -1,13 +1,13 @@
 //! The servers count more fired watches than anybody was notified of.
 
 use crate::check::Section as _;
-use crate::check::servers::DeletionWatches;
+use crate::check::servers::{DeletionWatches, disturbed};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
 use crate::mutations::sites::{Sieve, Sites};
 use crate::verdict::Verdict;
-use hustings_record::{Counters, Event, WATCHES_FIRED, WatchEvent, WindowEdge};
+use hustings_record::{Event, WATCHES_FIRED, WatchEvent, WindowEdge};
 
 pub(in crate::mutations) const COUNTER_AHEAD: Mutation = Mutation {
     name: "counter-ahead",
@@ -22,10 +22,9 @@ pub(in crate::mutations) const COUNTER_AHEAD: Mutation = Mutation {
 fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;
     let read = index.servers.begin.is_some() && index.servers.end.is_some();
-    let kept = index.faults.all.iter().all(|fault| fault.kind.facts().counters == Counters::Kept);
     Sieve::of([0], "")
         .only_if("the servers' counters were not read at both ends of the window", read)
-        .only_if("the servers' counters do not outlast the fault", kept)
+        .only_if("the servers' counters do not outlast the fault", disturbed(index).is_none())
         .sites()
 }
 

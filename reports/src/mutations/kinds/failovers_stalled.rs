@@ -5,7 +5,6 @@ use crate::check::failover::Failover;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
 use crate::verdict::Verdict;
 use hustings_record::Event;
 
@@ -16,9 +15,9 @@ pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
     verdict: Verdict::Inconclusive,
     one_by_one: false,
     sites: |scene| {
-        let handed_over = scene.handed_over();
-        let most = 2 * handed_over.len() > scene.index.losses.completed().count();
-        Sieve::of(handed_over, "no lead was handed over")
+        let most = 2 * scene.handed_over().len() > scene.index.losses.completed().count();
+        scene
+            .handovers()
             .only_if("most lost leads were taken back by those who had lost them", most)
             .only_if("the record has no coordinator", scene.coordinator().is_some())
             .sites()

@@ -7,7 +7,7 @@ use crate::index::Term;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::stats::spans::touches;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos};
@@ -32,7 +32,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
         let ended = scene.loser(loss).ended.0;
         (ended.saturating_sub(early), ended)
     };
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
         .keep("no leader had led for so long", |&loss| {
             scene.loser(loss).granted.is_some_and(|granted| granted < overlap(loss).0)

@@ -4,8 +4,8 @@ use crate::check::Section as _;
 use crate::check::fan_out::FanOutSeen;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::scene::{CALM_NS, Scene};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, FanOut, Nanos, WatchEvent};
 
@@ -26,7 +26,8 @@ pub(in crate::mutations) const HERD: Mutation = Mutation {
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the recipe promises no fan-out", wakes.is_some())
         .only_if("the recipe has everybody notified", wakes != Some(FanOut::AllOthers))
         .keep("no lead was lost by somebody whose znode is known", |&loss| !scene.loser(loss).node.is_empty())
@@ -38,12 +39,9 @@ fn sites(scene: &Scene<'_>) -> Sites {
 fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
     let Some(at) = told_at(scene, loss) else { return Vec::new() };
     let (lost, next) = (scene.loser(loss), scene.successor(loss).map(|next| next.cand));
-    let around = (scene.losses()[loss].effect.saturating_sub(300_000_000), at + 300_000_000);
+    let around = (scene.losses()[loss].effect.saturating_sub(CALM_NS), at + CALM_NS);
     let others = scene.calm_others(lost.group, lost.cand, around).into_iter().map(|(cand, _)| cand);
-    let at_rest = |cand: &u32| {
-        let spans = scene.index.presence.unsettled.get(cand).map_or(&[][..], Vec::as_slice);
-        !crate::stats::spans::touches(spans, around)
-    };
+    let at_rest = |cand: &u32| !scene.index.presence.is_unsettled(*cand, around);
     others.filter(|cand| Some(*cand) != next).filter(at_rest).collect()
 }
 

@@ -5,9 +5,9 @@ use crate::check::promptness::{Promise, Promptness, slack};
 use crate::index::Term;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
+use crate::mutations::scene::{CALM_NS, Scene};
 use crate::mutations::shift::shift;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, FanOut, FaultKind, Nanos, ProcessFate};
 
@@ -78,7 +78,8 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
     let allowed = |loss: &usize| {
         slack.get(loss).map_or(late, |slack| if late == SHORT_NS { slack.of_half } else { slack.of_each })
     };
-    let sieve = Sieve::of(scene.handed_over(), "no lead was handed over")
+    let sieve = scene
+        .handovers()
         .only_if("the recipe watches nothing", watches || what != Promise::Detect)
         .keep("no leader was ordered to resign", |&loss| {
             what != Promise::Release || scene.fault(loss).kind == FaultKind::Resign
@@ -130,7 +131,7 @@ fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
     let span = (lost.effect.saturating_sub(2 * index.timeout_or_asked() + 1_500_000_000), granted + late);
     // What met whoever took over is felt for long; what met others of the group, while it lasts.
     let mut on_next = index.faults.on_cand_in(next.cand, span).filter(|other| other.id != fault.id);
-    let around = (lost.effect.saturating_sub(300_000_000), span.1);
+    let around = (lost.effect.saturating_sub(CALM_NS), span.1);
     let mut others = index.faults.on_group_in(lost.group, around).filter(|other| other.id != fault.id);
     let slow = |other: &crate::index::Fault<'_>| other.kind.facts().deafens && !other.kind.facts().takes_out;
     let mut elsewhere = index.faults.all.iter().filter(|other| other.t <= span.1 && span.0 <= other.felt().1);

@@ -103,10 +103,9 @@ fn follower(scene: &Scene<'_>) -> Option<(i64, u32)> {
     let asked = index.lists.end.as_ref()?.asked;
     let around = (asked.0.saturating_sub(1_000_000_000), asked.1 + 200_000_000);
     let at_rest = |cand: u32| {
-        let spans = index.presence.unsettled.get(&cand).map_or(&[][..], Vec::as_slice);
         let led =
             index.terms.by_cand.get(&cand).into_iter().flatten().any(|&term| index.terms.all[term].ended.1 > around.0);
-        !led && !crate::stats::spans::touches(spans, around)
+        !led && !index.presence.is_unsettled(cand, around)
     };
     let mut followers = index.candidates.all.iter().filter(|(cand, _)| at_rest(**cand));
     followers.find_map(|(&cand, candidate)| Some((scene.calm(cand, around)?.session, candidate.group)))

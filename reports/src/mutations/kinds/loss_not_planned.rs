@@ -7,7 +7,7 @@ use crate::check::handovers::Handovers;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Expectation, ProcessFate};
 
@@ -36,7 +36,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
         index.felt_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
     };
     // A record without a single fault says by itself that nothing was tried.
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("unplanned handovers are allowed here", index.info.expect.unplanned == Expectation::None)
         .only_if("there is only one fault: without it the cell has none", index.faults.all.len() > 1)
         .keep("a process that stands still with no fault on it is a stall of the harness", |&loss| {

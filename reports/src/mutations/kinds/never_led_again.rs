@@ -9,7 +9,7 @@ use crate::index::Term;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos};
 
@@ -26,7 +26,8 @@ pub(in crate::mutations) const NEVER_LED_AGAIN: Mutation = Mutation {
 fn sites(scene: &Scene<'_>) -> Sites {
     let over = scene.index.faults.all.iter().map(|fault| fault.over()).max().unwrap_or(0);
     let led_again_by = led_again_by(scene.index);
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the cell ended before its tear-down", scene.index.window().is_some())
         .keep("an earlier leader believed until the end", |&loss| {
             scene.believed_until(loss) < scene.index.observed_until()

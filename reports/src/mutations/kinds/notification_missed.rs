@@ -7,7 +7,7 @@ use crate::check::fan_out::FanOutSeen;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, FanOut, Nanos, WatchEvent};
 
@@ -23,7 +23,8 @@ pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation {
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the recipe promises no fan-out", wakes.is_some())
         .only_if("the recipe watches nothing", wakes != Some(FanOut::None))
         .keep("nobody was notified", |&loss| missed(scene, loss).is_some())

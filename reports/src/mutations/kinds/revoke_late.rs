@@ -6,7 +6,7 @@ use crate::index::{Ending, Term};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::{Scene, is_end_of};
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Expectation, Nanos};
 
@@ -49,7 +49,8 @@ pub(super) fn forbidden_overlap(scene: &Scene<'_>) -> Option<Nanos> {
 
 fn sites(scene: &Scene<'_>, late: Nanos) -> Sites {
     let forbidden = forbidden_overlap(scene);
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
         .keep("every leader died before its successor came", |&loss| scene.loser(loss).ending != Ending::Died)
         .keep("every leader believed to the end of the record", |&loss| revoked(scene.loser(loss)))

@@ -1,13 +1,13 @@
 //! A server's counter of fired watches stands still.
 
 use crate::check::Section as _;
-use crate::check::servers::DeletionWatches;
+use crate::check::servers::{DeletionWatches, disturbed};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
 use crate::mutations::sites::{Sieve, Sites};
 use crate::verdict::Verdict;
-use hustings_record::{Counters, Event, WATCHES_FIRED, WindowEdge};
+use hustings_record::{Event, WATCHES_FIRED, WindowEdge};
 
 pub(in crate::mutations) const STALE_COUNTER: Mutation = Mutation {
     name: "stale-counter",
@@ -26,10 +26,9 @@ fn sites(scene: &Scene<'_>) -> Sites {
     };
     let edge = 300_000_000;
     let told = index.notices.all().any(|notice| from + edge < notice.t && notice.t + edge < to);
-    let kept = index.faults.all.iter().all(|fault| fault.kind.facts().counters == Counters::Kept);
     Sieve::of([0], "")
         .only_if("nobody was notified of anything within the window", told)
-        .only_if("the servers' counters do not outlast the fault", kept)
+        .only_if("the servers' counters do not outlast the fault", disturbed(index).is_none())
         .sites()
 }
 

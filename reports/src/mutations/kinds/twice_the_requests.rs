@@ -8,7 +8,7 @@ use crate::check::fan_out::FanOutSeen;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, FanOut, Nanos};
 
@@ -26,7 +26,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;
     let promised = u64::from(index.info.declared.map_or(0, |declared| declared.requests_per_wake_max));
     let limit = limit(index, promised);
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if(
             "the recipe declares no number of requests",
             index.info.declared.is_some_and(|of| of.requests_per_wake_max < u32::MAX / 2),

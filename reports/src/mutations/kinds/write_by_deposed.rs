@@ -33,7 +33,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
 /// Handovers after which the successor's first write was accepted, where a stale write is not allowed.
 pub(super) fn with_successors_write(scene: &Scene<'_>) -> Sieve {
     let stale = scene.index.info.expect.stale_writes;
-    Sieve::of(scene.handed_over(), "no lead was handed over")
+    scene
+        .handovers()
         .only_if("the scenario allows stale writes here", matches!(stale, Expectation::None | Expectation::Excused))
         .only_if("the leads' tokens are not known", scene.index.terms.all.iter().all(Term::is_known))
         .keep("no successor ever wrote", |&loss| first_write(scene, loss).is_some())

@@ -28,15 +28,13 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
-    let added: Vec<(u32, i64, u64)> = sites
-        .iter()
-        .filter_map(|&loss| match stale_write(scene, loss)? {
-            Event::Write { cand, czxid, t, .. } => Some((cand, czxid, t)),
-            _ => None,
-        })
-        .collect();
-    let writes = sites.iter().filter_map(|&loss| stale_write(scene, loss));
-    add_writes(scene, writes).after_ledgers(move |event| {
+    let writes: Vec<Event> = sites.iter().filter_map(|&loss| stale_write(scene, loss)).collect();
+    let key = |write: &Event| match write {
+        Event::Write { cand, czxid, t, .. } => Some((*cand, *czxid, *t)),
+        _ => None,
+    };
+    let added: Vec<(u32, i64, u64)> = writes.iter().filter_map(key).collect();
+    add_writes(scene, writes.into_iter()).after_ledgers(move |event| {
         if let Event::Write { cand, czxid, t, fenced_rejected, fenced_stale, .. } = event
             && added.contains(&(*cand, *czxid, *t))
         {
