@@ -26,6 +26,8 @@ else
 fi
 
 export CARGO_TERM_COLOR=never NO_COLOR=1
+# Servers of tests live for seconds: what Java compiles further for them is not worth the time.
+export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:+$JDK_JAVA_OPTIONS }-XX:TieredStopAtLevel=1"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 broken=()

@@ -10,6 +10,7 @@ use super::career::{Behind, Career};
 use super::election::Election;
 use super::names;
 use super::own::{Node, Own};
+use super::steps::Steps;
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
@@ -50,6 +51,8 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) host: &'a H,
     pub(super) election: &'a Election,
     pub(super) career: &'a Career,
+    /// How it takes the steps of its recipe.
+    pub(super) steps: &'a dyn Steps<S, H>,
     pub(super) states: S::States,
     pub(super) guid: String,
     pub(super) own: Own,
@@ -73,12 +76,18 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
 }
 
 impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
-    pub(super) fn new(session: &'a S, host: &'a H, election: &'a Election, career: &'a Career) -> Self {
+    pub(super) fn new(
+        (session, host): (&'a S, &'a H),
+        election: &'a Election,
+        career: &'a Career,
+        steps: &'a dyn Steps<S, H>,
+    ) -> Self {
         Self {
             session,
             host,
             election,
             career,
+            steps,
             states: session.states(),
             guid: names::guid(host.draw(), host.draw()),
             own: Own::None,
