@@ -10,7 +10,6 @@ use super::career::{Behind, Career};
 use super::election::Election;
 use super::names;
 use super::own::{Node, Own};
-use super::steps::Steps;
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
@@ -51,8 +50,6 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) host: &'a H,
     pub(super) election: &'a Election,
     pub(super) career: &'a Career,
-    /// How it takes the steps of its recipe.
-    pub(super) steps: &'a dyn Steps<S, H>,
     pub(super) states: S::States,
     pub(super) guid: String,
     pub(super) own: Own,
@@ -76,18 +73,12 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
 }
 
 impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
-    pub(super) fn new(
-        (session, host): (&'a S, &'a H),
-        election: &'a Election,
-        career: &'a Career,
-        steps: &'a dyn Steps<S, H>,
-    ) -> Self {
+    pub(super) fn new(session: &'a S, host: &'a H, election: &'a Election, career: &'a Career) -> Self {
         Self {
             session,
             host,
             election,
             career,
-            steps,
             states: session.states(),
             guid: names::guid(host.draw(), host.draw()),
             own: Own::None,

@@ -18,15 +18,19 @@ const LEAVE_MAX_MS: u64 = 1_800;
 /// answer came that says that this deletion did it. That the znode is not there is no such answer: it may have gone otherwise.
 pub(super) type Left = Option<(Nanos, Nanos)>;
 
-/// Gives back what it has, for good: once nothing of the term is under way any more, for whoever leads next must not be
-/// overtaken by it. `certain`: it is known to be its own still.
-pub(super) async fn give_back<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, certain: bool) -> Left {
-    let (host, steps) = (candidate.host, candidate.steps);
+/// Gives back what it has, for good, by this way of deleting the own znode: once nothing of the term is under way any more, for
+/// whoever leads next must not be overtaken by it.
+pub(super) async fn give_back<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    work_done: impl Future<Output = ()>,
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
+) -> Left {
+    let host = candidate.host;
     let until = host.now() + LEAVE_MAX_MS * 1_000_000;
     let withdraw = async {
-        steps.work_done(host).await;
+        work_done.await;
         candidate.delete_breadcrumb().await?;
-        steps.delete_own(candidate, certain).await
+        delete_own(candidate).await
     };
     let left = match select(pin!(withdraw), pin!(host.sleep_until(until))).await {
         Either::Left((Ok(left), _)) => Some(left),
@@ -46,22 +50,26 @@ pub(super) async fn give_back<S: Session, H: Host>(candidate: &mut Candidate<'_,
 }
 
 /// Removes what an incarnation before this one left behind under the same session, over lost answers too.
-pub(super) async fn clear_up<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+pub(super) async fn clear_up<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
+) -> Flow<()> {
     let Some(Behind { guid, own, .. }) = candidate.career.behind(candidate.session.id()) else { return Ok(()) };
     candidate.host.work_done().await;
     let fresh = std::mem::replace(&mut candidate.guid, guid);
     candidate.own = own;
-    candidate.steps.delete_own(candidate, false).await?;
+    delete_own(candidate).await?;
     (candidate.guid, candidate.own) = (fresh, Own::None);
     candidate.career.leave_behind(None);
     Ok(())
 }
 
-/// Deletes the own znode, over lost answers too. `certain`: what it has is known to be its own still. The watch on it stays armed
-/// until the answer is here: to drop it would be one more request.
+/// Deletes the own znode, over lost answers too. `certain`: what it has is known to be its own still; `recover` finds out what
+/// it has. The watch on it stays armed until the answer is here: to drop it would be one more request.
 pub(super) async fn delete_own<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     mut certain: bool,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
 ) -> Flow<Left> {
     let (session, host) = (candidate.session, candidate.host);
     let mut first_sent = None;
@@ -69,7 +77,7 @@ pub(super) async fn delete_own<S: Session, H: Host>(
         let node = match candidate.own.clone() {
             Own::None => return Ok(None),
             Own::Maybe => {
-                candidate.steps.recover(candidate).await?;
+                recover(candidate).await?;
                 continue;
             }
             Own::Node(node) => node,

@@ -16,12 +16,15 @@ pub(super) enum Attempt {
 }
 
 /// Tries to create the lock. After a lost answer the znode's owner decides.
-pub(super) async fn attempt<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
+pub(super) async fn attempt<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
+) -> Flow<Attempt> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     match candidate.own {
         Own::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
         Own::Maybe => {
-            candidate.steps.recover(candidate).await?;
+            recover(candidate).await?;
             return Ok(if candidate.own == Own::Maybe { Attempt::Again } else { after_recovery(candidate) });
         }
         Own::None => {}
@@ -72,14 +75,15 @@ pub(super) fn is_own<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data:
 }
 
 /// Finds out whether a create whose answer was lost made the lock.
-pub(super) async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+pub(super) async fn recover<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    holds: fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
+) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
-        Answer::Ok((data, stat)) if candidate.steps.holds(candidate, &data, stat) => {
-            Own::Node(Node { path, czxid: stat.czxid })
-        }
+        Answer::Ok((data, stat)) if holds(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
         Answer::Ok(_) | Answer::Refused(Refusal::NoNode) => Own::None,
         Answer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
         Answer::Lost => Own::Maybe,

@@ -12,7 +12,7 @@ use super::declares::Declares;
 use super::lock::Attempt;
 use super::names;
 use super::own::{Node, Own};
-use super::steps::Recipe;
+use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
 use crate::host::{Host, Predecessor, Token};
 
@@ -38,17 +38,17 @@ impl Declares for LockRace {
 }
 
 impl Recipe for LockRace {
-    async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            match candidate.steps.take_lock(candidate).await? {
+            match T::take_lock(candidate).await? {
                 Attempt::Holds => {
                     candidate.rearm(None);
-                    if take_over(candidate).await? {
-                        candidate.steps.lead(candidate).await?;
+                    if take_over::<T, S, H>(candidate).await? {
+                        T::lead(candidate).await?;
                     }
                 }
-                Attempt::Taken => follow(candidate).await?,
+                Attempt::Taken => follow::<T, S, H>(candidate).await?,
                 Attempt::Again => {}
             }
         }
@@ -56,11 +56,11 @@ impl Recipe for LockRace {
 }
 
 /// Watches the lock until it is worth racing for.
-async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+async fn follow<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
-            Answer::Ok((data, stat, watch)) if candidate.steps.holds(candidate, &data, stat) => {
+            Answer::Ok((data, stat, watch)) if T::holds(candidate, &data, stat) => {
                 candidate.own = Own::Node(Node { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());
@@ -80,7 +80,7 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flo
 }
 
 /// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
-async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+async fn take_over<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);
     }
@@ -93,7 +93,7 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> 
             Read::Found(found, version) => Some((found, version)),
             Read::Absent => None,
             Read::Lost => continue,
-            Read::Bad(why) => return give_back(candidate, &why).await,
+            Read::Bad(why) => return give_back::<T, S, H>(candidate, &why).await,
         };
         if let Some((old, version)) = &found {
             if *old == me {
@@ -104,24 +104,25 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> 
             let another = (old.host, old.candidate) != (me.host, me.candidate);
             if another && fenced.as_ref() != Some(old) {
                 if let Err(why) = candidate.host.fence(old, token).await {
-                    return give_back(candidate, &format!("the old leader could not be fenced: {why}")).await;
+                    return give_back::<T, S, H>(candidate, &format!("the old leader could not be fenced: {why}"))
+                        .await;
                 }
                 fenced = Some(old.clone());
             }
         }
-        match candidate.steps.write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
+        match T::write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
             Written::Yes => return Ok(true),
             Written::LookAgain => {}
-            Written::Rejoin(why) => return give_back(candidate, &why).await,
+            Written::Rejoin(why) => return give_back::<T, S, H>(candidate, &why).await,
         }
     }
-    give_back(candidate, "the breadcrumb would not settle").await
+    give_back::<T, S, H>(candidate, "the breadcrumb would not settle").await
 }
 
 /// Gives the lock back, and lets some time pass before the next attempt.
-async fn give_back<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, why: &str) -> Flow<bool> {
+async fn give_back<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, why: &str) -> Flow<bool> {
     candidate.note(&format!("gives the lock back: {why}"));
-    candidate.steps.delete_own(candidate, false).await?;
+    T::delete_own(candidate, false).await?;
     candidate.settle();
     candidate.pause(TRY_AGAIN_MS).await?;
     Ok(false)

@@ -6,7 +6,7 @@ use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
 use super::declares::Declares;
-use super::steps::Recipe;
+use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
@@ -25,16 +25,16 @@ impl Declares for Naive {
 }
 
 impl Recipe for Naive {
-    async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            candidate.steps.enrol(candidate).await?;
-            let Some(queue) = candidate.steps.list(candidate).await? else { continue };
+            T::enrol(candidate).await?;
+            let Some(queue) = T::list(candidate).await? else { continue };
             if queue.place == LOWEST {
                 candidate.rearm(None);
-                candidate.steps.lead(candidate).await?;
-            } else if candidate.steps.watch(candidate, &queue.into_name(LOWEST)).await? {
-                candidate.steps.wait(candidate).await?;
+                T::lead(candidate).await?;
+            } else if T::watch(candidate, &queue.into_name(LOWEST)).await? {
+                T::wait(candidate).await?;
             }
         }
     }

@@ -17,7 +17,10 @@ const CHECK_AGAIN_MS: u64 = 50;
 const CHECK_AGE_PER_T: u64 = 3;
 
 /// The own znode, if it is proven to be there and its own. The watch on it is armed then.
-pub(super) async fn check_owner<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Option<Node>> {
+pub(super) async fn check_owner<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    owns: fn(&S, Stat) -> bool,
+) -> Flow<Option<Node>> {
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
     let (session, sent) = (candidate.session, candidate.host.now());
     let arm = candidate.own_watch.is_none();
@@ -26,7 +29,7 @@ pub(super) async fn check_owner<S: Session, H: Host>(candidate: &mut Candidate<'
         Answer::Refused(refusal) => return Err(candidate.stuck("the owner check was refused", &refusal)),
         Answer::Lost => return Ok(None),
     };
-    if !accept(candidate, &node, sight) {
+    if !accept(candidate, &node, sight, owns) {
         candidate.note("its znode is gone or another's at the owner check");
         candidate.deposed(&node).await?;
         return Ok(None);
@@ -59,11 +62,15 @@ pub(super) enum Ended {
 }
 
 /// Believes until the step-down policy, the end of the session or the loss of the znode ends it. The policy: so long after
-/// the loss of the connection was seen, or not before the session ends.
-pub(super) async fn hold<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Ended> {
+/// the loss of the connection was seen (`None`: not before the session ends), taken by this timer.
+pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
+    candidate: &mut Candidate<'_, S, H>,
+    owns: fn(&S, Stat) -> bool,
+    step_down_ns: Option<Nanos>,
+    timer: impl Fn(Nanos) -> F,
+) -> Flow<Ended> {
     let Own::Node(node) = candidate.own.clone() else { return Ok(Ended::Deposed) };
-    let (session, host, steps) = (candidate.session, candidate.host, candidate.steps);
-    let step_down_ns = steps.step_down_delay_ns(candidate.election.step_down, session.timeout_ms());
+    let (session, host) = (candidate.session, candidate.host);
     let look_after = async |at: Option<Nanos>, arm: bool| {
         if let Some(at) = at {
             host.sleep_until(at).await;
@@ -92,7 +99,7 @@ pub(super) async fn hold<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H
                 Some(0) => return Ok(Ended::Overdue),
                 Some(delay_ns) if !waiting => {
                     waiting = true;
-                    step_down.set(steps.step_down_timer(host, delay_ns).fuse());
+                    step_down.set(timer(delay_ns).fuse());
                 }
                 Some(_) => {}
             },
@@ -110,7 +117,7 @@ pub(super) async fn hold<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H
                 check.set(look_after(None, true).fuse());
             }
             LeaderEvent::Checked(Ok(sight)) => {
-                if !accept(candidate, &node, sight) {
+                if !accept(candidate, &node, sight, owns) {
                     candidate.revoke(RevokeReason::Deposed);
                     return candidate.deposed(&node).await.map(|()| Ended::Deposed);
                 }
@@ -153,9 +160,14 @@ async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S:
 }
 
 /// Whether what was seen is this very znode, owned by this very session; keeps the watch that came with it.
-fn accept<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, node: &Node, sight: Sight<S::Watch>) -> bool {
+fn accept<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    node: &Node,
+    sight: Sight<S::Watch>,
+    owns: fn(&S, Stat) -> bool,
+) -> bool {
     match sight {
-        Some((stat, watch)) if stat.czxid == node.czxid && candidate.steps.owns(candidate.session, stat) => {
+        Some((stat, watch)) if stat.czxid == node.czxid && owns(candidate.session, stat) => {
             candidate.own_watch = watch.or(candidate.own_watch.take());
             true
         }

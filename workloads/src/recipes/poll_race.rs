@@ -8,7 +8,7 @@ use hustings_record::{Declaration, FanOut};
 use super::candidate::{Candidate, Flow};
 use super::declares::Declares;
 use super::lock::Attempt;
-use super::steps::Recipe;
+use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
@@ -28,14 +28,14 @@ impl Declares for PollRace {
 }
 
 impl Recipe for PollRace {
-    async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.
         let mut wait_ms = candidate.host.draw() % interval_ms + 1;
         loop {
             candidate.connected().await?;
-            match candidate.steps.take_lock(candidate).await? {
-                Attempt::Holds => candidate.steps.lead(candidate).await?,
+            match T::take_lock(candidate).await? {
+                Attempt::Holds => T::lead(candidate).await?,
                 Attempt::Taken => {
                     candidate.settle();
                     candidate.pause(wait_ms).await?;

@@ -6,7 +6,7 @@ use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
 use super::declares::Declares;
-use super::steps::Recipe;
+use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
@@ -23,21 +23,21 @@ impl Declares for PredecessorWatch {
 }
 
 impl Recipe for PredecessorWatch {
-    async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            candidate.steps.enrol(candidate).await?;
-            let Some(queue) = candidate.steps.list(candidate).await? else { continue };
+            T::enrol(candidate).await?;
+            let Some(queue) = T::list(candidate).await? else { continue };
             if queue.place == 0 {
                 candidate.rearm(None);
-                candidate.steps.lead(candidate).await?;
+                T::lead(candidate).await?;
                 continue;
             }
-            let predecessor = candidate.steps.predecessor(queue.place);
-            if candidate.steps.watch(candidate, &queue.into_name(predecessor)).await? {
-                let wake = candidate.steps.wait(candidate).await?;
-                if candidate.steps.presumes(wake) {
-                    candidate.steps.lead(candidate).await?;
+            let predecessor = T::predecessor(queue.place);
+            if T::watch(candidate, &queue.into_name(predecessor)).await? {
+                let wake = T::wait(candidate).await?;
+                if T::presumes(wake) {
+                    T::lead(candidate).await?;
                 }
             }
         }

@@ -3,12 +3,15 @@
 use super::candidate::{Answer, Armed, Candidate, Flow};
 use super::own::{Node, Own};
 use super::{names, order};
-use crate::coordination::{CreateMode, Created, Refusal, Session};
+use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
 use crate::host::Host;
 
 /// Sees to it that it has a znode of its own in the queue.
-pub(super) async fn enrol<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-    let steps = candidate.steps;
+pub(super) async fn enrol<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<Answer<Created>>,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
+) -> Flow<()> {
     loop {
         match &candidate.own {
             Own::Node(node) => {
@@ -16,11 +19,11 @@ pub(super) async fn enrol<S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
                 candidate.join(Some(&node));
                 return Ok(());
             }
-            Own::Maybe => steps.recover(candidate).await?,
+            Own::Maybe => recover(candidate).await?,
             Own::None => {
                 candidate.own = Own::Maybe;
                 candidate.joined = false;
-                match steps.create(candidate).await? {
+                match create(candidate).await? {
                     Answer::Ok(created) => {
                         candidate.election_seen = true;
                         candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
@@ -49,7 +52,10 @@ pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S,
 }
 
 /// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
-pub(super) async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+pub(super) async fn recover<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    owns: fn(&S, Stat) -> bool,
+) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
     let Answer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
@@ -67,7 +73,7 @@ pub(super) async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S
     for name in names.into_iter().filter(|name| names::sequence(name).is_some() && names::bears(name, &guid)) {
         let node_path = format!("{path}/{name}");
         match candidate.ask(session.exists(&node_path)).await? {
-            Answer::Ok(Some(stat)) if candidate.steps.owns(session, stat) => {
+            Answer::Ok(Some(stat)) if owns(session, stat) => {
                 mine.push(Node { path: node_path, czxid: stat.czxid });
             }
             Answer::Ok(Some(_)) => {
@@ -123,8 +129,12 @@ pub(super) async fn in_order<S: Session, H: Host>(
 }
 
 /// Lists the queue; `None` when it has to be looked at again.
-pub(super) async fn list<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Option<Queue>> {
-    let (session, path, steps) = (candidate.session, candidate.election.path.as_str(), candidate.steps);
+pub(super) async fn list<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
+    place: fn(&[String], &str) -> Option<usize>,
+) -> Flow<Option<Queue>> {
+    let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {
         Answer::Ok(names) => names,
         Answer::Refused(Refusal::NoNode) => {
@@ -136,8 +146,8 @@ pub(super) async fn list<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H
         Answer::Lost => return Ok(None),
     };
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
-    let Some(names) = steps.in_order(candidate, names).await? else { return Ok(None) };
-    if let Some(place) = steps.place(&names, node.name()) {
+    let Some(names) = in_order(candidate, names).await? else { return Ok(None) };
+    if let Some(place) = place(&names, node.name()) {
         return Ok(Some(Queue { names, place }));
     }
     candidate.note("its znode was deleted by somebody else: standing anew");

@@ -2,14 +2,14 @@
 
 use std::pin::pin;
 
-use futures::future::{Either, LocalBoxFuture, select};
+use futures::future::{Either, select};
 
 use super::candidate::Candidate;
 use super::career::Career;
 use super::election::Election;
 use super::kind::RecipeKind;
 use super::registry::recipes;
-use super::steps::{Recipe, Sound};
+use super::steps::{Recipe, Sound, Steps};
 use super::{broken, leave};
 use crate::coordination::Session;
 use crate::host::{Departure, Host, Order};
@@ -23,7 +23,7 @@ use crate::host::{Departure, Host, Order};
 /// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
 /// says so, `delete` is `None`, and whoever does not stand again under the session should close it, which removes it too.
 pub async fn stand<S: Session, H: Host>(session: &S, host: &H, election: &Election, career: &Career) -> Departure {
-    stand_by_recipe(session, host, election, career).await
+    stand_by_recipe(Box::new(Candidate::new(session, host, election, career))).await
 }
 
 /// The steps of a broken recipe, or those of the sound ones.
@@ -39,17 +39,11 @@ macro_rules! steps {
 /// Makes the way from a kind to its recipe.
 macro_rules! dispatch {
     ($($kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $($facts:tt),+;)+) => {
-        /// Stands by the recipe of the election. Boxed, since the recipes differ in size.
-        fn stand_by_recipe<'c, S: Session, H: Host>(
-            session: &'c S,
-            host: &'c H,
-            election: &'c Election,
-            career: &'c Career,
-        ) -> LocalBoxFuture<'c, Departure> {
-            let candidate = |steps| Box::new(Candidate::new((session, host), election, career, steps));
-            match election.recipe {
+        /// Stands by the recipe of the candidate's election. Boxed, since the recipes differ in size.
+        async fn stand_by_recipe<S: Session, H: Host>(candidate: Box<Candidate<'_, S, H>>) -> Departure {
+            match candidate.election.recipe {
                 $(RecipeKind::$kind => {
-                    Box::pin(stand_by::<super::$file::$recipe, S, H>(candidate(&steps!($($bug::$kind)?))))
+                    Box::pin(stand_by::<super::$file::$recipe, steps!($($bug::$kind)?), S, H>(candidate)).await
                 })+
             }
         }
@@ -59,13 +53,13 @@ macro_rules! dispatch {
 recipes!(dispatch);
 
 /// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
-async fn stand_by<R: Recipe, S: Session, H: Host>(mut candidate: Box<Candidate<'_, S, H>>) -> Departure {
+async fn stand_by<R: Recipe, T: Steps, S: Session, H: Host>(mut candidate: Box<Candidate<'_, S, H>>) -> Departure {
     let ended = {
         let order = pin!(candidate.host.order());
         let run = Box::pin(async {
-            Box::pin(leave::clear_up(&mut candidate)).await?;
-            candidate.steps.begin(&mut candidate);
-            R::run(&mut candidate).await
+            Box::pin(leave::clear_up(&mut candidate, async |candidate| T::delete_own(candidate, false).await)).await?;
+            T::begin(&mut candidate);
+            R::run::<T, S, H>(&mut candidate).await
         });
         // The order comes first: once it is given, nothing else of the recipe runs.
         match select(order, run).await {
@@ -75,9 +69,9 @@ async fn stand_by<R: Recipe, S: Session, H: Host>(mut candidate: Box<Candidate<'
     };
     match ended {
         Ok(departure) => candidate.conclude(departure),
-        Err(Order::Resign) => Departure::Resigned { delete: candidate.steps.leave(&mut candidate).await },
+        Err(Order::Resign) => Departure::Resigned { delete: Box::pin(T::leave(&mut candidate)).await },
         Err(Order::Stop) => {
-            candidate.steps.leave(&mut candidate).await;
+            Box::pin(T::leave(&mut candidate)).await;
             Departure::Stopped
         }
     }

@@ -1,8 +1,6 @@
 //! A write of the breadcrumb whose answer was lost is repeated as it was. The first one took effect, so the second one meets
 //! another version, which is taken for another leader: the lock is given back, again and again.
 
-use async_trait::async_trait;
-
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::{Host, Predecessor};
@@ -40,10 +38,8 @@ const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
 
 pub(in crate::recipes) struct BreadcrumbRetry;
 
-#[async_trait(?Send)]
-impl<S: Session, H: Host> Steps<S, H> for BreadcrumbRetry {
-    async fn write_breadcrumb(
-        &self,
+impl Steps for BreadcrumbRetry {
+    async fn write_breadcrumb<S: Session, H: Host>(
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,

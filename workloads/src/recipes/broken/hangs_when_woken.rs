@@ -1,7 +1,5 @@
 //! A follower that is woken never comes to do anything about it: the call that should is waiting for itself.
 
-use async_trait::async_trait;
-
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -21,9 +19,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct HangsWhenWoken;
 
-#[async_trait(?Send)]
-impl<S: Session, H: Host> Steps<S, H> for HangsWhenWoken {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+impl Steps for HangsWhenWoken {
+    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
         if let Wake::Fired(_) = wake {
             // Only an order ends this.

@@ -2,8 +2,7 @@
 //! the leader before it, or the same: an unfenced resource would call them stale, a fenced one refuses them.
 
 use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::{Host, Token};
+use crate::host::Token;
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::own::Node;
@@ -25,8 +24,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SequenceAsToken;
 
-impl<S: Session, H: Host> Steps<S, H> for SequenceAsToken {
-    fn token(&self, node: &Node, session: i64) -> Token {
+impl Steps for SequenceAsToken {
+    fn token(node: &Node, session: i64) -> Token {
         Token { czxid: names::sequence(node.name()).map_or(node.czxid, i64::from), session }
     }
 }
