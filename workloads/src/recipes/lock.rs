@@ -77,7 +77,7 @@ pub(super) fn is_own<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data:
 /// Finds out whether a create whose answer was lost made the lock.
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    holds: fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
+    holds: impl Fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
 ) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     // The server may lag behind the one that took the create.

@@ -38,17 +38,20 @@ impl Declares for LockRace {
 }
 
 impl Recipe for LockRace {
-    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        steps: &dyn Steps<S, H>,
+    ) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            match T::take_lock(candidate).await? {
+            match steps.take_lock(candidate).await? {
                 Attempt::Holds => {
                     candidate.rearm(None);
-                    if take_over::<T, S, H>(candidate).await? {
-                        T::lead(candidate).await?;
+                    if take_over(candidate, steps).await? {
+                        steps.lead(candidate).await?;
                     }
                 }
-                Attempt::Taken => follow::<T, S, H>(candidate).await?,
+                Attempt::Taken => follow(candidate, steps).await?,
                 Attempt::Again => {}
             }
         }
@@ -56,11 +59,11 @@ impl Recipe for LockRace {
 }
 
 /// Watches the lock until it is worth racing for.
-async fn follow<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
-            Answer::Ok((data, stat, watch)) if T::holds(candidate, &data, stat) => {
+            Answer::Ok((data, stat, watch)) if steps.holds(candidate, &data, stat) => {
                 candidate.own = Own::Node(Node { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());
@@ -80,7 +83,7 @@ async fn follow<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
 }
 
 /// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
-async fn take_over<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);
     }
@@ -93,7 +96,7 @@ async fn take_over<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, 
             Read::Found(found, version) => Some((found, version)),
             Read::Absent => None,
             Read::Lost => continue,
-            Read::Bad(why) => return give_back::<T, S, H>(candidate, &why).await,
+            Read::Bad(why) => return give_back(candidate, steps, &why).await,
         };
         if let Some((old, version)) = &found {
             if *old == me {
@@ -104,25 +107,28 @@ async fn take_over<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, 
             let another = (old.host, old.candidate) != (me.host, me.candidate);
             if another && fenced.as_ref() != Some(old) {
                 if let Err(why) = candidate.host.fence(old, token).await {
-                    return give_back::<T, S, H>(candidate, &format!("the old leader could not be fenced: {why}"))
-                        .await;
+                    return give_back(candidate, steps, &format!("the old leader could not be fenced: {why}")).await;
                 }
                 fenced = Some(old.clone());
             }
         }
-        match T::write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
+        match steps.write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
             Written::Yes => return Ok(true),
             Written::LookAgain => {}
-            Written::Rejoin(why) => return give_back::<T, S, H>(candidate, &why).await,
+            Written::Rejoin(why) => return give_back(candidate, steps, &why).await,
         }
     }
-    give_back::<T, S, H>(candidate, "the breadcrumb would not settle").await
+    give_back(candidate, steps, "the breadcrumb would not settle").await
 }
 
 /// Gives the lock back, and lets some time pass before the next attempt.
-async fn give_back<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, why: &str) -> Flow<bool> {
+async fn give_back<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    steps: &dyn Steps<S, H>,
+    why: &str,
+) -> Flow<bool> {
     candidate.note(&format!("gives the lock back: {why}"));
-    T::delete_own(candidate, false).await?;
+    steps.delete_own(candidate, false).await?;
     candidate.settle();
     candidate.pause(TRY_AGAIN_MS).await?;
     Ok(false)

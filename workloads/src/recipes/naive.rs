@@ -25,16 +25,19 @@ impl Declares for Naive {
 }
 
 impl Recipe for Naive {
-    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        steps: &dyn Steps<S, H>,
+    ) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            T::enrol(candidate).await?;
-            let Some(queue) = T::list(candidate).await? else { continue };
+            steps.enrol(candidate).await?;
+            let Some(queue) = steps.list(candidate).await? else { continue };
             if queue.place == LOWEST {
                 candidate.rearm(None);
-                T::lead(candidate).await?;
-            } else if T::watch(candidate, &queue.into_name(LOWEST)).await? {
-                T::wait(candidate).await?;
+                steps.lead(candidate).await?;
+            } else if steps.watch(candidate, &queue.into_name(LOWEST)).await? {
+                steps.wait(candidate).await?;
             }
         }
     }

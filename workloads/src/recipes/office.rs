@@ -19,7 +19,7 @@ const CHECK_AGE_PER_T: u64 = 3;
 /// The own znode, if it is proven to be there and its own. The watch on it is armed then.
 pub(super) async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    owns: fn(&S, Stat) -> bool,
+    owns: impl Fn(&S, Stat) -> bool,
 ) -> Flow<Option<Node>> {
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
     let (session, sent) = (candidate.session, candidate.host.now());
@@ -29,7 +29,7 @@ pub(super) async fn check_owner<S: Session, H: Host>(
         Answer::Refused(refusal) => return Err(candidate.stuck("the owner check was refused", &refusal)),
         Answer::Lost => return Ok(None),
     };
-    if !accept(candidate, &node, sight, owns) {
+    if !accept(candidate, &node, sight, &owns) {
         candidate.note("its znode is gone or another's at the owner check");
         candidate.deposed(&node).await?;
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) enum Ended {
 /// the loss of the connection was seen (`None`: not before the session ends), taken by this timer.
 pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     candidate: &mut Candidate<'_, S, H>,
-    owns: fn(&S, Stat) -> bool,
+    owns: impl Fn(&S, Stat) -> bool,
     step_down_ns: Option<Nanos>,
     timer: impl Fn(Nanos) -> F,
 ) -> Flow<Ended> {
@@ -117,7 +117,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
                 check.set(look_after(None, true).fuse());
             }
             LeaderEvent::Checked(Ok(sight)) => {
-                if !accept(candidate, &node, sight, owns) {
+                if !accept(candidate, &node, sight, &owns) {
                     candidate.revoke(RevokeReason::Deposed);
                     return candidate.deposed(&node).await.map(|()| Ended::Deposed);
                 }
@@ -164,7 +164,7 @@ fn accept<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     node: &Node,
     sight: Sight<S::Watch>,
-    owns: fn(&S, Stat) -> bool,
+    owns: impl Fn(&S, Stat) -> bool,
 ) -> bool {
     match sight {
         Some((stat, watch)) if stat.czxid == node.czxid && owns(candidate.session, stat) => {

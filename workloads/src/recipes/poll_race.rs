@@ -28,14 +28,17 @@ impl Declares for PollRace {
 }
 
 impl Recipe for PollRace {
-    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        steps: &dyn Steps<S, H>,
+    ) -> Flow<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.
         let mut wait_ms = candidate.host.draw() % interval_ms + 1;
         loop {
             candidate.connected().await?;
-            match T::take_lock(candidate).await? {
-                Attempt::Holds => T::lead(candidate).await?,
+            match steps.take_lock(candidate).await? {
+                Attempt::Holds => steps.lead(candidate).await?,
                 Attempt::Taken => {
                     candidate.settle();
                     candidate.pause(wait_ms).await?;

@@ -23,21 +23,24 @@ impl Declares for PredecessorWatch {
 }
 
 impl Recipe for PredecessorWatch {
-    async fn run<T: Steps, S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Infallible> {
+    async fn run<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        steps: &dyn Steps<S, H>,
+    ) -> Flow<Infallible> {
         loop {
             candidate.connected().await?;
-            T::enrol(candidate).await?;
-            let Some(queue) = T::list(candidate).await? else { continue };
+            steps.enrol(candidate).await?;
+            let Some(queue) = steps.list(candidate).await? else { continue };
             if queue.place == 0 {
                 candidate.rearm(None);
-                T::lead(candidate).await?;
+                steps.lead(candidate).await?;
                 continue;
             }
-            let predecessor = T::predecessor(queue.place);
-            if T::watch(candidate, &queue.into_name(predecessor)).await? {
-                let wake = T::wait(candidate).await?;
-                if T::presumes(wake) {
-                    T::lead(candidate).await?;
+            let predecessor = steps.predecessor(queue.place);
+            if steps.watch(candidate, &queue.into_name(predecessor)).await? {
+                let wake = steps.wait(candidate).await?;
+                if steps.presumes(wake) {
+                    steps.lead(candidate).await?;
                 }
             }
         }

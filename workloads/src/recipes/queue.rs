@@ -54,7 +54,7 @@ pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S,
 /// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    owns: fn(&S, Stat) -> bool,
+    owns: impl Fn(&S, Stat) -> bool,
 ) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
@@ -132,7 +132,7 @@ pub(super) async fn in_order<S: Session, H: Host>(
 pub(super) async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
-    place: fn(&[String], &str) -> Option<usize>,
+    place: impl Fn(&[String], &str) -> Option<usize>,
 ) -> Flow<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {

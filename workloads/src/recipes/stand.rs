@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use futures::future::{Either, select};
+use futures::future::{Either, LocalBoxFuture, select};
 
 use super::candidate::Candidate;
 use super::career::Career;
@@ -40,10 +40,12 @@ macro_rules! steps {
 macro_rules! dispatch {
     ($($kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $($facts:tt),+;)+) => {
         /// Stands by the recipe of the candidate's election. Boxed, since the recipes differ in size.
-        async fn stand_by_recipe<S: Session, H: Host>(candidate: Box<Candidate<'_, S, H>>) -> Departure {
+        fn stand_by_recipe<'c, S: Session, H: Host>(
+            candidate: Box<Candidate<'c, S, H>>,
+        ) -> LocalBoxFuture<'c, Departure> {
             match candidate.election.recipe {
                 $(RecipeKind::$kind => {
-                    Box::pin(stand_by::<super::$file::$recipe, steps!($($bug::$kind)?), S, H>(candidate)).await
+                    Box::pin(stand_by::<super::$file::$recipe, S, H>(candidate, &steps!($($bug::$kind)?)))
                 })+
             }
         }
@@ -53,13 +55,17 @@ macro_rules! dispatch {
 recipes!(dispatch);
 
 /// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
-async fn stand_by<R: Recipe, T: Steps, S: Session, H: Host>(mut candidate: Box<Candidate<'_, S, H>>) -> Departure {
+async fn stand_by<R: Recipe, S: Session, H: Host>(
+    mut candidate: Box<Candidate<'_, S, H>>,
+    steps: &dyn Steps<S, H>,
+) -> Departure {
     let ended = {
         let order = pin!(candidate.host.order());
         let run = Box::pin(async {
-            Box::pin(leave::clear_up(&mut candidate, async |candidate| T::delete_own(candidate, false).await)).await?;
-            T::begin(&mut candidate);
-            R::run::<T, S, H>(&mut candidate).await
+            Box::pin(leave::clear_up(&mut candidate, async |candidate| steps.delete_own(candidate, false).await))
+                .await?;
+            steps.begin(&mut candidate);
+            R::run(&mut candidate, steps).await
         });
         // The order comes first: once it is given, nothing else of the recipe runs.
         match select(order, run).await {
@@ -69,9 +75,9 @@ async fn stand_by<R: Recipe, T: Steps, S: Session, H: Host>(mut candidate: Box<C
     };
     match ended {
         Ok(departure) => candidate.conclude(departure),
-        Err(Order::Resign) => Departure::Resigned { delete: Box::pin(T::leave(&mut candidate)).await },
+        Err(Order::Resign) => Departure::Resigned { delete: steps.leave(&mut candidate).await },
         Err(Order::Stop) => {
-            Box::pin(T::leave(&mut candidate)).await;
+            steps.leave(&mut candidate).await;
             Departure::Stopped
         }
     }

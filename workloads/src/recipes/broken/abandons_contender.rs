@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 
+use async_trait::async_trait;
 use futures::future::{Either, select};
 
 use super::case::{Case, Caught, at, sent};
@@ -24,9 +25,10 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct AbandonsContender;
 
-impl Steps for AbandonsContender {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {
     /// Waits for T at most, then lets the queue be entered anew.
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let (session, host) = (candidate.session, candidate.host);
         let until = host.now() + session.timeout_ms() * 1_000_000;
         if let Either::Left((wake, _)) = select(pin!(candidate.wait()), pin!(host.sleep_until(until))).await {

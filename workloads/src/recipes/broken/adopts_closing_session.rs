@@ -25,13 +25,13 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct AdoptsClosingSession;
 
-impl Steps for AdoptsClosingSession {
-    fn begin<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) {
+impl<S: Session, H: Host> Steps<S, H> for AdoptsClosingSession {
+    fn begin(&self, candidate: &mut Candidate<'_, S, H>) {
         candidate.guid = names::guid(u64::from(candidate.host.number()), u64::from(candidate.host.candidate()));
         candidate.own = Own::Maybe;
     }
 
-    fn owns<S: Session>(_session: &S, _stat: Stat) -> bool {
+    fn owns(&self, _session: &S, _stat: Stat) -> bool {
         true
     }
 }

@@ -1,6 +1,8 @@
 //! Whoever leads writes that into its own znode, and whoever watches that znode for its deletion is woken by the change of its
 //! data as well.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -20,14 +22,15 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct AnnouncesItself;
 
-impl Steps for AnnouncesItself {
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for AnnouncesItself {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         if let Own::Node(node) = candidate.own.clone() {
             let (session, text) = (candidate.session, format!("{} leads", candidate.identity()));
             candidate.ask(session.set(&node.path, text.as_bytes(), None)).await?;
         }
-        let Some(node) = Self::check_owner(candidate).await? else { return Ok(false) };
-        Self::grant(candidate, &node);
+        let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
+        self.grant(candidate, &node);
         Ok(true)
     }
 }

@@ -1,6 +1,8 @@
 //! A write of the breadcrumb whose answer was lost is repeated as it was. The first one took effect, so the second one meets
 //! another version, which is taken for another leader: the lock is given back, again and again.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::{Host, Predecessor};
@@ -38,8 +40,10 @@ const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
 
 pub(in crate::recipes) struct BreadcrumbRetry;
 
-impl Steps for BreadcrumbRetry {
-    async fn write_breadcrumb<S: Session, H: Host>(
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for BreadcrumbRetry {
+    async fn write_breadcrumb(
+        &self,
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,

@@ -1,6 +1,8 @@
 //! The lead is acquired in one place and believed in another. What cancels it in between finds nobody who leads, and nobody
 //! looks whether there was a cancellation before the flag is set.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, States};
 use crate::host::Host;
@@ -22,16 +24,17 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct CancelBeforeFlag;
 
-impl Steps for CancelBeforeFlag {
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
-        let Some(node) = Self::check_owner(candidate).await? else { return Ok(false) };
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for CancelBeforeFlag {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+        let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
         // Those who work like this do not watch their own znode.
         candidate.own_watch = None;
         let host = candidate.host;
         host.sleep_until(host.now() + candidate.session.timeout_ms() * 1_000_000 / HANDED_OVER_PER_T).await;
         // The listener was told, and there was no flag to clear.
         candidate.states.now();
-        Self::grant(candidate, &node);
+        self.grant(candidate, &node);
         Ok(true)
     }
 }

@@ -1,6 +1,8 @@
 //! The predecessor is watched with an exists, and when it has gone already the watch stays at the server, for a znode that will
 //! never come back. With every change in the queue they grow more.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -41,8 +43,9 @@ const SCHEDULE: [Step; STEPS * ROUNDS] = {
 
 pub(in crate::recipes) struct ExistsOnVanished;
 
-impl Steps for ExistsOnVanished {
-    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for ExistsOnVanished {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         let session = candidate.session;
         let path = format!("{}/{name}", candidate.election.path);
         match candidate.ask(session.exists_and_watch(&path)).await? {

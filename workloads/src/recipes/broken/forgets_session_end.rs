@@ -1,6 +1,8 @@
 //! A session that ends during a create is taken for a connection that was lost: it is waited for, and never comes back, while its
 //! host takes the candidate for one that is about to stand.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::{CreateMode, Created, OpError, Session, SessionState, States};
 use crate::host::Host;
@@ -32,8 +34,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct ForgetsSessionEnd;
 
-impl Steps for ForgetsSessionEnd {
-    async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
         let prefix = names::prefix(&candidate.election.path, &candidate.guid);
         let data = candidate.identity();
         let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;

@@ -1,5 +1,7 @@
 //! A follower that is cut off takes that for the end: it leaves for good, and says nothing about it.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::{Departure, Host};
@@ -19,8 +21,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct GivesUpAfterPartition;
 
-impl Steps for GivesUpAfterPartition {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for GivesUpAfterPartition {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         match candidate.wait().await {
             Ok(Wake::Reconnected) | Err(Departure::SessionEnded(_)) => Err(Departure::Stopped),
             woken => woken,

@@ -1,6 +1,8 @@
 //! One in five of those who are woken does not hear of it, and looks at the queue when a timer says so: what was lost for good
 //! without the timer becomes a slow success, and nobody asks why any more.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, ROTATION};
 use super::misses_now_and_then::is_missed;
 use crate::coordination::Session;
@@ -21,8 +23,9 @@ const TIMER_MS: u64 = 2_000;
 
 pub(in crate::recipes) struct GuardsByTimer;
 
-impl Steps for GuardsByTimer {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for GuardsByTimer {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
         if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             candidate.pause(TIMER_MS).await?;

@@ -1,5 +1,7 @@
 //! A follower that is woken never comes to do anything about it: the call that should is waiting for itself.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -19,8 +21,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct HangsWhenWoken;
 
-impl Steps for HangsWhenWoken {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for HangsWhenWoken {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
         if let Wake::Fired(_) = wake {
             // Only an order ends this.

@@ -1,6 +1,8 @@
 //! A leader that nobody interrupts: it believes on through disconnects, deletion of its znode and the end of its session,
 //! while the ensemble elects another one. It gives up 3 T after the end, so that a run ends.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, SessionState, States};
 use crate::host::{Departure, Host, RevokeReason};
@@ -23,8 +25,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct IgnoresSessionLoss;
 
-impl Steps for IgnoresSessionLoss {
-    async fn hold_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for IgnoresSessionLoss {
+    async fn hold_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         let end = loop {
             if let SessionState::Ended(end) = candidate.states.changed().await {
                 break end;

@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 
+use async_trait::async_trait;
 use futures::{FutureExt, select_biased};
 
 use super::case::{Case, Caught, at};
@@ -27,8 +28,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct InterleavedReconnects;
 
-impl Steps for InterleavedReconnects {
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for InterleavedReconnects {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
         let host = candidate.host;
         let arrives = host.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;
@@ -41,13 +43,13 @@ impl Steps for InterleavedReconnects {
             match state {
                 SessionState::Ended(end) => return Err(Departure::SessionEnded(end)),
                 SessionState::Connected => {
-                    Self::delete_own(candidate, false).await?;
-                    Self::enrol(candidate).await?;
+                    self.delete_own(candidate, false).await?;
+                    self.enrol(candidate).await?;
                 }
                 SessionState::Disconnected => {}
             }
         }
-        Self::grant(candidate, &decided_on);
+        self.grant(candidate, &decided_on);
         Ok(true)
     }
 }

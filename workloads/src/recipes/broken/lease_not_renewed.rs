@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 
+use async_trait::async_trait;
 use futures::future::{Either, select};
 
 use super::case::{Case, Caught};
@@ -24,18 +25,19 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct LeaseNotRenewed;
 
-impl Steps for LeaseNotRenewed {
-    async fn lead<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-        if !Self::take_office(candidate).await? {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for LeaseNotRenewed {
+    async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+        if !self.take_office(candidate).await? {
             return Ok(());
         }
         let host = candidate.host;
         let over = host.now() + LEASE_T * candidate.session.timeout_ms() * 1_000_000;
         let lease = host.sleep_until(over);
-        if let Either::Left((ended, _)) = select(pin!(Self::hold_office(candidate)), pin!(lease)).await {
+        if let Either::Left((ended, _)) = select(pin!(self.hold_office(candidate)), pin!(lease)).await {
             return ended;
         }
         candidate.revoke(RevokeReason::SteppedDown);
-        Self::delete_own(candidate, false).await.map(|_| ())
+        self.delete_own(candidate, false).await.map(|_| ())
     }
 }

@@ -1,6 +1,8 @@
 //! One that is told to resign gives its znode back first and stops believing afterwards: while the answer is on its way its
 //! successor leads beside it.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
 use crate::host::{Host, RevokeReason};
@@ -20,10 +22,11 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct LeavesBeforeItStops;
 
-impl Steps for LeavesBeforeItStops {
-    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for LeavesBeforeItStops {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
         let certain = candidate.leads_undisturbed();
-        let left = Self::give_back(candidate, certain).await;
+        let left = self.give_back(candidate, certain).await;
         candidate.revoke(RevokeReason::Resigned);
         left
     }

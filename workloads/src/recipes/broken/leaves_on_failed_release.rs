@@ -1,6 +1,8 @@
 //! One that leaves deletes its znode once. When that fails it takes the znode for gone; its session goes on, and the znode stays
 //! at the head of the queue.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -21,8 +23,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct LeavesOnFailedRelease;
 
-impl Steps for LeavesOnFailedRelease {
-    async fn delete_own<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<Left> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for LeavesOnFailedRelease {
+    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<Left> {
         let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None) else { return Ok(None) };
         let (session, sent) = (candidate.session, candidate.host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {

@@ -23,13 +23,13 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct LockByName;
 
-impl Steps for LockByName {
-    fn holds<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data: &[u8], _stat: Stat) -> bool {
+impl<S: Session, H: Host> Steps<S, H> for LockByName {
+    fn holds(&self, candidate: &Candidate<'_, S, H>, data: &[u8], _stat: Stat) -> bool {
         let name = format!(" {} {}", candidate.host.number(), candidate.host.candidate());
         data.ends_with(name.as_bytes())
     }
 
-    fn owns<S: Session>(_session: &S, _stat: Stat) -> bool {
+    fn owns(&self, _session: &S, _stat: Stat) -> bool {
         true
     }
 }

@@ -1,5 +1,7 @@
 //! A follower that watches nothing: it looks at its predecessor now and then. Whoever counts on being woken is not.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -20,13 +22,14 @@ const LOOKS_EVERY_MS: u64 = 300;
 
 pub(in crate::recipes) struct LooksNowAndThen;
 
-impl Steps for LooksNowAndThen {
-    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, _name: &str) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for LooksNowAndThen {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, _name: &str) -> Flow<bool> {
         candidate.rearm(None);
         Ok(true)
     }
 
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         candidate.settle();
         candidate.pause(LOOKS_EVERY_MS).await?;
         Ok(Wake::Reconnected)

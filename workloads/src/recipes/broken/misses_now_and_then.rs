@@ -1,6 +1,8 @@
 //! One in five of those who are woken never comes to look at the queue: what told it was lost within its own process. Most of the
 //! time nothing is seen of it.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, ROTATION};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -24,8 +26,9 @@ pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) ->
     matches!(&candidate.own, Own::Node(node) if node.name().ends_with(['3', '8']))
 }
 
-impl Steps for MissesNowAndThen {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for MissesNowAndThen {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
         if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             // Only an order ends this.

@@ -1,6 +1,8 @@
 //! A create whose answer was lost is simply made again. The first one took effect, and its znode stays in the queue until it is
 //! at the head, where nobody knows it for its own.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -20,8 +22,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct NoGuid;
 
-impl Steps for NoGuid {
-    async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for NoGuid {
+    async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         candidate.own = Own::None;
         Ok(())
     }

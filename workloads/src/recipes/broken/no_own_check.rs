@@ -1,6 +1,8 @@
 //! Nobody looks whether the own znode is still there: the place in the queue is the number of lower ones, and there are none
 //! lower than one that is gone either.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -26,15 +28,16 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct NoOwnCheck;
 
-impl Steps for NoOwnCheck {
-    fn place(queue: &[String], own: &str) -> Option<usize> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for NoOwnCheck {
+    fn place(&self, queue: &[String], own: &str) -> Option<usize> {
         let own = names::sequence(own)?;
         Some(queue.iter().filter(|name| names::sequence(name).is_some_and(|number| number < own)).count())
     }
 
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
-        Self::grant(candidate, &node);
+        self.grant(candidate, &node);
         Ok(true)
     }
 }

@@ -1,6 +1,8 @@
 //! A wait that is over needs no look at what became of the waiter: one that the end of its own session woke leads, and from
 //! then on it hears only what happens next, which is nothing.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, States, Watch, WatchEvent};
 use crate::host::Host;
@@ -21,8 +23,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct NoRecheckAfterWait;
 
-impl Steps for NoRecheckAfterWait {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         candidate.settle();
         let Some(mut armed) = candidate.watch.take() else { return Ok(Wake::Reconnected) };
         let event = armed.watch.fired().await;
@@ -30,14 +33,14 @@ impl Steps for NoRecheckAfterWait {
         Ok(Wake::Fired(event))
     }
 
-    fn presumes(wake: Wake) -> bool {
+    fn presumes(&self, wake: Wake) -> bool {
         matches!(wake, Wake::Fired(WatchEvent::Ended(_)))
     }
 
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
         candidate.states.now();
-        Self::grant(candidate, &node);
+        self.grant(candidate, &node);
         Ok(true)
     }
 }

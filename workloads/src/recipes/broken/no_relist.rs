@@ -2,7 +2,9 @@
 //! its follower leads beside the leader.
 
 use super::case::{Case, Caught, at};
+use crate::coordination::Session;
 use crate::coordination::WatchEvent;
+use crate::host::Host;
 use crate::recipes::candidate::Wake;
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
@@ -18,8 +20,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct NoRelist;
 
-impl Steps for NoRelist {
-    fn presumes(wake: Wake) -> bool {
+impl<S: Session, H: Host> Steps<S, H> for NoRelist {
+    fn presumes(&self, wake: Wake) -> bool {
         wake == Wake::Fired(WatchEvent::Deleted)
     }
 }

@@ -1,5 +1,7 @@
 //! Whoever is woken reads every candidate's znode before it looks for its place: what a wake-up costs grows with the group.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -19,11 +21,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct ReadsEverybody;
 
-impl Steps for ReadsEverybody {
-    async fn in_order<S: Session, H: Host>(
-        candidate: &mut Candidate<'_, S, H>,
-        names: Vec<String>,
-    ) -> Flow<Option<Vec<String>>> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for ReadsEverybody {
+    async fn in_order(&self, candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
         let session = candidate.session;
         for name in &names {
             let path = format!("{}/{name}", candidate.election.path);

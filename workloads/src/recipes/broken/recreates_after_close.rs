@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 
+use async_trait::async_trait;
 use futures::future::select;
 
 use super::case::{Case, Caught, at, sent_after};
@@ -29,12 +30,13 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct RecreatesAfterClose;
 
-impl Steps for RecreatesAfterClose {
-    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for RecreatesAfterClose {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
         let under_way = candidate.unsettled;
         let certain = candidate.leads_undisturbed();
         candidate.revoke(RevokeReason::Resigned);
-        let left = Self::give_back(candidate, certain).await;
+        let left = self.give_back(candidate, certain).await;
         if under_way {
             let (host, timeout_ms) = (candidate.host, candidate.session.timeout_ms());
             let until = host.now() + timeout_ms * 1_000_000;

@@ -2,7 +2,10 @@
 //! On real servers of one machine an answer takes a fraction of a millisecond, so that it shows only where leaders write all
 //! the time.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
+use crate::coordination::Session;
 use crate::host::Host;
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
@@ -18,6 +21,7 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct ReleasesUnderWrite;
 
-impl Steps for ReleasesUnderWrite {
-    async fn work_done<H: Host>(_host: &H) {}
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for ReleasesUnderWrite {
+    async fn work_done(&self, _host: &H) {}
 }

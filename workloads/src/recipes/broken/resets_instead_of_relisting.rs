@@ -1,6 +1,7 @@
 //! When its predecessor is gone before it could be watched a candidate begins anew: it gives its place up for one at the end.
 //! Two that do so in turn are each other's vanishing predecessor, and neither ever leads.
 
+use async_trait::async_trait;
 use futures::future::join;
 
 use super::case::{Case, Caught, at, sent_after};
@@ -40,8 +41,9 @@ const SCHEDULE: [Step; 6] = [
 
 pub(in crate::recipes) struct ResetsInsteadOfRelisting;
 
-impl Steps for ResetsInsteadOfRelisting {
-    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         if queue::watch(candidate, name).await? {
             return Ok(true);
         }

@@ -2,7 +2,8 @@
 //! the leader before it, or the same: an unfenced resource would call them stale, a fenced one refuses them.
 
 use super::case::{Case, Caught, at, sent};
-use crate::host::Token;
+use crate::coordination::Session;
+use crate::host::{Host, Token};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::own::Node;
@@ -24,8 +25,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SequenceAsToken;
 
-impl Steps for SequenceAsToken {
-    fn token(node: &Node, session: i64) -> Token {
+impl<S: Session, H: Host> Steps<S, H> for SequenceAsToken {
+    fn token(&self, node: &Node, session: i64) -> Token {
         Token { czxid: names::sequence(node.name()).map_or(node.czxid, i64::from), session }
     }
 }

@@ -1,6 +1,8 @@
 //! A leader that hears of its end by the watch on its own znode alone: anything but the deletion ends that watch, and from then
 //! on it hears of nothing any more.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Watch, WatchEvent};
 use crate::host::{Host, RevokeReason};
@@ -21,8 +23,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SilentWatchEnd;
 
-impl Steps for SilentWatchEnd {
-    async fn hold_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for SilentWatchEnd {
+    async fn hold_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         let (Own::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
             return Ok(());
         };

@@ -1,5 +1,7 @@
 //! A follower that is told that its predecessor has gone goes on sleeping, and looks at the queue when it wakes up by itself.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -20,8 +22,9 @@ const SLEEPS_MS: u64 = 3_000;
 
 pub(in crate::recipes) struct SleepsThroughNotification;
 
-impl Steps for SleepsThroughNotification {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for SleepsThroughNotification {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let wake = candidate.wait().await?;
         if let Wake::Fired(_) = wake {
             candidate.pause(SLEEPS_MS).await?;

@@ -1,6 +1,8 @@
 //! What is to be done before a leader has stepped down takes longer than its session lives: meanwhile another one leads, in the
 //! same process if it comes to that.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::{Host, RevokeReason};
@@ -23,8 +25,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SlowStepDown;
 
-impl Steps for SlowStepDown {
-    async fn step_down<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for SlowStepDown {
+    async fn step_down(&self, candidate: &mut Candidate<'_, S, H>) {
         let takes_ns = TAKES_HALF_T * candidate.session.timeout_ms() * 1_000_000 / 2;
         candidate.host.sleep_until(candidate.host.now() + takes_ns).await;
         candidate.revoke(RevokeReason::SteppedDown);

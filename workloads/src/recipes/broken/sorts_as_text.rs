@@ -1,6 +1,8 @@
 //! The sequence numbers are sorted as text. That is their order as long as they have ten digits each; beyond the end of the
 //! counter they have a minus in front, which comes before every digit.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -25,8 +27,10 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct SortsAsText;
 
-impl Steps for SortsAsText {
-    async fn in_order<S: Session, H: Host>(
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for SortsAsText {
+    async fn in_order(
+        &self,
         _candidate: &mut Candidate<'_, S, H>,
         mut names: Vec<String>,
     ) -> Flow<Option<Vec<String>>> {

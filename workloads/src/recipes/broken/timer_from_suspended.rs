@@ -2,7 +2,8 @@
 //! heard of it: the ensemble is through first.
 
 use super::case::{Case, Caught, at};
-use crate::host::Nanos;
+use crate::coordination::Session;
+use crate::host::{Host, Nanos};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
 use crate::schedule::Action;
@@ -18,8 +19,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct TimerFromSuspended;
 
-impl Steps for TimerFromSuspended {
-    fn step_down_delay_ns(_policy: StepDown, timeout_ms: u64) -> Option<Nanos> {
+impl<S: Session, H: Host> Steps<S, H> for TimerFromSuspended {
+    fn step_down_delay_ns(&self, _policy: StepDown, timeout_ms: u64) -> Option<Nanos> {
         Some(timeout_ms * 1_000_000)
     }
 }

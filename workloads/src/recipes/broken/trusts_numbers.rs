@@ -1,6 +1,8 @@
 //! The queue is in the order of the sequence numbers, ties in that of the guids. At the end of its range the counter gives the
 //! same number again and again, or a negative one: a newcomer takes itself for the first.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -25,11 +27,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct TrustsNumbers;
 
-impl Steps for TrustsNumbers {
-    async fn in_order<S: Session, H: Host>(
-        _candidate: &mut Candidate<'_, S, H>,
-        names: Vec<String>,
-    ) -> Flow<Option<Vec<String>>> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for TrustsNumbers {
+    async fn in_order(&self, _candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
         Ok(Some(names::by_number(names)))
     }
 }

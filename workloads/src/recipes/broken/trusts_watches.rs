@@ -1,6 +1,8 @@
 //! A follower that trusts its watch over a reconnect and does not list again. That is right as long as the servers tell what was
 //! missed meanwhile, as they promise; there were some that did not, and recipes that look again are not fooled by them.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -26,8 +28,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct TrustsWatches;
 
-impl Steps for TrustsWatches {
-    async fn wait<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for TrustsWatches {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         loop {
             let wake = candidate.wait().await?;
             if wake != Wake::Reconnected || candidate.watch.is_none() {

@@ -1,6 +1,8 @@
 //! Everyone watches the head of the queue though the recipe promises to wake one: nothing is unsafe, and the herd is back.
 
 use super::case::{Case, Caught, at};
+use crate::coordination::Session;
+use crate::host::Host;
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
 use crate::schedule::Action;
@@ -15,8 +17,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WakesEverybody;
 
-impl Steps for WakesEverybody {
-    fn predecessor(_place: usize) -> usize {
+impl<S: Session, H: Host> Steps<S, H> for WakesEverybody {
+    fn predecessor(&self, _place: usize) -> usize {
         0
     }
 }

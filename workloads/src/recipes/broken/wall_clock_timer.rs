@@ -1,6 +1,9 @@
 //! The step-down policy's time is taken by the wall clock. Somebody sets that back, and the time does not end.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
+use crate::coordination::Session;
 use crate::host::{Host, Nanos};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
@@ -25,9 +28,10 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WallClockTimer;
 
-impl Steps for WallClockTimer {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for WallClockTimer {
     /// Ends with the office at the latest: the client gives its session up by a better clock.
-    async fn step_down_timer<H: Host>(host: &H, delay_ns: Nanos) {
+    async fn step_down_timer(&self, host: &H, delay_ns: Nanos) {
         let until = host.wall_now() + delay_ns;
         while host.wall_now() < until {
             host.sleep_until(host.now() + LOOK_MS * 1_000_000).await;

@@ -1,6 +1,8 @@
 //! Everyone watches who comes and goes in the election, instead of its predecessor alone: every change wakes all others, by
 //! watches on children, whether it concerns them or not.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Refusal, Session};
 use crate::host::Host;
@@ -20,8 +22,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WatchesChildren;
 
-impl Steps for WatchesChildren {
-    async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         let (session, path) = (candidate.session, candidate.election.path.as_str());
         match candidate.ask(session.children_and_watch(path)).await? {
             // Whoever it waits for has gone since it listed.

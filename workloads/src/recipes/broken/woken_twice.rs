@@ -1,5 +1,7 @@
 //! The lock is watched with an exists before it is raced for: whoever loses the race is woken once more, by the winner's create.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Watch};
 use crate::host::Host;
@@ -22,17 +24,18 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WokenTwice;
 
-impl Steps for WokenTwice {
-    async fn take_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for WokenTwice {
+    async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
         let (session, path) = (candidate.session, names::lock(&candidate.election.path));
         if !matches!(candidate.own, Own::None) {
-            return lock::attempt(candidate, Self::recover).await;
+            return lock::attempt(candidate, async |candidate| self.recover(candidate).await).await;
         }
         let seen = match candidate.ask(session.exists_and_watch(&path)).await? {
             Answer::Ok(seen) => Some(seen),
             Answer::Refused(_) | Answer::Lost => None,
         };
-        let attempt = lock::attempt(candidate, Self::recover).await?;
+        let attempt = lock::attempt(candidate, async |candidate| self.recover(candidate).await).await?;
         // It comes before the answer to the create that it tells of.
         if let Some((None, mut watch)) = seen
             && attempt == Attempt::Taken

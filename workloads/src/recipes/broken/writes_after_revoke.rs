@@ -1,6 +1,8 @@
 //! One that is told to resign says so at once, and lets its work end in its own time, before anybody else can lead: no two
 //! leaders, no stale write, and yet somebody acts who does not lead.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::{Event, Host, RevokeReason};
@@ -23,8 +25,9 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WritesAfterRevoke;
 
-impl Steps for WritesAfterRevoke {
-    async fn leave<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Left {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for WritesAfterRevoke {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
         let certain = candidate.leads_undisturbed();
         if let Some(term) = candidate.term.take() {
             let reason = RevokeReason::Resigned;
@@ -32,6 +35,6 @@ impl Steps for WritesAfterRevoke {
             candidate.host.sleep_until(candidate.host.now() + WORKS_ON_MS * 1_000_000).await;
             candidate.host.believe(None);
         }
-        Self::give_back(candidate, certain).await
+        self.give_back(candidate, certain).await
     }
 }

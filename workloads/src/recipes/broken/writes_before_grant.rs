@@ -1,6 +1,8 @@
 //! The work begins when the own znode is the first in the queue, and not when that is proven to be there and its own: most of the
 //! time the proof follows, and nobody is the worse for it.
 
+use async_trait::async_trait;
+
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -20,13 +22,14 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct WritesBeforeGrant;
 
-impl Steps for WritesBeforeGrant {
-    async fn take_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+#[async_trait(?Send)]
+impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {
+    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let (Own::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else { return Ok(false) };
-        candidate.host.believe(Some(Self::token(&node, session)));
-        let checked = Self::check_owner(candidate).await;
+        candidate.host.believe(Some(Steps::<S, H>::token(self, &node, session)));
+        let checked = self.check_owner(candidate).await;
         if let Ok(Some(node)) = &checked {
-            Self::grant(candidate, node);
+            self.grant(candidate, node);
         } else {
             candidate.host.believe(None);
         }
@@ -34,7 +37,7 @@ impl Steps for WritesBeforeGrant {
     }
 
     /// Told to go in the middle of it, it has work to stop of which no revoke tells.
-    async fn work_done<H: Host>(host: &H) {
+    async fn work_done(&self, host: &H) {
         host.believe(None);
         host.work_done().await;
     }
