@@ -246,11 +246,15 @@ impl<'a> Bounds<'_, 'a> {
 /// Beliefs that the same incarnation gave up and took back, its connection being there all along, with no fault on it, none on
 /// the servers, and no stall to explain it. What changes hands for nothing is told of with the handovers.
 fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Leaderless>) {
-    for places in index.terms.by_group.values() {
+    for places in index.terms.by_cand.values() {
         let terms: Vec<&Term<'_>> = places.iter().map(|&place| &index.terms.all[place]).collect();
         for pair in terms.windows(2).filter(|pair| pair[0].incarnation() == pair[1].incarnation()) {
             let (ended, again) = (pair[0].ended.0, pair[1].grant);
-            if ended < window.0 || again > window.1 || again < ended {
+            if ended < window.0
+                || again > window.1
+                || again < ended
+                || index.terms.granted_between(pair[0].group, (ended, again))
+            {
                 continue;
             }
             let before = (ended.saturating_sub(allowance.cut_off()), again);

@@ -192,36 +192,78 @@ fn dead_owners(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>
             if gap.1 - gap.0 <= limit {
                 continue;
             }
-            let worst = (excused_until(index, session, reign.group, gap), gap.1);
-            if worst.1 - worst.0 > limit {
-                let whose = index.candidates.sessions.get(&session);
-                let text = format!(
-                    "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
-                    index.group_name(reign.group),
-                    whose.map_or_else(|| "of no candidate of this run".into(), |&host| index.host_name(host)),
-                    duration(worst.1 - worst.0),
-                    moment(index, worst.0),
-                );
-                fail_unless_stalled(finding, index, stalled(index, whose.copied(), worst, limit), text);
+            let whose = index.candidates.sessions.get(&session).copied();
+            let kept = kept_from_acting(index, whose, reign.group, gap);
+            let Counted { from, until, .. } = counted(gap, limit, kept.clone());
+            if gap.1 <= until {
+                continue;
             }
+            let stalls = stalls_of_owner(index, whose, gap);
+            let stalled = counted(gap, limit, kept.into_iter().chain(stalls).collect());
+            let text = format!(
+                "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
+                index.group_name(reign.group),
+                whose.map_or_else(|| "of no candidate of this run".into(), |host| index.host_name(host)),
+                duration(gap.1 - from),
+                moment(index, from),
+            );
+            fail_unless_stalled(finding, index, stalled.stall.filter(|_| gap.1 <= stalled.until), text);
         }
     }
 }
 
-/// The longest of the stalls that made `span` longer than it may be.
-fn stalled<'i>(index: &'i Index<'_>, host: Option<u16>, span: Span, limit: Nanos) -> Option<&'i Stall> {
-    let hosts: Vec<u16> = host.into_iter().collect();
-    let stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, span).filter(|stall| stall.own > 0).collect();
-    let all = union(stalls.iter().map(|stall| (stall.from, stall.to)).collect());
-    let fits = total(&without(span, &all)) <= limit;
-    stalls.into_iter().filter(|_| fits).max_by_key(|stall| stall.own)
+/// What an owner cannot help.
+#[derive(Clone)]
+struct Hindrance<'i> {
+    span: Span,
+    /// How much time it costs; None: all of the owner's time counts anew after it.
+    costs: Option<Nanos>,
+    stall: Option<&'i Stall>,
 }
 
-/// The end of the last fault, or outage of the quorum, that could have kept the owner from acting in this gap.
-fn excused_until(index: &Index<'_>, session: i64, group: u32, gap: Span) -> Nanos {
-    let Some(&host) = index.candidates.sessions.get(&session) else { return gap.0 };
-    let faults = index.faults.of_group(group).take_while(|f| f.t < gap.1);
-    let over = faults.filter(|f| f.met.contains(&host)).map(|f| f.active.1).filter(|&over| over > gap.0);
-    let served = index.servers.outages_within(gap).into_iter().map(|out| out.1);
-    over.chain(served).max().unwrap_or(gap.0).min(gap.1)
+/// Since when the time of an owner counts, until when it may own without believing, and the longest stall that is allowed for.
+struct Counted<'i> {
+    from: Nanos,
+    until: Nanos,
+    stall: Option<&'i Stall>,
+}
+
+/// What begins when the time was over already allows for nothing.
+fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> Counted<'i> {
+    hindrances.sort_by_key(|hindrance| hindrance.span);
+    let mut counted = Counted { from: gap.0, until: gap.0 + limit, stall: None };
+    for Hindrance { span, costs, stall } in hindrances {
+        if span.1 <= gap.0 || span.0 > counted.until {
+            continue;
+        }
+        match costs {
+            Some(time) => counted.until += time,
+            None => {
+                counted.from = counted.from.max(span.1.min(gap.1));
+                counted.until = counted.until.max(counted.from + limit);
+            }
+        }
+        counted.stall = counted.stall.into_iter().chain(stall).max_by_key(|stall| stall.own);
+    }
+    counted
+}
+
+/// Faults on the owner, and times without a quorum.
+fn kept_from_acting<'i>(index: &'i Index<'_>, host: Option<u16>, group: u32, gap: Span) -> Vec<Hindrance<'i>> {
+    let Some(host) = host else { return Vec::new() };
+    let faults = index.faults.of_group(group).filter(|fault| fault.met.contains(&host));
+    let faults = faults.map(|fault| (fault.t, fault.active.1));
+    let spans = faults.chain(index.servers.outages_within(gap));
+    spans.map(|span| Hindrance { span, costs: None, stall: None }).collect()
+}
+
+/// After a stall that a session may end of, a session has its whole time again: a server that stands still counts all of them anew.
+fn stalls_of_owner<'i>(index: &'i Index<'_>, host: Option<u16>, gap: Span) -> impl Iterator<Item = Hindrance<'i>> {
+    let hosts: Vec<u16> = host.into_iter().collect();
+    let stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, gap).filter(|stall| stall.own > 0).collect();
+    stalls.into_iter().map(|stall| Hindrance {
+        span: (stall.from, stall.to),
+        costs: (stall.own <= index.stall_limit()).then_some(stall.own),
+        stall: Some(stall),
+    })
 }

@@ -62,6 +62,7 @@ pub use terms::{Ending, Term, Terms};
 pub(crate) use time::{EDGE_NS, stamped};
 pub use time::{last_time, plausible};
 pub use unheard::UnheardCreates;
+pub(crate) use wakes::is_gone_by_the_successor;
 pub use wakes::{Lost, Wakes};
 pub use writes::{Work, WriteKey, Writing};
 pub use znodes::{Znode, Znodes};

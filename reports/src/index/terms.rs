@@ -179,6 +179,14 @@ impl<'a> Terms<'a> {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a term of the group began between these times, neither included.
+    #[must_use]
+    pub fn granted_between(&self, group: u32, (from, to): Span) -> bool {
+        let places = self.of_group(group);
+        let later = &places[places.partition_point(|&p| self.all[p].grant <= from)..];
+        later.first().is_some_and(|&p| self.all[p].grant < to)
+    }
+
     /// The group's last term that was certainly believed in, and no longer so at `at`.
     #[must_use]
     pub fn last_over(&self, group: u32, at: Nanos) -> Option<&Term<'a>> {

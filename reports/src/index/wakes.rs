@@ -151,23 +151,23 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
     .collect()
 }
 
-/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone; so does
-/// a watcher that was told. With two leaders at once the second one's grant proves nothing about the first one's znode, unless the
-/// servers named the second one's as the owner of the lead: that is one znode at a time.
+/// Whether the lost znode is known to have gone: by a watcher that was told, or without one.
 fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
-    match loss.outcome {
-        Outcome::Survived => false,
-        Outcome::Censored { .. } => !index.woken(loss).is_empty(),
-        Outcome::Completed { successor } => {
-            let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
-            // One znode at a time owns the lead: the lock, or the first of the queue.
-            let next_owns = || {
-                let mut reigns = index.reigns.of_group(loss.group).iter();
-                lost.czxid != next.czxid && reigns.any(|reign| reign.is_of(next))
-            };
-            lost.ended.0 <= next.grant || !index.woken(loss).is_empty() || next_owns()
-        }
-    }
+    let told = || loss.outcome != Outcome::Survived && !index.woken(loss).is_empty();
+    is_gone_by_the_successor(index, loss) || told()
+}
+
+/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone. With two leaders at once the second one's grant proves nothing about the first one's znode, unless the
+/// servers named the second one's as the owner of the lead: that is one znode at a time.
+pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
+    let Outcome::Completed { successor } = loss.outcome else { return false };
+    let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
+    // One znode at a time owns the lead: the lock, or the first of the queue.
+    let next_owns = || {
+        let mut reigns = index.reigns.of_group(loss.group).iter();
+        lost.czxid != next.czxid && reigns.any(|reign| reign.is_of(next))
+    };
+    lost.ended.0 <= next.grant || next_owns()
 }
 
 /// Followers whose znode has gone while the cell was measured.

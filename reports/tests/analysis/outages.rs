@@ -2,9 +2,9 @@
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, END, check, ms};
+use crate::builder::{Cell, END, T, TICK, check, ms};
 use crate::horizons::with_stalled;
 use crate::leads::{false_failover, orphan, partition};
 
@@ -120,4 +120,46 @@ fn what_a_stall_may_have_brought_about_is_no_failure() {
         assert_eq!(stalled((11_000, 11_050)).0, Fail, "{checker}: a short one, long before");
         assert_eq!(cell().verdict(checker), Fail, "{checker}");
     }
+}
+
+/// For how long somebody may own without believing.
+const ALLOWED: u64 = 2 * T + 2 * TICK + 1_000;
+
+/// The leader stops believing at 20 s and owns the lead until `owned`.
+fn owns_until(owned: u64) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    cell.revoke(0, 0, 20_000, RevokeReason::Deposed);
+    cell.lead(0, 1, owned);
+    cell
+}
+
+#[test]
+fn after_a_stall_of_a_server_an_owner_has_its_whole_time_again_and_no_more() {
+    let stalled = |owned: u64, stalls: &[(u64, u64)]| {
+        let mut cell = owns_until(owned);
+        cell.coordinator.extend(stalls.iter().map(|&(from, to)| outage("server 3", from, Some(to))));
+        cell.verdict("ownership")
+    };
+    assert_eq!((stalled(20_000 + ALLOWED, &[]), stalled(20_200 + ALLOWED, &[])), (Pass, Fail));
+    let whole = (22_000, 27_000);
+    assert_eq!(stalled(26_800 + ALLOWED, &[whole]), Inconclusive, "sessions have their time anew");
+    assert_eq!(stalled(27_200 + ALLOWED, &[whole]), Fail, "and that was over");
+    let afterwards = (20_200 + ALLOWED, 24_000 + ALLOWED);
+    assert_eq!(stalled(25_000 + ALLOWED, &[afterwards]), Fail, "its time was over before");
+    let short: Vec<(u64, u64)> = (0..5).map(|each| (21_000 + each * 500, 21_100 + each * 500)).collect();
+    assert_eq!(stalled(20_400 + ALLOWED, &short), Inconclusive, "short ones cost what they take");
+    assert_eq!(stalled(20_600 + ALLOWED, &short), Fail, "and no more");
+}
+
+#[test]
+fn a_fault_on_an_owner_whose_time_is_over_excuses_nothing() {
+    let cut = |from: u64, owned: u64| {
+        let mut cell = owns_until(owned);
+        let id = cell.fault(FaultKind::Partition, 0, &[0], from, Some(2_000));
+        cell.injected(id, from);
+        cell.healed(id, from + 2_000);
+        cell.verdict("ownership")
+    };
+    assert_eq!(cut(22_000, 23_500 + ALLOWED), Pass);
+    assert_eq!(cut(20_500 + ALLOWED, 23_500 + ALLOWED), Fail);
 }

@@ -181,6 +181,19 @@ fn a_belief_that_ends_and_begins_again_for_nothing_is_a_finding() {
     assert_eq!(flapping(true).verdict("liveness"), Pass);
 }
 
+#[test]
+fn whoever_leads_beside_a_leader_hides_none_of_its_flaps() {
+    let beside = |from: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        cell.believe(0, 1, from);
+        cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
+        cell.believe(0, 0, 30_100);
+        cell.write(0, 0, 30_101);
+        cell.summary().leaderless.flaps
+    };
+    assert_eq!((beside(25_000), beside(30_050)), (1, 0), "one that leads before, and one that takes the lead over");
+}
+
 /// The leader of each group is ordered to resign, and deletes its znode so many milliseconds later.
 fn releasing(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);

@@ -65,8 +65,7 @@ impl ServerControl for DockerEnsemble {
             }
             // Noted before: nobody shall take it for an accident.
             self.faults.borrow_mut().paused.insert(server);
-            let asked = self.engine.docker.pause_container(&container);
-            let paused = self.engine.call(format!("pause {container}"), asked).await;
+            let paused = self.engine.pause(&container).await;
             paused.inspect_err(|_| _ = self.faults.borrow_mut().paused.remove(&server))?;
             self.see_paused(server, &container, true).await
         })

@@ -13,7 +13,7 @@ use bollard::models::ContainerState;
 use bollard::{API_DEFAULT_VERSION, Docker};
 use testcontainers::runners::AsyncRunner as _;
 use testcontainers::{ContainerRequest, GenericImage};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::super::EnsembleError;
 
@@ -23,6 +23,11 @@ const CALL_WITHIN: Duration = Duration::from_secs(60);
 const PING_WITHIN: Duration = Duration::from_secs(10);
 /// Some hundred megabytes over a slow line.
 const PULL_WITHIN: Duration = Duration::from_secs(900);
+/// A container whose processes are busy starting cannot be frozen at times (cgroup v1); a moment later it can.
+const FREEZE_WITHIN: Duration = Duration::from_secs(10);
+const FREEZE_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// What the engine says then.
+const NOT_FROZEN: &str = "unable to freeze";
 /// Where an engine is when DOCKER_HOST does not say, and where a user's own ones are.
 const SOCKET: &str = "/var/run/docker.sock";
 const USER_SOCKETS: [(&str, &str); 3] = [
@@ -85,6 +90,23 @@ impl Engine {
             Err(_) => format!("no answer within {} s", CALL_WITHIN.as_secs()),
         };
         Err(EnsembleError::Engine { what: what.to_string(), why })
+    }
+
+    /// Pauses a container; where it cannot be frozen for a moment, again and again for a bounded time.
+    pub(super) async fn pause(&self, container: &str) -> Result<(), EnsembleError> {
+        let begun = Instant::now();
+        loop {
+            let paused = self.call(format!("pause {container}"), self.docker.pause_container(container)).await;
+            match paused {
+                Err(EnsembleError::Engine { why, .. })
+                    if why.contains(NOT_FROZEN) && begun.elapsed() < FREEZE_WITHIN =>
+                {
+                    tracing::debug!(container, why, "it is paused again");
+                    tokio::time::sleep(FREEZE_AGAIN_AFTER).await;
+                }
+                paused => return paused,
+            }
+        }
     }
 
     /// Whether an image is there.
@@ -197,10 +219,44 @@ fn said(error: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
     use testcontainers::Image as _;
 
-    use super::{client, generic, is_here};
+    use super::{Engine, client, generic, is_here};
     use crate::ensemble::EnsembleError;
+
+    /// An engine that gives these answers, one after the other, and how many are left in the end.
+    fn engine_that_answers(answers: &'static [&'static str]) -> (Engine, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = format!("tcp://{}", listener.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            for answer in answers {
+                let (mut asked, _) = listener.accept().unwrap();
+                let _ = asked.read(&mut [0; 4096]).unwrap();
+                asked.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        (Engine { docker: client(&at).unwrap(), at, version: "1".to_owned() }, answering)
+    }
+
+    const BUSY: &str = "HTTP/1.1 500 Error\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 52\r\n\r\n\
+                        {\"message\":\"cannot pause x: unable to freeze: y   \"}";
+    const DONE: &str = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+    const GONE: &str = "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n\
+                        {\"message\":\"no such\"}";
+
+    #[tokio::test]
+    async fn a_container_that_cannot_be_frozen_for_a_moment_is_paused_a_moment_later() {
+        let (engine, answered) = engine_that_answers(&[BUSY, BUSY, DONE]);
+        engine.pause("zk1").await.unwrap();
+        answered.join().unwrap();
+        let (engine, answered) = engine_that_answers(&[GONE]);
+        let refused = engine.pause("zk1").await.unwrap_err().to_string();
+        assert!(refused.contains("no such"), "{refused}");
+        answered.join().unwrap();
+    }
 
     #[test]
     fn an_image_is_split_at_its_tag() {

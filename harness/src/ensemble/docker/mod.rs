@@ -181,8 +181,7 @@ impl DockerEnsemble {
         let name = self.container(id)?;
         self.launch(&name, request::server(id, &name, &self.options, &self.ports, &self.networks, &self.labels))
             .await?;
-        let paused = self.engine.call(format!("pause {name}"), self.engine.docker.pause_container(&name)).await;
-        if let Err(error) = paused {
+        if let Err(error) = self.engine.pause(&name).await {
             self.check_server(id).await?;
             return Err(error);
         }

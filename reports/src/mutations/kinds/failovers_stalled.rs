@@ -2,6 +2,7 @@
 
 use crate::check::Section as _;
 use crate::check::failover::Failover;
+use crate::index::Outcome;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -15,10 +16,14 @@ pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
     verdict: Verdict::Inconclusive,
     one_by_one: false,
     sites: |scene| {
-        let most = 2 * scene.handed_over().len() > scene.index.losses.completed().count();
+        let measured = scene.losses().iter().filter(|loss| loss.outcome != Outcome::Survived).count();
+        let most = 2 * scene.handed_over().len() > measured;
         scene
             .handovers()
-            .only_if("most lost leads were taken back by those who had lost them", most)
+            .only_if(
+                "most lost leads were taken back by those who had lost them, or were not taken over by the end",
+                most,
+            )
             .only_if("the record has no coordinator", scene.coordinator().is_some())
             .sites()
     },

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Section as _;
 use crate::check::fan_out::FanOutSeen;
+use crate::index::is_gone_by_the_successor;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -28,6 +29,9 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .only_if("the recipe promises no fan-out", wakes.is_some())
         .only_if("the recipe watches nothing", wakes != Some(FanOut::None))
         .keep("nobody was notified", |&loss| missed(scene, loss).is_some())
+        .keep("nothing but the notification tells that the znode has gone", |&loss| {
+            is_gone_by_the_successor(scene.index, &scene.losses()[loss])
+        })
         .keep("somebody of every group was hit, cut off, stalled or busy at the time", |&loss| {
             missed(scene, loss).is_some_and(|(_, at)| scene.group_is_calm(loss, at))
         })

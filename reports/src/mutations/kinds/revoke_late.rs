@@ -7,6 +7,7 @@ use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::{Scene, is_end_of};
 use crate::mutations::sites::Sites;
+use crate::stats::spans::{Span, touches};
 use crate::verdict::Verdict;
 use hustings_record::{Event, Expectation, Nanos};
 
@@ -55,14 +56,17 @@ fn sites(scene: &Scene<'_>, late: Nanos) -> Sites {
         .keep("every leader died before its successor came", |&loss| scene.loser(loss).ending != Ending::Died)
         .keep("every leader believed to the end of the record", |&loss| revoked(scene.loser(loss)))
         .keep("no successor came so soon after the end of the belief before", |&loss| {
-            let overlap = |granted: Nanos| (scene.loser(loss).ended.0 + late).saturating_sub(granted);
-            scene.granted(loss).map(overlap) > forbidden
+            // A successor may have lost the lead in its turn by then.
+            let overlap =
+                |(granted, ended): Span| (scene.loser(loss).ended.0 + late).min(ended).saturating_sub(granted);
+            scene.successor(loss).and_then(Term::definite).map(overlap) > forbidden
         })
-        .keep("every leader's process was stopped meanwhile: a belief without acts", |&loss| {
-            let lost = scene.loser(loss);
+        .keep("every leader's process, or its successor's, was stopped meanwhile: a belief without acts", |&loss| {
+            let (lost, next) = (scene.loser(loss), scene.successor(loss));
             let ended = lost.ended.0 + late;
-            let stops = scene.index.faults.stops_of(lost.host);
-            scene.granted(loss).is_some_and(|granted| !crate::stats::spans::touches(stops, (granted, ended)))
+            let stopped = |host, granted| touches(scene.index.faults.stops_of(host), (granted, ended));
+            let both = next.and_then(|next| Some((next.host, next.granted?)));
+            both.is_some_and(|(host, granted)| !stopped(lost.host, granted) && !stopped(host, granted))
         })
         .keep("every loser or successor stalled meanwhile", |&loss| !stalled(scene, loss, late))
         .sites()
