@@ -28,8 +28,6 @@ pub(super) struct Allowance<'i, 'a> {
     index: &'i Index<'a>,
     /// The longest time that one request took on the floor, and the median.
     request: (Nanos, Nanos),
-    /// Own stalls of whatever length, of all processes.
-    stalls: Vec<Span>,
     felt: Felt,
 }
 
@@ -100,7 +98,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
         let median = half(samples.get(samples.len() / 2));
         let request = (half(samples.last()), enrolment_pace(index).map_or(median, |pace| pace.min(median)));
-        let mut allowance = Self { index, request, stalls, felt: Felt::default() };
+        let mut allowance = Self { index, request, felt: Felt::default() };
         allowance.felt = allowance.feel();
         allowance
     }
@@ -181,9 +179,9 @@ impl<'i, 'a> Allowance<'i, 'a> {
         self.expiry().max(7 * self.index.timeout_or_asked() / 5)
     }
 
-    /// Own stalls within `span`.
-    pub(super) fn stalled(&self, span: Span) -> Nanos {
-        total(&within(&self.stalls, span))
+    /// Own stalls within `span`, of whatever length, of hosts of this group and of processes that are no host.
+    pub(super) fn stalled(&self, group: u32, span: Span) -> Nanos {
+        total(&within(&self.index.own_stalls_of_group(group, span), span))
     }
 
     /// How many candidates the faults whose consequences may fall into `span` may have woken. All others race for a lock; when

@@ -145,7 +145,7 @@ impl<'a> Bounds<'_, 'a> {
 
     fn late(&self, group: u32, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
         let index = self.index;
-        if self.allowance.stalled(gap) >= gap.1 - due {
+        if self.allowance.stalled(group, gap) >= gap.1 - due {
             return finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
         }
         fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);

@@ -129,7 +129,8 @@ pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeM
     let (judge, step) = (Judge::of(index), promise.step());
     let of = |wait: &Wait| {
         let due = (wait.due, wait.due);
-        let stalled = judge.allowance.stalled((wait.due.min(wait.came), wait.came + later));
+        let (group, late) = (index.losses.all[wait.loss].group, (wait.due.min(wait.came), wait.came + later));
+        let stalled = judge.allowance.stalled(group, late);
         let left = |allowed: Nanos| (wait.due + allowed + stalled).saturating_sub(wait.came);
         // The last one of an injection may take the longest.
         let of_half = left(judge.allowance.median(step, due, (1, 1)));
@@ -315,7 +316,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         // Whoever is slow must not gain by what strikes meanwhile.
         let (each, half) = (self.allowance.step(step, (due, due)), self.allowance.median(step, (due, due), place));
         // What stalled while it was not due yet made nothing late.
-        let stalled = self.allowance.stalled((due, came));
+        let stalled = self.allowance.stalled(loss.group, (due, came));
         if took > half && stalled >= took - half {
             kept.void += 1;
             return;

@@ -166,13 +166,19 @@ impl One<'_, '_> {
             self.how_it_left(away.0),
             duration(away.1 - due),
         );
-        if self.allowance.stalled(away) >= away.1 - due {
+        if self.stalled(away) >= away.1 - due {
             return told.push((false, format!("{text}; the harness stalled meanwhile")));
         }
         let text = if gone { format!("{text}: it dropped out") } else { text };
         section.dropped_out += u64::from(gone);
         section.late += u64::from(!gone);
         told.push((true, text));
+    }
+
+    /// For how long hosts of its group, or what is no host, stalled within `span`.
+    fn stalled(&self, span: Span) -> Nanos {
+        let group = self.index.candidates.all.get(&self.cand).map(|candidate| candidate.group);
+        group.map_or(0, |group| self.allowance.stalled(group, span))
     }
 
     fn busy(&self, span: Span, section: &mut Standing, told: &mut Vec<(bool, String)>) {
@@ -186,7 +192,7 @@ impl One<'_, '_> {
             moment(self.index, span.1),
             duration(span.1 - span.0),
         );
-        if self.allowance.stalled(span) >= span.1 - due {
+        if self.stalled(span) >= span.1 - due {
             return told.push((false, format!("{text}; the harness stalled meanwhile")));
         }
         section.hung += 1;

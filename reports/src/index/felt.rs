@@ -6,7 +6,7 @@ use super::cell::Index;
 use super::lives::Stall;
 use super::notices::Notice;
 use super::time::EDGE_NS;
-use crate::stats::spans::Span;
+use crate::stats::spans::{Span, union};
 use hustings_record::Nanos;
 
 /// What a stall may have cost is over so many T after it.
@@ -57,6 +57,14 @@ impl Index<'_> {
         let mut stalls: Vec<&Stall> = self.felt_stalls(&self.hosts_of_group(group), span).collect();
         stalls.reverse();
         stalls
+    }
+
+    /// When hosts of a group, or processes that are no host, stalled at some moment of `span`: sorted and disjoint.
+    #[must_use]
+    pub fn own_stalls_of_group(&self, group: u32, span: Span) -> Vec<Span> {
+        let hosts = self.hosts_of_group(group);
+        let own = self.lives.stalls_in(&hosts, span).filter(|stall| stall.own > 0);
+        union(own.map(|stall| (stall.from, stall.to)).collect())
     }
 
     /// The longest stall beyond T/10 of a host of this group, or of a process that is no host, that shares a moment with `span`.

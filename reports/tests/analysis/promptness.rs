@@ -4,7 +4,7 @@
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
-use crate::builder::{Cell, check, ms};
+use crate::builder::{Cell, END, check, ms};
 
 const NAME: &str = "promptness";
 
@@ -143,8 +143,16 @@ fn after_a_stall_a_leader_is_due_anew_and_no_later() {
 #[test]
 fn a_gap_that_a_stall_covers_is_inconclusive() {
     let mut cell = followed_late(false, 38_000, 40_000);
-    cell.host(1).push(Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0, program: false });
+    let stall = Event::Stall { from: ms(21_000), to: ms(39_000), ran_ns: 0, program: false };
+    cell.host(1).push(stall.clone());
     assert_eq!(cell.verdict("liveness"), Inconclusive);
+    let mut record = followed_late(false, 38_000, 40_000).record();
+    let mut of_others = record.cells[0].segments.iter().find(|segment| segment.host == Some(1)).unwrap().clone();
+    (of_others.writer, of_others.file, of_others.host) = ("host-7".into(), "events/host-7".into(), Some(7));
+    of_others.events = vec![of_others.events[0].clone(), stall, Event::End { t: ms(END) }];
+    record.cells[0].segments.push(of_others);
+    let summary = hustings_reports::analysis::summarise(&record).cells.remove(0);
+    assert_eq!(check(&summary, "liveness").verdict, Fail, "a host on which the group has nobody");
 }
 
 /// A leader that stops believing and begins again in the same incarnation; its client `loses` its connection before.
