@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from .cell import UNKNOWN
+from .cell import MS, UNKNOWN
 
 
 def figures(cell):
@@ -12,10 +12,11 @@ def figures(cell):
     for term in cell.terms:
         terms[term.key].append(term)
         incarnations[term.life_id].append(term)
-    early, late, nowhere, under, slowest = [], [], 0, 0, 0
+    early, late, nowhere, under, slowest, unsure = [], [], 0, 0, 0, 0
     recorded = [write for write in cell.writes if write.get("sent") is not None]
-    for write in recorded:
-        sent = write["sent"]
+    on_the_way = (cell.t_ns or cell.info["timeout_asked_ms"] * MS) // 20 + cell.clock_fuzz
+    for write in cell.writes:
+        sent = write.get("sent")
         own = incarnations[write["cand"], write["session"]]
         mine = terms.get((write["group"], write["cand"], write["session"], write["czxid"]), [])
         # Where a token is not known, nothing tells its terms from the sender's others.
@@ -23,6 +24,17 @@ def figures(cell):
             mine = own
         elif not mine:
             mine = [term for term in own if term.czxid == UNKNOWN]
+        if sent is None:
+            # It was sent before it came: after its leader's revoke perhaps, if it was hardly on its way for so long.
+            came = write["t"]
+            begun = [term.left for term in mine if term.asked <= came]
+            if not mine:
+                nowhere += 1
+            elif came + cell.clock_fuzz < mine[0].asked:
+                early.append(mine[0].asked - came)
+            elif begun and came > max(begun) + on_the_way:
+                unsure += 1
+            continue
         slowest = max(slowest, write["t"] - sent)
         around = [term for term in mine if term.asked - cell.clock_fuzz <= sent <= term.left + cell.clock_fuzz]
         if not mine:
@@ -45,6 +57,7 @@ def figures(cell):
         "under_release": under,
         "slowest_ns": slowest,
         "not_recorded": len(cell.writes) - len(recorded),
+        "late_unknown": unsure,
     }
 
 

@@ -195,7 +195,7 @@ fn walks_go_to_the_record_where_it_has_them_and_to_the_model_where_it_has_not() 
       return seen;
     "#;
     let mut summary = sample();
-    let (leader_wakes, follower_wakes, requests_per_wake_max) = (FanOut::One, FanOut::One, 2);
+    let (leader_wakes, follower_wakes, requests_per_wake_max) = (FanOut::One, FanOut::One, Some(2));
     for cell in &mut summary.cells {
         cell.info.declared =
             Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max, watches_max: None });

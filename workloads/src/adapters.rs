@@ -52,8 +52,12 @@ pub struct Adapter {
     pub declared: Declaration,
 }
 
-const NEXT_IN_LINE: Declaration =
-    Declaration { leader_wakes: FanOut::One, follower_wakes: FanOut::One, requests_per_wake_max: 4, watches_max: None };
+const NEXT_IN_LINE: Declaration = Declaration {
+    leader_wakes: FanOut::One,
+    follower_wakes: FanOut::One,
+    requests_per_wake_max: Some(4),
+    watches_max: None,
+};
 
 /// Debian's Python, which has Debian's kazoo.
 const PYTHON: &str = "/usr/bin/python3";

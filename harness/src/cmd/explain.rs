@@ -85,7 +85,7 @@ fn recipe(recipe: RecipeKind) -> String {
         recipe.describe().trim(),
         wakes(declares.leader_wakes),
         wakes(declares.follower_wakes),
-        declares.requests_per_wake_max,
+        declares.requests_per_wake_max.map_or_else(|| "any number".to_owned(), |most| most.to_string()),
     )
 }
 

@@ -12,8 +12,9 @@ pub struct Declaration {
     pub leader_wakes: FanOut,
     /// Which others the loss of a follower wakes.
     pub follower_wakes: FanOut,
-    /// Requests that one wake-up causes, at most, while nobody else goes.
-    pub requests_per_wake_max: u32,
+    /// Requests that one wake-up causes, at most, while nobody else goes; None: it declares no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_wake_max: Option<u32>,
     /// Znodes of its group, besides its own, that a candidate watches at once, at most; None: as many as whom a loss wakes makes it
     /// watch.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -137,10 +137,10 @@ impl<'i, 'a> Allowance<'i, 'a> {
 
     /// How long this step takes for so many who are woken, one after the other.
     fn requests_of(&self, step: Step, woken: u64, request: Nanos) -> Nanos {
-        let declared = self.index.info.declared.map(|declared| u64::from(declared.requests_per_wake_max).max(1));
+        let declared = self.index.info.declared.and_then(|declared| declared.requests_per_wake_max);
         let requests = match step {
             Step::Notify => 1,
-            Step::TakeOver => declared.unwrap_or(REQUESTS_PER_WAKE),
+            Step::TakeOver => declared.map_or(REQUESTS_PER_WAKE, |declared| u64::from(declared).max(1)),
         };
         woken.saturating_mul(requests.saturating_mul(request)).min(LONGEST_NS)
     }

@@ -137,7 +137,7 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
         let mut long = pauses.filter(|pause| pause.1 - pause.0 >= enough && able(term, *pause) >= enough);
         let Some((from, to)) = long.next() else { continue };
         let (count, what) = match (tried.is_empty(), from == led.0) {
-            (true, _) => (&mut section.mute_terms, "led and never wrote, for"),
+            (true, _) => (&mut section.mute_terms, "led and never wrote by its own token, for"),
             (false, true) => (&mut section.late_terms, "led and did not write at first, for"),
             (false, false) => (&mut section.fallen_silent, "led on and wrote no more, for"),
         };

@@ -39,7 +39,13 @@ pub struct StrayWrites {
     pub slowest_ns: Nanos,
     /// Of so many it is not recorded when they were sent.
     pub not_recorded: u64,
+    /// So many of those came longer after the revoke than a write is on its way: whether they were sent before it is not known.
+    #[serde(default)]
+    pub late_unknown: u64,
 }
+
+/// A write that comes later than this part of T after its leader's revoke was hardly sent before it.
+const ON_THE_WAY_PART: Nanos = 20;
 
 impl Section for StrayWrites {
     const NAME: &'static str = "stray-writes";
@@ -65,6 +71,8 @@ impl Section for StrayWrites {
                 let seen = strays.entry((key, stray)).or_insert(Seen { count: 0, by: 0, first: work });
                 seen.count += 1;
                 seen.by = seen.by.max(by);
+            } else if came_late(index, of_key, &work) {
+                section.late_unknown += 1;
             }
         }
         let total = index.writing.count() as u64;
@@ -82,6 +90,12 @@ impl Section for StrayWrites {
                 finding.section.not_recorded
             );
             finding.note(text);
+        }
+        if finding.section.late_unknown > 0 {
+            finding.inconclusive(format!(
+                "{} writes came more than T/{ON_THE_WAY_PART} after their leader's revoke, and when they were sent is not recorded",
+                finding.section.late_unknown
+            ));
         }
         for ((key, stray), seen) in &strays {
             tell(index, &mut finding, *key, *stray, seen);
@@ -197,6 +211,14 @@ fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos
     let over = begun.iter().map(|term| term.1).max()?;
     let late = work.sent.is_some() && at > over + index.epsilon;
     late.then(|| (Stray::After, at - over))
+}
+
+/// Whether a write whose sending was not recorded came so late after the revoke that it was hardly sent before.
+fn came_late(index: &Index<'_>, terms: &[Span], work: &Work) -> bool {
+    let on_the_way = index.timeout_or_asked() / ON_THE_WAY_PART + index.epsilon;
+    let begun = &terms[..terms.partition_point(|term| term.0 <= work.t)];
+    let over = begun.iter().map(|term| term.1).max();
+    work.sent.is_none() && over.is_some_and(|over| work.t > over.saturating_add(on_the_way))
 }
 
 /// Whether the write was sent before the deletion of its leader's znode and came to the resource after it, and by how much:

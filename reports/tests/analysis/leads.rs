@@ -354,6 +354,15 @@ pub(crate) fn late_successor() -> Cell {
 #[test]
 fn a_late_successor_fails_liveness() {
     assert_eq!(late_successor().verdict("liveness"), Fail);
+    let mut of_any_number = late_successor();
+    if let Some(declared) = &mut of_any_number.info.declared {
+        declared.requests_per_wake_max = None;
+    }
+    assert_eq!(
+        of_any_number.verdict("liveness"),
+        Fail,
+        "whoever declares no number of requests has no time without end"
+    );
 }
 
 #[test]

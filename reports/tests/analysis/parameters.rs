@@ -40,12 +40,12 @@ pub(crate) fn info(recipe: &str, groups: u32, hosts: u16, fault_kind: FaultKind)
 }
 
 fn declared(recipe: &str) -> Option<Declaration> {
-    let (leader_wakes, follower_wakes, requests_per_wake_max) = match recipe {
+    let (leader_wakes, follower_wakes, requests) = match recipe {
         "predecessor-watch" => (FanOut::One, FanOut::One, 2),
         "naive" => (FanOut::AllOthers, FanOut::None, 2),
         "lock-race" => (FanOut::AllOthers, FanOut::None, 4),
         "poll-race" => (FanOut::None, FanOut::None, 0),
         _ => return None,
     };
-    Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max, watches_max: None })
+    Some(Declaration { leader_wakes, follower_wakes, requests_per_wake_max: Some(requests), watches_max: None })
 }

@@ -89,10 +89,12 @@ fn between_two_terms_of_one_token_nobody_may_write() {
 
 #[test]
 fn where_the_sending_is_not_recorded_that_is_said_and_only_what_is_certain_all_the_same_is_found() {
-    let summary = with_write(0, (None, 25_001)).summary();
+    let summary = with_write(0, (None, 20_101)).summary();
     let found = check(&summary, "stray-writes");
     assert_eq!((found.verdict, summary.stray_writes.not_recorded, summary.stray_writes.recorded), (Pass, 1, 2));
     assert!(found.headline.contains("not recorded") && found.details[0].contains("not recorded"), "{found:?}");
+    let late = judged(with_write(0, (None, 20_301)));
+    assert_eq!((late.0, late.1.late_unknown), (Inconclusive, 1), "no write is on its way for T/20");
     assert_eq!(judged(with_write(1, (None, 19_000))).1.before_grant, 1, "it was sent before it arrived");
     assert_eq!(judged(with_write(2, (None, 30_000))).0, Fail);
 }

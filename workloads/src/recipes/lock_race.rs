@@ -32,7 +32,7 @@ impl Declares for LockRace {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
         // Whoever loses the race tries and watches again; whoever wins it reads the breadcrumb, writes it, and checks its lock.
-        requests_per_wake_max: 4,
+        requests_per_wake_max: Some(4),
         watches_max: None,
     };
 }

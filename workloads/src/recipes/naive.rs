@@ -19,7 +19,7 @@ impl Declares for Naive {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
         // The list, and a watch on the new head or the owner check.
-        requests_per_wake_max: 2,
+        requests_per_wake_max: Some(2),
         watches_max: None,
     };
 }

@@ -22,7 +22,7 @@ impl Declares for PollRace {
         leader_wakes: FanOut::None,
         follower_wakes: FanOut::None,
         // Nobody is woken.
-        requests_per_wake_max: 0,
+        requests_per_wake_max: Some(0),
         watches_max: None,
     };
 }

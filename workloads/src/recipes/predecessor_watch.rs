@@ -17,7 +17,7 @@ impl Declares for PredecessorWatch {
         leader_wakes: FanOut::One,
         follower_wakes: FanOut::One,
         // The list, and a watch on another predecessor or the owner check.
-        requests_per_wake_max: 2,
+        requests_per_wake_max: Some(2),
         watches_max: None,
     };
 }

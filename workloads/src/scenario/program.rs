@@ -127,7 +127,7 @@ impl ForeignSpec {
         Some(Declaration {
             leader_wakes: self.leader_wakes?,
             follower_wakes: self.follower_wakes?,
-            requests_per_wake_max: self.requests_per_wake_max.unwrap_or(u32::MAX),
+            requests_per_wake_max: self.requests_per_wake_max,
             watches_max: self.watches_max,
         })
     }

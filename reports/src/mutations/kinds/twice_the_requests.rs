@@ -24,14 +24,12 @@ pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation {
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;
-    let promised = u64::from(index.info.declared.map_or(0, |declared| declared.requests_per_wake_max));
+    let declared = index.info.declared.and_then(|declared| declared.requests_per_wake_max);
+    let promised = u64::from(declared.unwrap_or(0));
     let limit = limit(index, promised);
     scene
         .handovers()
-        .only_if(
-            "the recipe declares no number of requests",
-            index.info.declared.is_some_and(|of| of.requests_per_wake_max < u32::MAX / 2),
-        )
+        .only_if("the recipe declares no number of requests", declared.is_some())
         .only_if("the recipe watches nothing", index.info.leader_wakes() != Some(FanOut::None))
         .keep("nobody was notified, or somebody of the group was hit, cut off, stalled or busy at the time", |&loss| {
             settled(scene, loss).is_some()
@@ -55,7 +53,8 @@ fn settled(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let busy: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| settled(scene, loss)).collect();
-    let most = scene.index.info.declared.map_or(1, |declared| declared.requests_per_wake_max).max(1);
+    let declared = scene.index.info.declared.and_then(|declared| declared.requests_per_wake_max);
+    let most = declared.unwrap_or(1).max(1);
     let twice = most.saturating_mul(2);
     Edits::default().replace(move |_, event| match event {
         Event::Settled { t, cand, session, .. } if busy.contains(&(*cand, *t)) => {

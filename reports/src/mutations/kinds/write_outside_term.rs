@@ -22,7 +22,9 @@ pub(in crate::mutations) const AFTER_REVOKE: Mutation = Mutation {
     sites: |scene| {
         let revoked = |term: &usize| matches!(scene.term(*term).ending, Ending::Revoked(_));
         let anew = |term: &usize| !leads_again(scene, *term);
+        let all = || scene.index.writing.all();
         terms(scene)
+            .only_if("no write tells when it was sent", all().next().is_none() || all().any(|work| work.sent.is_some()))
             .keep("no belief was ever revoked", revoked)
             .keep("every leader led again at once by the same token", anew)
             .sites()
