@@ -21,6 +21,15 @@ pub enum Expectation {
 }
 
 impl Expectation {
+    /// Whether it is a failure to see something that no fault explains.
+    #[must_use]
+    pub fn forbids_the_unexplained(self) -> bool {
+        match self {
+            Self::None | Self::Excused => true,
+            Self::Some | Self::Any => false,
+        }
+    }
+
     /// What faults that meet by chance may show of something of which a scenario's own faults show this.
     #[must_use]
     pub fn at_random(self) -> Self {

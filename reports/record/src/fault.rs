@@ -55,6 +55,16 @@ pub struct FaultFacts {
     pub proof: &'static str,
 }
 
+impl FaultFacts {
+    /// Whether whoever it hits can do all that it could before, for as long as it lasts: it hears, is heard, and runs.
+    #[must_use]
+    pub fn leaves_all_able(&self) -> bool {
+        let out = self.takes_out || self.deafens || self.cuts.is_some() || self.process != ProcessFate::Kept;
+        let lead = self.leads != LeadLoss::NotSure || self.lets_sessions_expire || self.outwits_recipes;
+        self.until_healed && !out && !lead && !self.lies_in_wait && self.hits != Hits::Servers
+    }
+}
+
 /// What a fault is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hits {

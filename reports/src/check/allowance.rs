@@ -1,9 +1,10 @@
 //! What a busy machine and many handovers at once may add to what the protocol needs, from what this very cell has measured.
 //!
-//! One request takes half of the longest sample of the floor, which is two requests and a notification. A handover that fails
-//! over alone may take a second more than the protocol needs; one among many waits for its turn besides: as many requests as the
-//! recipe declares for each candidate that the same faults woke, one after the other. The stricter one is for medians, from the
-//! median of the floor, or from the pace at which this cell enrolled if that is quicker.
+//! One request takes half of a sample of the floor, which is two requests and a notification. A handover that fails over alone may
+//! take a second more than the protocol needs, with its own requests as slow as the slowest; one among many waits for its turn
+//! besides: as many requests as the recipe declares for each candidate that the same faults woke, one after the other, each as slow
+//! as the upper quartile, for not all of a queue can be as slow as the slowest. The stricter one is for medians, from the median of
+//! the floor, or from the pace at which this cell enrolled if that is quicker.
 
 use crate::index::{Fault, Index, Stall};
 use crate::stats::spans::{Span, total, union, within};
@@ -26,8 +27,7 @@ const RETRY_NS: Nanos = 1_000_000_000;
 
 pub(super) struct Allowance<'i, 'a> {
     index: &'i Index<'a>,
-    /// The longest time that one request took on the floor, and the median.
-    request: (Nanos, Nanos),
+    request: Request,
     felt: Felt,
 }
 
@@ -35,6 +35,15 @@ pub(super) struct Allowance<'i, 'a> {
 pub(crate) fn led_again_by<'i, 'a>(index: &'i Index<'a>) -> impl Fn(Nanos) -> Nanos + use<'i, 'a> {
     let allowance = Allowance::of(index);
     move |lost| allowance.back(lost) + allowance.cut_off() + allowance.handover((lost, lost))
+}
+
+/// How long one request takes on the floor.
+#[derive(Clone, Copy)]
+struct Request {
+    longest: Nanos,
+    upper_quartile: Nanos,
+    /// Or less, where the cell enrolled more quickly.
+    median: Nanos,
 }
 
 /// What the candidates that are woken wait for, one after the other.
@@ -97,7 +106,11 @@ impl<'i, 'a> Allowance<'i, 'a> {
         samples.sort_unstable();
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
         let median = half(samples.get(samples.len() / 2));
-        let request = (half(samples.last()), enrolment_pace(index).map_or(median, |pace| pace.min(median)));
+        let request = Request {
+            longest: half(samples.last()),
+            upper_quartile: half(samples.get(3 * samples.len() / 4)),
+            median: enrolment_pace(index).map_or(median, |pace| pace.min(median)),
+        };
         let mut allowance = Self { index, request, felt: Felt::default() };
         allowance.felt = allowance.feel();
         allowance
@@ -121,18 +134,24 @@ impl<'i, 'a> Allowance<'i, 'a> {
 
     /// What a step of a handover within `span` may take.
     pub(super) fn step(&self, step: Step, span: Span) -> Nanos {
-        self.requests_of(step, self.waking(span), self.request.0) + MARGIN_NS
+        self.one_of_many(step, span) + MARGIN_NS
     }
 
     /// How long it may take until everybody who is told something within `span` was told.
     pub(super) fn notified(&self, span: Span) -> Nanos {
-        self.requests_of(Step::Notify, self.waking(span), self.request.0)
+        self.one_of_many(Step::Notify, span)
+    }
+
+    /// All before it are as slow as usual, and its own requests as slow as any.
+    fn one_of_many(&self, step: Step, span: Span) -> Nanos {
+        let before = self.waking(span).saturating_sub(1);
+        self.requests_of(step, before, self.request.upper_quartile) + self.requests_of(step, 1, self.request.longest)
     }
 
     /// What half of such steps may take: of `of` that wait for each other, the one that comes as number `place`.
     pub(super) fn median(&self, step: Step, span: Span, (place, of): (u64, u64)) -> Nanos {
         let before = self.waking(span).saturating_mul(place).div_ceil(of.max(1));
-        self.requests_of(step, before, self.request.1) + MARGIN_OF_MEDIAN_NS
+        self.requests_of(step, before, self.request.median) + MARGIN_OF_MEDIAN_NS
     }
 
     /// How long this step takes for so many who are woken, one after the other.
@@ -161,7 +180,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     pub(super) fn late_by_stall(&self, group: u32, span: Span, due: Nanos) -> Option<&'i Stall> {
         let (mut due_again, mut last) = (due, None);
         for stall in self.index.felt_stalls_of_group(group, span) {
-            if stall.from <= due_again {
+            if stall.from <= due_again && stall.own >= self.index.session_ends_after() {
                 due_again = due_again.max(self.back(stall.to));
                 last = Some(stall);
             }

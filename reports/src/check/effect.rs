@@ -117,10 +117,15 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
 fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
     let enough = SILENT_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
-    let stalls: Vec<Span> = index.lives.long_stalls(MARGIN_NS / 10).map(|stall| (stall.from, stall.to)).collect();
+    let stalls = |host: u16| -> Vec<Span> {
+        let own = [host];
+        let stalls = index.lives.stalls_in(&own, index.span).filter(|stall| stall.own > MARGIN_NS / 10);
+        stalls.map(|stall| (stall.from, stall.to)).collect()
+    };
     let mut kept: BTreeMap<u16, Vec<Span>> = BTreeMap::new();
     for term in &index.terms.all {
-        let theirs = || [index.faults.stops_of(term.host), index.faults.hangs_of(term.host), &stalls].concat();
+        let theirs =
+            || [index.faults.stops_of(term.host), index.faults.hangs_of(term.host), &stalls(term.host)].concat();
         kept.entry(term.host).or_insert_with(|| union(theirs()));
     }
     let able = |term: &Term<'_>, (from, to): Span| -> Nanos {

@@ -278,14 +278,13 @@ fn is_excused(index: &Index<'_>, change: &Change) -> bool {
 }
 
 /// Whether the loser's client had no connection, since servers were hit, for as long as it takes at least until either side
-/// gives a session up that it hears nothing of: T less the 2/5 of T after which a client misses its server, the 3/20 between its
-/// pings, two looks at its clock, and half a tick for which followers keep what they heard.
+/// gives a session up that it hears nothing of.
 fn was_cut_off(index: &Index<'_>, change: &Change, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
-    let least = (7 * index.timeout_or_asked() / 20).saturating_sub(index.tick / 2);
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
     let mut faults = index.faults.on_servers().filter(|fault| counts(fault));
-    gone + least <= next.grant && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
+    gone + index.session_ends_after() <= next.grant
+        && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 
 /// Whether the lead never moved: the successor believed beside the other, which led on after it, for no longer than is excused.

@@ -4,12 +4,19 @@
 use std::collections::BTreeMap;
 
 use super::finding::Finding;
-use super::words::candidate;
+use super::words::{candidate, moment};
 use crate::index::Index;
-use hustings_record::{FaultKind, words};
+use hustings_record::{FaultKind, Nanos, words};
 
-/// Candidates that were held so when the drain had ended, with the servers that held them.
-pub(super) type Kept<'i> = BTreeMap<u32, &'i [u32]>;
+/// Candidates that were held so when the drain had ended.
+pub(super) type Kept<'i> = BTreeMap<u32, Held<'i>>;
+
+/// By which servers, and when the session was ended under which they held it.
+#[derive(Clone, Copy)]
+pub(super) struct Held<'i> {
+    servers: &'i [u32],
+    pub(super) since: Nanos,
+}
 
 /// Finds them.
 pub(super) fn find<'i>(index: &'i Index<'_>) -> Kept<'i> {
@@ -19,20 +26,22 @@ pub(super) fn find<'i>(index: &'i Index<'_>) -> Kept<'i> {
     let kept = last.filter_map(|(cand, (began, session))| {
         let servers = listed.contested.get(&session)?;
         let was_told = index.candidates.ended_at(session).is_some();
-        let mut faults = index.faults.of_cand(cand);
-        let was_expired = faults.any(|fault| fault.kind == FaultKind::Expire && fault.t >= began && fault.verified());
-        (was_expired && !was_told).then_some((cand, &servers[..]))
+        let faults = index.faults.of_cand(cand);
+        let expires = faults.filter(|fault| fault.kind == FaultKind::Expire && fault.t >= began && fault.verified());
+        let since = expires.map(|fault| fault.t).min().filter(|_| !was_told)?;
+        Some((cand, Held { servers, since }))
     });
     kept.collect()
 }
 
 /// Tells of them.
 pub(super) fn tell<S>(index: &Index<'_>, kept: &Kept<'_>, finding: &mut Finding<S>) {
-    for (&cand, servers) in kept {
+    for (&cand, held) in kept {
         finding.note(format!(
-            "{} is not judged: its session was ended, and {} alone still listed it, and had not told it",
+            "{} is not judged from {} on: its session was ended, and {} alone still listed it, and had not told it",
             candidate(index, cand),
-            words::servers(servers)
+            moment(index, held.since),
+            words::servers(held.servers)
         ));
     }
 }

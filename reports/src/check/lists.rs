@@ -219,7 +219,7 @@ impl<'i, 'a> Match<'i, 'a> {
                 let explained =
                     of.iter().any(|&cand| self.calm(cand).is_none_or(|stand| self.may_watch(group, stand, name)))
                         || of.is_empty() && !users.over.contains_key(session)
-                        || users.interrupted.contains(session);
+                        || users.interrupted.contains(&(group, *session));
                 if explained {
                     continue;
                 }
@@ -275,7 +275,8 @@ impl<'i, 'a> Match<'i, 'a> {
                 users.stands.insert((candidate.group, stand.session, stand.node.unwrap_or(LOCK)), cand);
             }
             let left = index.candidates.departures.get(&cand).into_iter().flatten();
-            users.interrupted.extend(left.filter(|left| interrupted(index, cand, left)).map(|left| left.session));
+            let left = left.filter(|left| interrupted(index, cand, left));
+            users.interrupted.extend(left.map(|left| (candidate.group, left.session)));
         }
         users.over.retain(|session, _| !users.current.contains(session));
         users
@@ -306,7 +307,7 @@ struct Users<'i> {
     /// Groups and sessions in which somebody may be about to stand.
     joining: BTreeSet<(u32, i64)>,
     /// Sessions under which somebody was told to go between question and answer: a watch may stay behind until it fires.
-    interrupted: BTreeSet<i64>,
+    interrupted: BTreeSet<(u32, i64)>,
 }
 
 impl Users<'_> {

@@ -25,10 +25,10 @@ use super::finding::Finding;
 use super::promptness::in_line;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Ending, Fault, Index, Term};
+use crate::index::{EDGE_NS, Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
+use hustings_record::{Grade, Nanos, RevokeReason};
 
 /// Time without a leader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -257,10 +257,15 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
             {
                 continue;
             }
-            let before = (ended.saturating_sub(allowance.cut_off()), again);
+            // What comes once it has stopped has not stopped it.
+            let stops = (ended, pair[0].ended.1.saturating_add(EDGE_NS).min(again));
+            let before = (ended.saturating_sub(allowance.cut_off()), stops.1);
             let explained = index.candidates.lost_touch(pair[0].session, before)
-                || index.faults.on_cand_in(pair[0].cand, (ended, again)).any(|fault| fault.explains((ended, again)))
-                || index.faults.on_servers().any(|fault| fault.explains((ended, again)))
+                || index
+                    .faults
+                    .on_cand_in(pair[0].cand, stops)
+                    .any(|fault| fault.explains(stops) && !fault.kind.facts().leaves_all_able())
+                || index.faults.on_servers().any(|fault| fault.explains(stops))
                 || index.servers.out_within(before);
             if explained {
                 continue;
@@ -274,10 +279,9 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
                 moment(index, ended),
                 duration(again.saturating_sub(ended)),
             );
-            // What stalls once it has stopped has not stopped it.
             if index.felt_stall(&[pair[0].host], (ended, pair[0].ended.1)).is_some() {
                 finding.inconclusive(format!("{text}; the harness stalled before"));
-            } else if index.info.expect.unplanned == Expectation::None {
+            } else if index.info.expect.unplanned.forbids_the_unexplained() {
                 finding.fail(text);
             } else {
                 finding.note(text);

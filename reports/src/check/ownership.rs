@@ -50,10 +50,10 @@ impl Section for Ownership {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let (window, limit) = (index.measured(), dead_owner_limit(index));
+        let (window, limit) = (index.measured(), owner_may_not_believe_for(index));
         evidence(index, window, &mut finding);
         zombies(index, window, &mut finding);
-        dead_owners(index, window, &mut finding);
+        dead_owners(index, window, limit, &mut finding);
         finding.headline(format!(
             "longest belief without owning {} ({} longer than a tick, as long as nothing told the leader), longest owning without belief {} ({}; up to {} is allowed); \
              observer blind for {}, {} of its questions not answered",
@@ -70,7 +70,7 @@ impl Section for Ownership {
 }
 
 /// For how long at most somebody may own without believing, as sessions outlive whoever stepped down or died.
-fn dead_owner_limit(index: &Index<'_>) -> Nanos {
+pub(crate) fn owner_may_not_believe_for(index: &Index<'_>) -> Nanos {
     2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS
 }
 
@@ -175,8 +175,7 @@ fn joined(mut spans: Vec<Span>, slack: Nanos) -> Vec<Span> {
     merged
 }
 
-fn dead_owners(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
-    let limit = dead_owner_limit(index);
+fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Finding<Ownership>) {
     let mut beliefs: BTreeMap<(u32, i64), Vec<&Term<'_>>> = BTreeMap::new();
     for term in &index.terms.all {
         beliefs.entry((term.group, term.session)).or_default().push(term);
@@ -252,18 +251,23 @@ fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> C
 fn kept_from_acting<'i>(index: &'i Index<'_>, host: Option<u16>, group: u32, gap: Span) -> Vec<Hindrance<'i>> {
     let Some(host) = host else { return Vec::new() };
     let faults = index.faults.of_group(group).filter(|fault| fault.met.contains(&host));
+    let faults = faults.filter(|fault| !fault.kind.facts().leaves_all_able());
     let faults = faults.map(|fault| (fault.t, fault.active.1));
     let spans = faults.chain(index.servers.outages_within(gap));
     spans.map(|span| Hindrance { span, costs: None, stall: None }).collect()
 }
 
-/// After a stall that a session may end of, a session has its whole time again: a server that stands still counts all of them anew.
+/// After a stall that clients give a server up for, a session has its whole time again: it is kept alive at another server.
 fn stalls_of_owner<'i>(index: &'i Index<'_>, host: Option<u16>, gap: Span) -> impl Iterator<Item = Hindrance<'i>> {
     let hosts: Vec<u16> = host.into_iter().collect();
-    let stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, gap).filter(|stall| stall.own > 0).collect();
-    stalls.into_iter().map(|stall| Hindrance {
-        span: (stall.from, stall.to),
-        costs: (stall.own <= index.stall_limit()).then_some(stall.own),
-        stall: Some(stall),
+    let mut stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, gap).filter(|stall| stall.own > 0).collect();
+    stalls.sort_by_key(|stall| (stall.from, stall.to));
+    let mut over = 0;
+    stalls.into_iter().map(move |stall| {
+        // Those of several processes at the same time cost it once.
+        let alone = stall.to.saturating_sub(over.max(stall.from)).min(stall.own);
+        over = over.max(stall.to);
+        let costs = (stall.own < index.session_ends_after()).then_some(alone);
+        Hindrance { span: (stall.from, stall.to), costs, stall: Some(stall) }
     })
 }

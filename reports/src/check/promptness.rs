@@ -195,9 +195,7 @@ struct Judge<'i, 'a> {
 
 impl<'i, 'a> Judge<'i, 'a> {
     fn of(index: &'i Index<'a>) -> Self {
-        let on_others = |fault: &&Fault<'_>| {
-            fault.kind.takes_hosts_out() || fault.kind.facts().deafens && !fault.kind.facts().takes_out
-        };
+        let on_others = |fault: &&Fault<'_>| fault.kind.takes_hosts_out();
         Self { index, allowance: Allowance::of(index), on_others: index.faults.all.iter().filter(on_others).collect() }
     }
 
@@ -221,18 +219,21 @@ impl<'i, 'a> Judge<'i, 'a> {
         };
         let fault = &index.faults.all[loss.fault];
         self.released(place, fault, end, &mut waits.release);
-        // What strikes when all of it was due excuses nothing.
-        let polls = index.polls();
-        let by = |due: Nanos| end.min(due + polls + 2 * self.allowance.handover((due, due)));
-        let Some(due) = self.due(loss, fault, end).filter(|&due| !self.is_void(loss, by(due).max(loss.effect))) else {
+        // Where all lost their znodes, each rests before it enrols again.
+        let anew = fault.kind.facts().leads == LeadLoss::Anew;
+        let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
+        let (polls, asks) = (index.polls(), index.info.leader_wakes() == Some(FanOut::None));
+        // What strikes when it was due, with all that it is allowed, excuses nothing.
+        let by = |step: Step, due: Nanos| end.min(due + self.allowance.step(step, (due, due)));
+        let first =
+            |due: Nanos| if asks { by(Step::TakeOver, due + polls + rests) } else { by(Step::Notify, due + polls) };
+        let Some(due) = self.due(loss, fault, end).filter(|&due| !self.is_void(loss, first(due).max(loss.effect)))
+        else {
             waits.detect.void += 1;
             waits.decide.void += 1;
             return;
         };
-        // Where all lost their znodes, each rests before it enrols again.
-        let anew = fault.kind.facts().leads == LeadLoss::Anew;
-        let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
-        if index.info.leader_wakes() == Some(FanOut::None) {
+        if asks {
             return waits.decide.waits.push(Wait { loss: place, due: due + polls + rests, came: end });
         }
         let told = index.woken(loss).first().filter(|notice| notice.t <= end).copied();
@@ -243,7 +244,8 @@ impl<'i, 'a> Judge<'i, 'a> {
                 Outcome::Completed { successor } => index.terms.all[successor].session,
                 Outcome::Censored { .. } | Outcome::Survived => told.session,
             };
-            if self.cut_off(next, (told.t, by(told.t))) {
+            let by = by(Step::TakeOver, told.t + rests);
+            if self.cut_off(next, (told.t, by)) || self.is_void(loss, by.max(loss.effect)) {
                 waits.decide.void += 1;
             } else {
                 waits.decide.waits.push(Wait { loss: place, due: told.t + rests, came: end });
@@ -263,12 +265,12 @@ impl<'i, 'a> Judge<'i, 'a> {
         let disowned = owned.map(|reign| reign.span.1).max();
         let told = index.woken(loss).first().map(|notice| notice.t);
         let gone = loss.answered.unwrap_or(end).min(disowned.unwrap_or(end)).min(told.unwrap_or(end)).min(end);
-        let by = gone.min(fault.t + 2 * self.allowance.handover((fault.t, fault.t)));
+        let by = gone.min(fault.t + self.allowance.step(Step::Notify, (fault.t, fault.t)));
+        // A connection that it lets go of by itself excuses nothing.
         let own = |other: &Fault<'_>| other.id != fault.id && self.acts(other, (fault.t, by));
         let hit = index.faults.on_cand_in(lost.cand, (fault.t, by)).any(own)
-            || touches(index.faults.hangs_of(lost.host), (fault.t, by))
-            || self.cut_off(lost.session, (fault.t, by));
-        if hit || self.servers_hit((fault.t, by)) || self.links_slow((fault.t, by)) {
+            || touches(index.faults.hangs_of(lost.host), (fault.t, by));
+        if hit || self.servers_hit((fault.t, by)) || self.links_slow(loss.group, (fault.t, by)) {
             release.void += 1;
         } else {
             release.waits.push(Wait { loss: place, due: fault.t, came: gone });
@@ -378,10 +380,11 @@ impl<'i, 'a> Judge<'i, 'a> {
         self.index.servers.out_within(span) || self.index.faults.on_servers().any(|fault| self.acts(fault, span))
     }
 
-    /// Links that are slow slow everybody down who is behind them.
-    fn links_slow(&self, span: Span) -> bool {
+    /// Links that are slow slow everybody of the group down who is behind them.
+    fn links_slow(&self, group: u32, span: Span) -> bool {
         let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out;
-        self.on_others.iter().copied().any(|fault| slows(fault) && self.acts(fault, span))
+        let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
+        self.index.faults.on_group_in(group, felt).any(|fault| slows(fault) && self.acts(fault, span))
     }
 
     /// Whether something else may have held it up by `end`.
@@ -389,7 +392,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         let (index, span) = (self.index, (loss.effect, end));
         let lost = &index.terms.all[loss.term];
         let acts = |fault: &Fault<'_>| self.acts(fault, span);
-        if self.servers_hit(span) || self.links_slow(span) {
+        if self.servers_hit(span) || self.links_slow(loss.group, span) {
             return true;
         }
         // Whoever had won by ZooKeeper's word, and was hit before it led.

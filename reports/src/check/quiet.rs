@@ -7,7 +7,7 @@ use super::sessions::{candidates_of_sessions, explained};
 use super::words::{moment, under_way};
 use crate::index::Index;
 use crate::stats::spans::Span;
-use hustings_record::{Expectation, Nanos};
+use hustings_record::Nanos;
 
 /// What happened in so many T before the end of a session may have cost it.
 const BLAMED_T: Nanos = 2;
@@ -34,7 +34,7 @@ pub(super) fn judge<S>(index: &Index<'_>, window: Span, finding: &mut Finding<S>
         );
         lost += 1;
         let stall = index.candidates.sessions.get(&session).and_then(|&host| index.felt_stall(&[host], (at, at)));
-        if index.info.expect.unplanned == Expectation::None {
+        if index.info.expect.unplanned.forbids_the_unexplained() {
             fail_unless_stalled(finding, index, stall, text);
         } else {
             finding.note(text);

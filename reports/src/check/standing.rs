@@ -85,6 +85,16 @@ impl Section for Standing {
         for &cand in index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             One { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
         }
+        // Until its session was ended, whoever is kept is judged as all are.
+        for (&cand, held) in &kept {
+            let window = (window.0, held.since.clamp(window.0, window.1));
+            let (mut aside, mut of_it) = (Standing::default(), Vec::new());
+            One { index, allowance: &allowance, cand, window }.judge(&mut aside, &mut of_it);
+            finding.section.late += aside.late + aside.dropped_out;
+            finding.section.hung += aside.hung;
+            // Whether it would have come back after that nobody knows.
+            told.extend(of_it.into_iter().filter(|(is_certain, _)| *is_certain));
+        }
         let Standing { candidates, dropped_out, hung, .. } = finding.section;
         for (count, what) in [(dropped_out, "had dropped out when the drain ended"), (hung, "hung")] {
             if count > 0 {
@@ -202,7 +212,8 @@ impl One<'_, '_> {
     /// When what began at the beginning of `span` is to be over at the latest. What strikes later than that excuses nothing.
     fn due(&self, span: Span, pause: Nanos) -> Nanos {
         let Self { index, allowance, cand, .. } = *self;
-        let struck = index.faults.of_cand(cand).chain(index.faults.on_servers());
+        let of_cand = index.faults.of_cand(cand).filter(|fault| !fault.kind.facts().leaves_all_able());
+        let struck = of_cand.chain(index.faults.on_servers());
         let struck = struck.map(|fault| (fault.t, fault.over().min(span.1) + pause));
         let mut held_up: Vec<Span> = struck.chain(index.servers.outages_within(span)).collect();
         held_up.sort_unstable();

@@ -250,16 +250,19 @@ fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, st
         moment(index, first.sent.unwrap_or(first.t)),
     );
     // The grant or the revoke may be what is missing.
-    match doubt(index, cand) {
+    match doubt(index, (cand, key.1)) {
         Some(why) if stray != Stray::UnderRelease => finding.inconclusive(format!("{text}, but {why}")),
         _ => finding.fail(text),
     }
 }
 
-/// Why this candidate's terms may not be all there.
-pub(super) fn doubt(index: &Index<'_>, cand: u32) -> Option<&'static str> {
+/// Why this candidate's terms under this session may not be all there.
+pub(super) fn doubt(index: &Index<'_>, (cand, session): (u32, i64)) -> Option<&'static str> {
     let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
-    let torn = index.lives.all.iter().any(|life| life.torn && life.host.is_some() && life.host == host);
+    // A session is that of one process: what that one wrote down is all there, whatever became of another one of its host.
+    let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
+    let whole = terms.filter(|term| term.session == session).any(|term| !index.lives.all[term.life].torn);
+    let torn = !whole && index.lives.all.iter().any(|life| life.torn && life.host.is_some() && life.host == host);
     if host.is_none() {
         Some("its host's segment is missing")
     } else if torn {

@@ -29,7 +29,8 @@ impl<'i, 'a> Unaware<'i, 'a> {
 
     /// Within `span` the holder of the term believed and did not own.
     pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<Aware<'i>> {
-        let notified = ACTS_NS + self.allowance.notified(span) + self.index.polls();
+        // Whoever believes on for longer must not gain by what strikes meanwhile.
+        let notified = ACTS_NS + self.allowance.notified((span.0, span.0)) + self.index.polls();
         let mut unaware = vec![(span.0, span.0 + notified)];
         unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.disconnected(term, span).into_iter().map(|(from, to)| (from, to.saturating_add(notified))));

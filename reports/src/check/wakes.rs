@@ -26,7 +26,8 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
     let leader = index.info.leader_wakes()?;
     // Where the group was made anew all went at once and numbers began anew: what is told of a follower's name may be of another
     // znode.
-    let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew;
+    let last = lost.told.iter().map(|notice| notice.t).fold(lost.gone.1, Nanos::max);
+    let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.t <= last + EDGE_NS;
     if lost.lead.is_none() && index.faults.of_group(lost.group).any(anew) {
         return None;
     }

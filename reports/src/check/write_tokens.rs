@@ -62,7 +62,7 @@ impl Section for WriteTokens {
                 index.host_name(first.host),
                 moment(index, first.t),
             );
-            match super::stray_writes::doubt(index, *cand) {
+            match super::stray_writes::doubt(index, (*cand, first.session)) {
                 Some(why) => finding.inconclusive(format!("{text}, but {why}")),
                 None => finding.fail(text),
             }

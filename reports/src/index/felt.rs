@@ -19,6 +19,13 @@ impl Index<'_> {
         self.timeout_or_asked() / 10
     }
 
+    /// Whoever is not heard of for less is not given up by either side: T less the 2/5 of T after which a client misses its server,
+    /// the 3/20 between its pings, two looks at its clock, and half a tick for which followers keep what they heard.
+    #[must_use]
+    pub fn session_ends_after(&self) -> Nanos {
+        (7 * self.timeout_or_asked() / 20).saturating_sub(self.tick / 2)
+    }
+
     /// Whether any process had such a stall.
     #[must_use]
     pub fn has_stalled(&self) -> bool {

@@ -5,7 +5,7 @@ use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
-fn writing_all_along() -> Cell {
+pub(crate) fn writing_all_along() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     cell.info.work_interval_ms = 100;
     (3_100..TEAR_DOWN).step_by(100).for_each(|t| cell.write(0, 0, t));

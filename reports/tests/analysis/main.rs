@@ -9,6 +9,7 @@ mod elections;
 mod ensemble;
 #[path = "../common/events.rs"]
 mod events;
+mod excuses;
 mod failovers;
 mod foreign;
 mod harness;

@@ -126,7 +126,7 @@ fn what_a_stall_may_have_brought_about_is_no_failure() {
 const ALLOWED: u64 = 2 * T + 2 * TICK + 1_000;
 
 /// The leader stops believing at 20 s and owns the lead until `owned`.
-fn owns_until(owned: u64) -> Cell {
+pub(crate) fn owns_until(owned: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     cell.revoke(0, 0, 20_000, RevokeReason::Deposed);
     cell.lead(0, 1, owned);

@@ -9,7 +9,7 @@ use crate::builder::{Cell, END, check, ms};
 const NAME: &str = "promptness";
 
 /// In each group the leader resigns, and the next one is told at once and leads so many milliseconds later.
-fn deciding(after: &[u64]) -> Cell {
+pub(crate) fn deciding(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
     for sample in 0..10 {
         let deleted = ms(6_000 + sample * 10);
@@ -203,7 +203,7 @@ fn whoever_leads_beside_a_leader_hides_none_of_its_flaps() {
 }
 
 /// The leader of each group is ordered to resign, and deletes its znode so many milliseconds later.
-fn releasing(after: &[u64]) -> Cell {
+pub(crate) fn releasing(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
     for (group, &after) in (0..).zip(after) {
         let at = 20_000 + u64::from(group) * 5_000;

@@ -16,7 +16,7 @@ pub(crate) fn resigned(recipe: &str, besides: impl FnOnce(&mut Cell)) -> Cell {
 }
 
 /// A follower resigns.
-fn follower_resigns(recipe: &str, host: u16, woken: &[u16]) -> Cell {
+pub(crate) fn follower_resigns(recipe: &str, host: u16, woken: &[u16]) -> Cell {
     let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, host, &[0], 20_000, None);
     if let Some(Event::Fault(fault)) = cell.coordinator.last_mut() {

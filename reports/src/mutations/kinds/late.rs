@@ -209,7 +209,9 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
                     })
                 }
                 Event::Left { t, cand, session, how } if what == Promise::Release => {
-                    let is_it = |moved: &&Moved<'_>| moved.loser == *cand && moved.told.0 <= *t && *t <= moved.told.1;
+                    // Its answer may come after the next grant.
+                    let at = how.deletion().map_or(*t, |deletion| deletion.0);
+                    let is_it = |moved: &&Moved<'_>| moved.loser == *cand && moved.told.0 <= at && at <= moved.told.1;
                     moved.iter().find(is_it).map_or(Keep, |moved| {
                         let mut event = Event::Left { t: *t, cand: *cand, session: *session, how: how.clone() };
                         shift(&mut event, moved.told.0, late);

@@ -1,7 +1,7 @@
 //! An orphan: a znode that owns the lead, under whose session nobody believes.
 
 use crate::check::Section as _;
-use crate::check::ownership::Ownership;
+use crate::check::ownership::{Ownership, owner_may_not_believe_for};
 use crate::index::Term;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
@@ -25,7 +25,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
-    let long = 2 * scene.index.timeout_or_asked() + 2 * scene.index.tick + 1_500_000_000;
+    let long = owner_may_not_believe_for(scene.index) + 500_000_000;
     Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
         .keep("nobody owned the lead for so long that not believing would be wrong", |&place| {
             let term = scene.term(place);
