@@ -59,8 +59,9 @@ def effect(cell):
             longest = max(longest, (b - a, cell.groups[group]), key=lambda gap: gap[0])
     enough = INTERVALS * interval + MARGIN_NS
     # What of a stall the harness ordered is none.
-    own = [parts for _, parts, _ in cell.own_stalls if spans.total(parts) > MARGIN_NS // 10]
-    stalls = spans.union([part for parts in own for part in parts])
+    own = [(host, parts) for host, parts, _ in cell.own_stalls if spans.total(parts) > MARGIN_NS // 10]
+    hosts = {term.host for term in cell.terms}
+    stalls = {at: spans.union([part for host, parts in own if host in (None, at) for part in parts]) for at in hosts}
     long = [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
     refused = refused_owners(cell)
     hung = kept_through_hangs(cell)
@@ -79,11 +80,11 @@ def effect(cell):
 
 
 def able(cell, term, stalls):
-    """For how long the leader could write: not while its process was stopped or its work hung, nor while a process stalled for
-    long."""
+    """For how long the leader could write: not while its process was stopped or its work hung, nor while it, or what is no host,
+    stalled for long."""
     led = [(term.begun, min(term.leaving, cell.window[1]))]
     hung = [(f.effective[0], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if term.host in f.event["hosts"]]
-    return spans.total(spans.minus(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls), spans.union(hung)))
+    return spans.total(spans.minus(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls[term.host]), spans.union(hung)))
 
 
 def kept_through_hangs(cell):
