@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from .cell import MS, UNKNOWN
+from .cell import UNKNOWN
 
 
 def figures(cell):
@@ -14,7 +14,8 @@ def figures(cell):
         incarnations[term.life_id].append(term)
     early, late, nowhere, under, slowest, unsure = [], [], 0, 0, 0, 0
     recorded = [write for write in cell.writes if write.get("sent") is not None]
-    on_the_way = (cell.t_ns or cell.info["timeout_asked_ms"] * MS) // 20 + cell.clock_fuzz
+    # T/20.
+    on_the_way = cell.long_stall_ns // 2 + cell.clock_fuzz
     for write in cell.writes:
         sent = write.get("sent")
         own = incarnations[write["cand"], write["session"]]

@@ -104,6 +104,12 @@ impl CellInfo {
     pub fn leader_wakes(&self) -> Option<FanOut> {
         self.declared.map(|declared| declared.leader_wakes).or(self.expect.fan_out)
     }
+
+    /// Requests that one wake-up is to cause, at most; None: no number is declared.
+    #[must_use]
+    pub fn requests_per_wake_max(&self) -> Option<u32> {
+        self.declared.and_then(|declared| declared.requests_per_wake_max)
+    }
 }
 
 /// How many candidates share a session.

@@ -156,7 +156,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
 
     /// How long this step takes for so many who are woken, one after the other.
     fn requests_of(&self, step: Step, woken: u64, request: Nanos) -> Nanos {
-        let declared = self.index.info.declared.and_then(|declared| declared.requests_per_wake_max);
+        let declared = self.index.info.requests_per_wake_max();
         let requests = match step {
             Step::Notify => 1,
             Step::TakeOver => declared.map_or(REQUESTS_PER_WAKE, |declared| u64::from(declared).max(1)),
@@ -176,7 +176,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     }
 
     /// The stall by which what a group was due to do by `due`, in the course of `span`, may have come as late as at its end: what ended
-    /// in a stall is made anew after it. One that began when all was due excuses nothing.
+    /// in a stall that a session can end of is made anew after it. One that began when all was due excuses nothing.
     pub(super) fn late_by_stall(&self, group: u32, span: Span, due: Nanos) -> Option<&'i Stall> {
         let (mut due_again, mut last) = (due, None);
         for stall in self.index.felt_stalls_of_group(group, span) {

@@ -283,7 +283,7 @@ fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOu
 
 /// The most requests that one wake-up caused, against the most that the recipe declares.
 fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) -> (Option<u64>, Option<u64>) {
-    let promised = index.info.declared.and_then(|declared| declared.requests_per_wake_max).map(u64::from);
+    let promised = index.info.requests_per_wake_max().map(u64::from);
     let (mut seen, mut broken, mut worst) = (None, 0_u64, None);
     for notice in wakes.losses.iter().flat_map(told) {
         let Some((settled, requests)) = index.notices.settled(notice.cand, notice.t) else { continue };

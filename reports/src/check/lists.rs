@@ -306,7 +306,7 @@ struct Users<'i> {
     stands: BTreeMap<(u32, i64, &'i str), u32>,
     /// Groups and sessions in which somebody may be about to stand.
     joining: BTreeSet<(u32, i64)>,
-    /// Sessions under which somebody was told to go between question and answer: a watch may stay behind until it fires.
+    /// Groups and sessions in which somebody was told to go between question and answer: a watch may stay behind until it fires.
     interrupted: BTreeSet<(u32, i64)>,
 }
 

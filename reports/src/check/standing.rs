@@ -187,8 +187,7 @@ impl One<'_, '_> {
 
     /// For how long hosts of its group, or what is no host, stalled within `span`.
     fn stalled(&self, span: Span) -> Nanos {
-        let group = self.index.candidates.all.get(&self.cand).map(|candidate| candidate.group);
-        group.map_or(0, |group| self.allowance.stalled(group, span))
+        self.allowance.stalled(self.index.candidates.all[&self.cand].group, span)
     }
 
     fn busy(&self, span: Span, section: &mut Standing, told: &mut Vec<(bool, String)>) {

@@ -157,8 +157,9 @@ fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
     is_gone_by_the_successor(index, loss) || told()
 }
 
-/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone. With two leaders at once the second one's grant proves nothing about the first one's znode, unless the
-/// servers named the second one's as the owner of the lead: that is one znode at a time.
+/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone. With two
+/// leaders at once the second one's grant proves nothing about the first one's znode, unless the servers named the second one's as
+/// the owner of the lead: that is one znode at a time.
 pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
     let Outcome::Completed { successor } = loss.outcome else { return false };
     let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);

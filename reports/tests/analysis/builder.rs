@@ -260,6 +260,13 @@ impl Cell {
         self.receipt(id, ReceiptStage::Healed, at, true, Vec::new());
     }
 
+    /// A fault that is proven and healed, from when until when.
+    pub(crate) fn lasting(&mut self, kind: FaultKind, host: u16, groups: &[u32], (from, to): (u64, u64)) {
+        let id = self.fault(kind, host, groups, from, Some(to - from));
+        self.injected(id, from);
+        self.healed(id, to);
+    }
+
     /// Kills a host: what it believed ends with it.
     pub(crate) fn kill(&mut self, host: u16, at: u64) {
         self.dead[usize::from(host)] = true;

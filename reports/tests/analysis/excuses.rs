@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 use crate::builder::{Cell, T, TICK, ms};
 use crate::effect::writing_all_along;
 use crate::outages::owns_until;
-use crate::promptness::{deciding, releasing};
+use crate::promptness::{believes_again, deciding, releasing};
 use crate::standing::dropped_out;
 use crate::wake_ups::follower_resigns;
 
@@ -14,18 +14,11 @@ fn stall(from: u64, to: u64) -> Event {
     Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false }
 }
 
-/// A fault that is proven, from when until when.
-fn strike(cell: &mut Cell, kind: FaultKind, host: u16, groups: &[u32], (from, to): (u64, u64)) {
-    let id = cell.fault(kind, host, groups, from, Some(to - from));
-    cell.injected(id, from);
-    cell.healed(id, to);
-}
-
 #[test]
 fn slow_links_hold_up_the_groups_that_are_behind_them_alone() {
     let slow = |group: u32| {
         let mut cell = deciding(&[3_000, 3]);
-        strike(&mut cell, FaultKind::Slow, 1, &[group], (19_000, 60_000));
+        cell.lasting(FaultKind::Slow, 1, &[group], (19_000, 60_000));
         cell.verdict("promptness")
     };
     assert_eq!((slow(0), slow(1)), (Pass, Fail));
@@ -35,19 +28,16 @@ fn slow_links_hold_up_the_groups_that_are_behind_them_alone() {
 fn what_strikes_when_all_that_was_allowed_is_over_voids_nothing() {
     let struck = |at: u64| {
         let mut cell = deciding(&[3_000]);
-        strike(&mut cell, FaultKind::ServerPartition, 0, &[], (at, at + 100));
+        cell.lasting(FaultKind::ServerPartition, 0, &[], (at, at + 100));
         cell.verdict("promptness")
     };
     assert_eq!((struck(20_500), struck(21_200)), (Pass, Fail));
 }
 
-/// The leader stops believing at 30 s, and begins again at 31 s.
+/// A leader that stops believing for a second.
 fn flapping(unplanned: Expectation) -> Cell {
-    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let mut cell = believes_again(31_000);
     cell.info.expect.unplanned = unplanned;
-    cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
-    cell.believe(0, 0, 31_000);
-    cell.write(0, 0, 31_001);
     cell
 }
 
@@ -61,7 +51,7 @@ fn a_belief_that_ends_for_nothing_is_no_more_allowed_where_forced_handovers_are(
 fn a_belief_does_not_end_of_what_strikes_afterwards_nor_of_what_takes_nothing_away() {
     let struck = |kind, hit: &[u32], span| {
         let mut cell = flapping(Expectation::None);
-        strike(&mut cell, kind, 0, hit, span);
+        cell.lasting(kind, 0, hit, span);
         cell.verdict("liveness")
     };
     assert_eq!(struck(FaultKind::ServerPartition, &[], (29_990, 30_900)), Pass);
@@ -126,7 +116,7 @@ fn a_group_that_is_made_anew_later_is_judged_until_then() {
 fn nobody_is_away_because_its_work_hangs_or_its_clock_jumps() {
     let hit = |kind| {
         let mut cell = dropped_out();
-        strike(&mut cell, kind, 1, &[0], (31_000, 99_000));
+        cell.lasting(kind, 1, &[0], (31_000, 99_000));
         cell.verdict("standing")
     };
     assert_eq!((hit(FaultKind::Hang), hit(FaultKind::Partition) == Fail), (Fail, false));

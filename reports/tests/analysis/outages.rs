@@ -155,9 +155,7 @@ fn after_a_stall_of_a_server_an_owner_has_its_whole_time_again_and_no_more() {
 fn a_fault_on_an_owner_whose_time_is_over_excuses_nothing() {
     let cut = |from: u64, owned: u64| {
         let mut cell = owns_until(owned);
-        let id = cell.fault(FaultKind::Partition, 0, &[0], from, Some(2_000));
-        cell.injected(id, from);
-        cell.healed(id, from + 2_000);
+        cell.lasting(FaultKind::Partition, 0, &[0], (from, from + 2_000));
         cell.verdict("ownership")
     };
     assert_eq!(cut(22_000, 23_500 + ALLOWED), Pass);

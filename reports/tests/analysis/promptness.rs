@@ -107,9 +107,7 @@ fn a_loss_that_nobody_is_told_of_is_noticed_late() {
 fn followed_late(standing_before_it: bool, at: u64, led: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     let other = if standing_before_it { 1 } else { 2 };
-    let id = cell.fault(FaultKind::Partition, other, &[0], at, Some(20_000));
-    cell.injected(id, at);
-    cell.healed(id, at + 20_000);
+    cell.lasting(FaultKind::Partition, other, &[0], (at, at + 20_000));
     let crash = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
     cell.injected(crash, 20_000);
     cell.kill(0, 20_000);
@@ -155,18 +153,24 @@ fn a_gap_that_a_stall_covers_is_inconclusive() {
     assert_eq!(check(&summary, "liveness").verdict, Fail, "a host on which the group has nobody");
 }
 
-/// A leader that stops believing and begins again in the same incarnation; its client `loses` its connection before.
-fn flapping(loses: bool) -> Cell {
+/// A leader that stops believing at 30 s and begins again in the same incarnation.
+pub(crate) fn believes_again(at: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
+    cell.believe(0, 0, at);
+    cell.write(0, 0, at + 1);
+    cell
+}
+
+/// The same; its client `loses` its connection before.
+fn flapping(loses: bool) -> Cell {
+    let mut cell = believes_again(30_100);
     let session = cell.session(0, 0);
     if loses {
         for (t, state) in [(29_999, SessionState::Disconnected), (30_050, SessionState::Connected)] {
             cell.host(0).push(Event::State { t: ms(t), session, state });
         }
     }
-    cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
-    cell.believe(0, 0, 30_100);
-    cell.write(0, 0, 30_101);
     cell
 }
 
@@ -192,11 +196,8 @@ fn a_belief_that_ends_and_begins_again_for_nothing_is_a_finding() {
 #[test]
 fn whoever_leads_beside_a_leader_hides_none_of_its_flaps() {
     let beside = |from: u64| {
-        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let mut cell = flapping(false);
         cell.believe(0, 1, from);
-        cell.revoke(0, 0, 30_000, RevokeReason::SteppedDown);
-        cell.believe(0, 0, 30_100);
-        cell.write(0, 0, 30_101);
         cell.summary().leaderless.flaps
     };
     assert_eq!((beside(25_000), beside(30_050)), (1, 0), "one that leads before, and one that takes the lead over");

@@ -12,9 +12,7 @@ const NAME: &str = "standing";
 /// Host 1 is cut off from 20 s to 30 s, and its candidate's session ends at 24 s.
 fn cut_off() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
-    let id = cell.fault(FaultKind::Partition, 1, &[0], 20_000, Some(10_000));
-    cell.injected(id, 20_000);
-    cell.healed(id, 30_000);
+    cell.lasting(FaultKind::Partition, 1, &[0], (20_000, 30_000));
     cell.notify(0, 2, &cell.node(0, 1), 24_200);
     cell
 }
@@ -65,9 +63,7 @@ fn what_strikes_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
     let struck = |at: u64| {
         let mut cell = cut_off();
         ends(&mut cell, 1, 24_000, Departure::SessionEnded(SessionEnd::Expired));
-        let id = cell.fault(FaultKind::Partition, 1, &[0], at, Some(5_000));
-        cell.injected(id, at);
-        cell.healed(id, at + 5_000);
+        cell.lasting(FaultKind::Partition, 1, &[0], (at, at + 5_000));
         cell.join(0, 1, at + 6_000);
         let summary = cell.summary();
         (check(&summary, NAME).verdict, summary.standing.late)

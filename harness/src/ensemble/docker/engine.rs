@@ -227,7 +227,7 @@ mod tests {
     use super::{Engine, client, generic, is_here};
     use crate::ensemble::EnsembleError;
 
-    /// An engine that gives these answers, one after the other, and how many are left in the end.
+    /// An engine that gives these answers, one after the other; its thread ends when all are given.
     fn engine_that_answers(answers: &'static [&'static str]) -> (Engine, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = format!("tcp://{}", listener.local_addr().unwrap());

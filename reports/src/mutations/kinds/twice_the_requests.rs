@@ -24,7 +24,7 @@ pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation {
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;
-    let declared = index.info.declared.and_then(|declared| declared.requests_per_wake_max);
+    let declared = index.info.requests_per_wake_max();
     let promised = u64::from(declared.unwrap_or(0));
     let limit = limit(index, promised);
     scene
@@ -53,8 +53,7 @@ fn settled(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let busy: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| settled(scene, loss)).collect();
-    let declared = scene.index.info.declared.and_then(|declared| declared.requests_per_wake_max);
-    let most = declared.unwrap_or(1).max(1);
+    let most = scene.index.info.requests_per_wake_max().unwrap_or(1).max(1);
     let twice = most.saturating_mul(2);
     Edits::default().replace(move |_, event| match event {
         Event::Settled { t, cand, session, .. } if busy.contains(&(*cand, *t)) => {
