@@ -11,7 +11,7 @@ use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::kept::Kept;
 use super::words::candidate;
-use crate::index::{Departed, Index, Listed, Stand};
+use crate::index::{Departed, Index, Listed, Stall, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
 
@@ -179,6 +179,7 @@ impl<'i, 'a> Match<'i, 'a> {
             } else if self.listed.holds.sessions.contains(&session) {
                 self.found.sessions_left += 1;
                 self.nobodys_is(
+                    session,
                     finding,
                     format!("session {session:#x}, which {} left behind, is still there", candidate(self.index, *of)),
                 );
@@ -192,16 +193,23 @@ impl<'i, 'a> Match<'i, 'a> {
             for (name, session) in all.into_iter().filter(|(name, session)| !users.owns(group, name, *session)) {
                 self.found.znodes_left += 1;
                 let group = self.index.group_name(group);
-                self.nobodys_is(finding, format!("{group}: nobody stands by {name} of session {session:#x}"));
+                let text = format!("{group}: nobody stands by {name} of session {session:#x}");
+                self.nobodys_is(session, finding, text);
             }
         }
         self.watches(&users, finding);
     }
 
-    /// Whoever stalled may have left it behind.
-    fn nobodys_is<S>(&self, finding: &mut Finding<S>, text: String) {
-        let hosts: Vec<u16> = (0..self.index.info.hosts.len() as u16).collect();
-        fail_unless_stalled(finding, self.index, self.index.felt_stall(&hosts, self.listed.asked), text);
+    /// A stall of the host whose session it is, or of what is no host, may have left it behind. Of a session that no host told of,
+    /// that may be any host.
+    fn nobodys_is<S>(&self, session: i64, finding: &mut Finding<S>, text: String) {
+        fail_unless_stalled(finding, self.index, self.stall_of(session), text);
+    }
+
+    fn stall_of(&self, session: i64) -> Option<&'i Stall> {
+        let host = self.index.candidates.sessions.get(&session);
+        let hosts = host.map_or_else(|| (0..self.index.info.hosts.len() as u16).collect(), |&host| vec![host]);
+        self.index.felt_stall(&hosts, self.listed.asked)
     }
 
     fn watches<S>(&mut self, users: &Users<'_>, finding: &mut Finding<S>) {
@@ -209,7 +217,7 @@ impl<'i, 'a> Match<'i, 'a> {
             return;
         }
         let groups: BTreeMap<&str, u32> = self.index.info.groups.iter().map(String::as_str).zip(0..).collect();
-        let (mut left, mut first) = (0, None);
+        let mut left: Vec<(&str, i64)> = Vec::new();
         let besides = self.index.info.declared.map_or(0, |declared| declared.watches_besides());
         let mut watched_besides: BTreeMap<(u32, i64), u32> = BTreeMap::new();
         for (path, sessions) in &self.listed.holds.watches {
@@ -226,14 +234,15 @@ impl<'i, 'a> Match<'i, 'a> {
                 let so_many = watched_besides.entry((group, *session)).or_default();
                 *so_many += 1;
                 if of.is_empty() || *so_many > besides {
-                    left += 1;
-                    first.get_or_insert_with(|| format!("{path} by session {session:#x}"));
+                    left.push((path, *session));
                 }
             }
         }
-        self.found.watches_left = left;
-        if let Some(first) = first {
-            self.nobodys_is(finding, format!("{left} watches are nobody's, the first one on {first}"));
+        self.found.watches_left = left.len() as u64;
+        let calm = left.iter().find(|(_, session)| self.stall_of(*session).is_none());
+        if let Some((path, session)) = calm.or(left.first()) {
+            let text = format!("{} watches are nobody's, one of them on {path} by session {session:#x}", left.len());
+            self.nobodys_is(*session, finding, text);
         }
     }
 

@@ -35,8 +35,11 @@ impl<'i, 'a> Unaware<'i, 'a> {
         unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.disconnected(term, span).into_iter().map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.severed(term, span).map(|at| (span.0, at + notified)));
-        // Servers that are hit, or have no quorum, tell nobody anything.
-        unaware.extend(self.index.servers_hit_within(span).then(|| (span.0, span.0 + self.expiry() + FINDS_OUT_NS)));
+        // Servers that are hit, or have no quorum, tell nobody anything; what hits them once it was to know excuses nothing.
+        let knows_by =
+            union(unaware.clone()).iter().find(|excused| span.0 <= excused.1).map_or(span.0, |first| first.1);
+        let hit = self.index.servers_hit_within((span.0, knows_by));
+        unaware.extend(hit.then(|| (span.0, span.0 + self.expiry() + FINDS_OUT_NS)));
         let longest =
             |unaware: &[Span]| without(span, &union(unaware.to_vec())).into_iter().max_by_key(|left| left.1 - left.0);
         let left = longest(&unaware)?;

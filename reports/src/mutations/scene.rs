@@ -109,7 +109,8 @@ impl<'s> Scene<'s> {
         others.filter_map(|cand| Some((cand, self.calm(cand, span)?))).collect()
     }
 
-    /// How the candidate was enrolled throughout `span`, if nothing disturbed it then.
+    /// How the candidate was enrolled throughout `span`, if nothing disturbed it then and its process has written events before and
+    /// after: what a killed one last did may be missing.
     pub(super) fn calm(&self, cand: u32, span: Span) -> Option<&'s Stand<'s>> {
         let index = self.index;
         let host = index.candidates.all.get(&cand)?.host;
@@ -120,7 +121,8 @@ impl<'s> Scene<'s> {
             || index.faults.on_servers().any(|fault| fault.acts_in(span))
             || touches(index.faults.stops_of(host), span)
             || index.lives.stalls_in(&[host], span).any(|stall| stall.own > index.stall_limit());
-        (connected && !disturbed).then_some(stand)
+        let written = [span.0, span.1].into_iter().all(|t| self.segment_at(cand, t).is_some());
+        (connected && !disturbed && written).then_some(stand)
     }
 
     /// The drain waits for whoever is missing: when the tear-down began, and by how much later it begins where somebody is missing

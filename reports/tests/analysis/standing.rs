@@ -221,6 +221,27 @@ fn what_the_servers_hold_and_nobody_stands_behind_is_a_leak() {
 }
 
 #[test]
+fn a_leak_is_excused_by_a_stall_of_its_own_host_and_of_what_is_no_host_alone() {
+    let leaks: [fn(&Cell, &mut Holdings); 2] = [
+        |cell, holds| _ = holds.ephemerals.insert("/election/g0/n_0000009999".into(), cell.session(0, 1)),
+        |cell, holds| _ = holds.watches.insert("/election/g0/n_0000009999".into(), [cell.session(0, 1)].into()),
+    ];
+    for leak in leaks {
+        let stalled = |at: fn(&mut Cell) -> &mut Vec<Event>| {
+            let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+            let mut holds = rightly_held(&cell);
+            leak(&cell, &mut holds);
+            list(&mut cell, &[1, 2, 3], holds);
+            at(&mut cell).push(Event::Stall { from: ms(87_000), to: ms(89_000), ran_ns: 0, program: false });
+            cell.verdict(NAME)
+        };
+        let of_hosts = [stalled(|cell| cell.host(0)), stalled(|cell| cell.host(1)), stalled(|cell| cell.host(2))];
+        assert_eq!(of_hosts, [Fail, Inconclusive, Fail]);
+        assert_eq!(stalled(|cell| &mut cell.coordinator), Inconclusive);
+    }
+}
+
+#[test]
 fn a_candidate_watches_as_many_znodes_of_others_as_its_program_declares() {
     let watching = |declare: fn(&mut Declaration), others: &[&str], drops: Option<u16>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);

@@ -218,6 +218,15 @@ fn whoever_is_kept_from_knowing_believes_no_longer_than_until_then() {
 }
 
 #[test]
+fn what_strikes_the_servers_once_a_believer_was_to_know_excuses_nothing() {
+    let struck = |at: u64| {
+        let strike = |cell: &mut Cell| cell.lasting(FaultKind::ServerPartition, 0, &[], (at, at + 100));
+        believes_until(24_000, strike).verdict("ownership")
+    };
+    assert_eq!((struck(20_200), struck(22_000)), (Pass, Fail));
+}
+
+#[test]
 fn what_could_not_be_read_on_a_program_s_connections_fails_nobody() {
     for (is_unread, verdict) in [(false, Fail), (true, Inconclusive)] {
         let mut cell = believes_until(30_000, |cell| crate::foreign::introduce(cell, 0, Grade::Report));
