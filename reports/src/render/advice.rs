@@ -38,7 +38,24 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     text
 }
 
+/// What the answer says first: of the timeout in use where there is one, then of the one to take.
 pub(super) fn headline(advice: &Advice) -> String {
+    let used = advice.used_row().map(|row| of_used(row, advice));
+    used.into_iter().chain([of_recommended(advice)]).collect::<Vec<_>>().join(" ")
+}
+
+fn of_used(row: &Row, advice: &Advice) -> String {
+    let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
+    format!(
+        "Your T = {}: {seen} false failovers a week, at most {bound} (95 %), where {} are borne; a crash costs {} on average, {} at most.",
+        setting_ms(row.timeout_ms),
+        rate(advice.borne_per_week),
+        milliseconds(row.outage_ms),
+        milliseconds(row.outage_ms_max),
+    )
+}
+
+fn of_recommended(advice: &Advice) -> String {
     let recommended = &advice.recommended;
     let timeout = setting_ms(recommended.timeout_ms);
     let ticks = recommended.timeout_ms as f64 / advice.tick_ms as f64;
@@ -54,6 +71,11 @@ pub(super) fn headline(advice: &Advice) -> String {
     match recommended.grade {
         Grade::Shown => format!(
             "Take T = {timeout} ({ticks}): {seen} false failovers a week, at most {bound} (95 %), where {borne} are borne; {costs}."
+        ),
+        Grade::Estimated if advice.unread.count > 0 => format!(
+            "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, at most {bound} (95 %) by the pauses that could \
+             be read, where {borne} are borne; {} more could not; {costs}.",
+            count(advice.unread.count)
         ),
         Grade::Estimated => format!(
             "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, but no log of {} shows fewer than {bound} (95 %), \
@@ -141,8 +163,10 @@ pub(super) fn cost(row: &Row, advice: &Advice) -> Vec<String> {
         (false, true) => "* ",
         (false, false) => "",
     };
+    let is_yours = advice.used_ms == Some(row.timeout_ms);
+    let timeout = if is_yours { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
     vec![
-        format!("{mark}{}", setting_ms(row.timeout_ms)),
+        format!("{mark}{timeout}"),
         rate(row.false_failovers.per_week),
         rate_up(row.false_failovers.high),
         rate(row.given_up_per_week),
@@ -153,6 +177,11 @@ pub(super) fn cost(row: &Row, advice: &Advice) -> Vec<String> {
         seconds(row.waited_s_per_week),
         row.phi.map_or_else(|| NOTHING.to_owned(), |phi| format!("{phi:.1}")),
     ]
+}
+
+/// `6 s (yours)`
+pub(super) fn yours(timeout_ms: u64) -> String {
+    format!("{} (yours)", setting_ms(timeout_ms))
 }
 
 pub(super) fn band(band: &Band) -> Vec<String> {
@@ -221,7 +250,7 @@ mod tests {
     use crate::tune::{Client, Failover, Pair, Question, Setting, advise, bands};
     use hustings_record::StepDown;
 
-    fn text(log: &str, weeks: f64, measured: bool) -> String {
+    fn text(log: &str, weeks: f64, measured: bool, timeout_ms: Option<u64>) -> String {
         let log = read(log.as_bytes()).expect("a log");
         let setting = Setting::of(Client::Rust, 2_000.0, 500.0, 4.0);
         let pair = |i: u32| {
@@ -237,7 +266,7 @@ mod tests {
             step_down: StepDown::OnDisconnect,
             tick_ms: 2_000,
             reconnect_ms: 4.0,
-            timeout_ms: None,
+            timeout_ms,
             crashes_per_week: 1.0,
             borne_per_week: 0.25,
             curve,
@@ -251,9 +280,10 @@ mod tests {
     #[test]
     fn the_answer_comes_first_and_its_reasons_after_it() {
         let log: String = (0..300).map(|i| format!("{}\n", 20.0 + f64::from(i * i) / 10.0)).collect();
-        insta::assert_snapshot!("shown", text(&log, 26.0, true));
-        insta::assert_snapshot!("zero", text("# none\n", 2.0, false));
-        insta::assert_snapshot!("missed", text("90000\n120000\n", 2.0, false));
+        insta::assert_snapshot!("shown", text(&log, 26.0, true, None));
+        insta::assert_snapshot!("yours", text(&log, 26.0, true, Some(6_000)));
+        insta::assert_snapshot!("zero", text("# none\n", 2.0, false, None));
+        insta::assert_snapshot!("missed", text("90000\n120000\n", 2.0, false, None));
     }
 
     #[test]

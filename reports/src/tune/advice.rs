@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::curve::Curve;
 use super::downtime::Failover;
-use super::pauses::{Shape, WEEK_NS};
+use super::pauses::{Coverage, Shape, Unread, WEEK_NS};
 use super::poisson::upper_95;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
@@ -20,6 +20,10 @@ pub struct Advice {
     pub pauses: u64,
     pub longest_ms: f64,
     pub weeks: f64,
+    /// How much time the log covers, by its own times.
+    pub coverage: Coverage,
+    /// Lines of the log that tell of a pause and could not be read: their pauses are in no figure.
+    pub unread: Unread,
     pub borne_per_week: f64,
     pub crashes_per_week: f64,
     pub tick_ms: u64,
@@ -32,6 +36,8 @@ pub struct Advice {
     /// A row for each timeout, rising.
     pub rows: Vec<Row>,
     pub recommended: Recommended,
+    /// The timeout that is in use, or thought of, as the servers grant it.
+    pub used_ms: Option<u64>,
     /// The least bound that a log of so many weeks can give: that of no pause at all, 3 in these weeks.
     pub zero_means_per_week: f64,
     pub warnings: Vec<String>,
@@ -41,7 +47,17 @@ impl Advice {
     /// The row of the recommended timeout.
     #[must_use]
     pub fn recommended_row(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.timeout_ms == self.recommended.timeout_ms)
+        self.row(self.recommended.timeout_ms)
+    }
+
+    /// The row of the timeout that is in use.
+    #[must_use]
+    pub fn used_row(&self) -> Option<&Row> {
+        self.row(self.used_ms?)
+    }
+
+    fn row(&self, timeout_ms: u64) -> Option<&Row> {
+        self.rows.iter().find(|row| row.timeout_ms == timeout_ms)
     }
 }
 
@@ -60,6 +76,8 @@ pub fn advise(question: &Question<'_>) -> Advice {
         pauses: lengths.len() as u64 + question.log.left_out,
         longest_ms,
         weeks: question.weeks,
+        coverage: question.log.coverage,
+        unread: question.log.unread.clone(),
         borne_per_week: question.borne_per_week,
         crashes_per_week: question.crashes_per_week,
         tick_ms: question.tick_ms,
@@ -72,6 +90,7 @@ pub fn advise(question: &Question<'_>) -> Advice {
         warnings: warnings(question, &recommended, &rows),
         rows,
         recommended,
+        used_ms: used(question),
         zero_means_per_week: upper_95(0) / question.weeks,
     }
 }
@@ -79,11 +98,15 @@ pub fn advise(question: &Question<'_>) -> Advice {
 /// The timeouts that servers with this tick grant and round nothing of: whole ticks; and the one that is in use.
 fn timeouts(question: &Question<'_>) -> Vec<u64> {
     let tick = question.tick_ms;
-    let used = question.timeout_ms.map(|timeout| timeout.clamp(TICKS_MIN * tick, TICKS_MAX * tick));
-    let mut all: Vec<u64> = (TICKS_MIN..=TICKS_MAX).map(|ticks| ticks * tick).chain(used).collect();
+    let mut all: Vec<u64> = (TICKS_MIN..=TICKS_MAX).map(|ticks| ticks * tick).chain(used(question)).collect();
     all.sort_unstable();
     all.dedup();
     all
+}
+
+fn used(question: &Question<'_>) -> Option<u64> {
+    let tick = question.tick_ms;
+    question.timeout_ms.map(|timeout| timeout.clamp(TICKS_MIN * tick, TICKS_MAX * tick))
 }
 
 fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<Tail, TailError>) -> Row {
@@ -133,6 +156,8 @@ fn recommended(question: &Question<'_>, rows: &[Row]) -> Recommended {
     let estimate = |row: &Row| row.false_failovers.per_week + row.extrapolated_per_week.unwrap_or(0.0);
     let fewest = || rows.iter().min_by(|a, b| estimate(a).total_cmp(&estimate(b)));
     let (row, grade) = match (within(|row| row.false_failovers.high), within(estimate)) {
+        // What could not be read may have been longer than all the others.
+        (Some(row), _) if question.log.unread.count > 0 => (Some(row), Grade::Estimated),
         (Some(row), _) => (Some(row), Grade::Shown),
         (None, Some(row)) => (Some(row), Grade::Estimated),
         (None, None) => (fewest(), Grade::Missed),
@@ -140,6 +165,7 @@ fn recommended(question: &Question<'_>, rows: &[Row]) -> Recommended {
     let weeks_missing = match grade {
         Grade::Shown => Some(0.0),
         // If nothing more is seen, the bound of what was seen is spread over more weeks.
+        Grade::Estimated if question.log.unread.count > 0 => None,
         Grade::Estimated => {
             let bound = row.map_or(0.0, |row| row.false_failovers.high * question.weeks);
             Some((bound / question.borne_per_week - question.weeks).max(0.0))

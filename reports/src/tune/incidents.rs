@@ -62,7 +62,7 @@ fn joined(timed: Vec<(Nanos, Nanos)>) -> Vec<Pause> {
 
 /// How many days a log has, begun ones too.
 pub(super) fn days(log: &PauseLog) -> Option<u64> {
-    log.span.map(|span| span.div_ceil(DAY_NS).max(1))
+    log.coverage.span.map(|span| span.div_ceil(DAY_NS).max(1))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tune::pauses::Shape;
+    use crate::tune::pauses::Coverage;
 
     /// A log of pauses (end, length), in milliseconds.
     fn log(pauses: &[(Option<u64>, u64)]) -> PauseLog {
@@ -80,8 +80,7 @@ mod tests {
         };
         let pauses: Vec<Pause> = pauses.iter().map(pause).collect();
         let span = pauses.iter().filter_map(|pause| pause.ended).max();
-        let shape = Shape::Milliseconds;
-        PauseLog { shape, pauses, span, left_out: 0, left_out_max: 0, lines: 0, skipped: 0, first_skipped: None }
+        PauseLog { pauses, coverage: Coverage { span, ..Coverage::default() }, ..PauseLog::default() }
     }
 
     fn check(pauses: &[(Option<u64>, u64)], expected: &[(Option<u64>, &[f64])]) {

@@ -134,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tune::pauses::{Pause, Shape};
+    use crate::tune::pauses::{Coverage, Pause};
     use crate::tune::setting::Client;
 
     const DAY_MS: u64 = 86_400_000;
@@ -145,16 +145,8 @@ mod tests {
             lasted: lasted * 1_000_000,
         };
         let span = days.map(|days| days * DAY_MS * 1_000_000);
-        PauseLog {
-            shape: Shape::Milliseconds,
-            pauses: pauses.iter().map(pause).collect(),
-            span,
-            left_out: 0,
-            left_out_max: 0,
-            lines: 0,
-            skipped: 0,
-            first_skipped: None,
-        }
+        let pauses = pauses.iter().map(pause).collect();
+        PauseLog { pauses, coverage: Coverage { span, ..Coverage::default() }, ..PauseLog::default() }
     }
 
     fn setting() -> Setting {

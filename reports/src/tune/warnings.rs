@@ -35,6 +35,29 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &Recommended, rows:
             setting_ms(tick)
         ));
     }
+    let unread = &question.log.unread;
+    if let Some((line, text)) = &unread.first {
+        all.push(format!(
+            "{} of a pause and could not be read, the first is line {line}: {text}. What they tell of is in no figure, so that this \
+             log shows nothing for certain",
+            plural(unread.count, "line tells", "lines tell"),
+        ));
+    }
+    let coverage = &question.log.coverage;
+    if coverage.pieces > 1 {
+        all.push(format!(
+            "the times of the log fall back {}: it is of several processes, or of files in another order; what lies between its {} \
+             pieces is not counted as watched",
+            plural(coverage.pieces - 1, "time", "times"),
+            coverage.pieces,
+        ));
+    }
+    if coverage.missing > 0 {
+        all.push(format!(
+            "numbers of collections are missing: lines of the log are lost, and {} between them are not counted as watched",
+            duration(coverage.missing)
+        ));
+    }
     let timeout = question.setting(recommended.timeout_ms);
     if let Some(doubt) = question.log.shape.doubt() {
         all.push(format!("the log: {doubt}"));

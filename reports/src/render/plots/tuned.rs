@@ -3,7 +3,7 @@
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
 use super::scale::{Kind, Scale};
-use crate::render::advice::rate;
+use crate::render::advice::{rate, yours};
 use crate::render::clean;
 use crate::render::format::{duration, setting_ms, share};
 use crate::tune::{Advice, Band, Row, Setting};
@@ -76,7 +76,8 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         on_front.iter().map(told).collect::<Vec<_>>().join("; "),
         setting_ms(advice.recommended.timeout_ms)
     );
-    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * 4) as u32), |canvas| {
+    let rows = 4 + i32::from(advice.used_ms.is_some());
+    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
         let most = |of: fn(&Row) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
         let right = most(|row| row.false_failovers.high).max(advice.borne_per_week * THOUSAND);
         let x = Scale::new(Kind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
@@ -109,12 +110,17 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             if is_recommended {
                 canvas.ring(here, 8, Pen::new(VERMILLION, 2))?;
             }
-            let label = setting_ms(row.timeout_ms);
+            let is_yours = advice.used_ms == Some(row.timeout_ms);
+            if is_yours {
+                canvas.ring(here, 12, Pen::new(INK, 2))?;
+            }
+            let is_named = is_recommended || is_yours;
+            let label = if is_yours { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
             let half = text_width(&label) / 2;
-            // The recommended one is named whatever stands beside it.
-            if is_recommended || here.0 - half >= free_from {
+            // The recommended one and the user's own are named whatever stands beside them.
+            if is_named || here.0 - half >= free_from {
                 let label = clean::short(&label, chars_in(120));
-                canvas.text((here.0.max(LEFT + half), here.1 - 16), &label, Align::Middle, is_recommended)?;
+                canvas.text((here.0.max(LEFT + half), here.1 - 16), &label, Align::Middle, is_named)?;
                 free_from = here.0 + half + 8;
             }
         }
@@ -122,7 +128,8 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         legend.line(Pen::new(BLUE, 1), "none has both fewer false failovers and less time without a leader")?;
         legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the 95 % bound")?;
         legend.line(limit, &format!("{} a week are borne", rate(advice.borne_per_week)))?;
-        legend.ring("recommended")
+        legend.ring(Pen::new(VERMILLION, 2), "recommended")?;
+        if advice.used_ms.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }
     })
 }
 
@@ -189,8 +196,8 @@ impl<'a, 'b> Legend<'a, 'b> {
         self.canvas.dot((LEFT + 15, at), 4, ORANGE)
     }
 
-    fn ring(&mut self, text: &str) -> Drawn {
+    fn ring(&mut self, pen: Pen, text: &str) -> Drawn {
         let at = self.row(text)?;
-        self.canvas.ring((LEFT + 15, at), 7, Pen::new(VERMILLION, 2))
+        self.canvas.ring((LEFT + 15, at), 7, pen)
     }
 }

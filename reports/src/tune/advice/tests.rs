@@ -110,9 +110,25 @@ fn a_timeout_that_servers_change_is_said_and_shown() {
 }
 
 #[test]
+fn what_could_not_be_read_leaves_the_best_guess_and_no_claim() {
+    let whole = "[0.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n\
+        [60480000.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n";
+    let graded = |log: &str| {
+        let log = read(log.as_bytes()).expect("a log of 100 weeks");
+        let advice = advise(&question(&log, log.weeks().expect("it tells times")));
+        (advice.recommended.grade, advice.warnings.iter().filter(|text| text.contains("could not be read")).count())
+    };
+    assert_eq!(graded(whole), (Grade::Shown, 0));
+    let cut = "[60480001.0s][info][safepoint] Total time for which application threads were sto";
+    assert_eq!(graded(&format!("{whole}{cut}")), (Grade::Estimated, 1));
+}
+
+#[test]
 fn whoever_says_that_a_log_is_longer_than_it_is_is_told_so() {
     let log = read(
-        "[604800.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n".as_bytes(),
+        "[0.0s][info][safepoint] Entering safepoint region: Cleanup\n\
+         [604800.0s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n"
+            .as_bytes(),
     );
     let log = log.expect("a log of a week");
     let told = |weeks| advise(&question(&log, weeks)).warnings.iter().any(|text| text.contains("10.0 times too small"));

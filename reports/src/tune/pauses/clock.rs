@@ -1,38 +1,76 @@
-//! Times of a log's lines, as times since its first one.
+//! Times of a log's lines, as times since its first one, and how much time its lines cover.
 
 use hustings_record::Nanos;
 
 use super::stamp::Stamp;
+use crate::stats::spans::{Span, total, union};
+
+/// Lines of several threads may be out of order by so much.
+const JITTER_NS: Nanos = 1_000_000_000;
+/// What was written in different pieces is taken to be so far apart: no incident spans two of them.
+pub(super) const APART_NS: Nanos = 86_400_000_000_000;
+/// Of a log with more pieces nobody can tell what it covers.
+pub(super) const PIECES_MAX: usize = 10_000;
 
 /// Takes the kind of time that the first stamped line has; the other kind is not looked at.
+///
+/// A time that falls back begins a new piece: another process, or a file that was put in the wrong order. What a log covers lies
+/// between the first and the last line of each piece.
 #[derive(Default)]
 pub(super) struct Clock {
     /// The last stamp, and what that is since the beginning.
     last: Option<(Stamp, Nanos)>,
+    /// From and to, by the log's own times.
+    pieces: Vec<Span>,
 }
 
 impl Clock {
-    /// The time of a line with this stamp. An uptime that falls back is that of a new process, which began at the earliest when
-    /// the old one was last heard of; a date that falls back is a clock that was set, and stands still.
+    /// The time of a line with this stamp.
     pub(super) fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
+        let now = stamp.ns();
         let Some((last, at)) = self.last else {
-            // What ran before the first line of a process was logged too.
-            let at = if let Stamp::Uptime(ns) = stamp { ns } else { 0 };
-            self.last = Some((stamp, at));
-            return Some(at);
+            self.last = Some((stamp, 0));
+            self.pieces.push((now, now));
+            return Some(0);
         };
-        let now = match (last, stamp) {
-            (Stamp::Uptime(last), Stamp::Uptime(now)) => at.saturating_add(now.checked_sub(last).unwrap_or(now)),
-            (Stamp::Date(last), Stamp::Date(now)) => at.saturating_add(now.saturating_sub(last)),
-            (Stamp::Uptime(_), Stamp::Date(_)) | (Stamp::Date(_), Stamp::Uptime(_)) => return None,
+        if !last.is_like(stamp) {
+            return None;
+        }
+        let fell = last.ns().saturating_sub(now);
+        let at = match (fell > JITTER_NS, self.pieces.last_mut()) {
+            (false, Some(piece)) => {
+                let at = at.saturating_add(now.saturating_sub(piece.1));
+                piece.1 = piece.1.max(now);
+                at
+            }
+            _ => {
+                self.pieces.push((now, now));
+                at.saturating_add(APART_NS)
+            }
         };
-        self.last = Some((stamp, now));
-        Some(now)
+        self.last = Some((if fell > JITTER_NS { stamp } else { last.later(stamp) }, at));
+        Some(at)
     }
 
-    /// From the beginning to the last line that bore a time.
-    pub(super) fn span(&self) -> Option<Nanos> {
+    /// When the last line was written, since the first one.
+    pub(super) fn last_at(&self) -> Option<Nanos> {
         self.last.map(|(_, at)| at)
+    }
+
+    /// How many pieces there are by now.
+    pub(super) fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// How much time the pieces cover, if any line bore a time. Pieces by date may lie over each other: that time counts once. Uptimes
+    /// of two processes may be the same and are not one time.
+    pub(super) fn covered(&self) -> Option<Nanos> {
+        let (last, _) = self.last?;
+        let pieces = self.pieces.clone();
+        Some(match last {
+            Stamp::Date(_) => total(&union(pieces)),
+            Stamp::Uptime(_) => pieces.iter().fold(0, |sum: Nanos, piece| sum.saturating_add(piece.1 - piece.0)),
+        })
     }
 }
 
@@ -40,19 +78,40 @@ impl Clock {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_process_that_starts_anew_goes_on_from_where_the_old_one_was_heard_of() {
+    const S: Nanos = 1_000_000_000;
+
+    fn clock(stamps: &[Stamp]) -> (Vec<Option<Nanos>>, Option<Nanos>, usize) {
         let mut clock = Clock::default();
-        let times = [5, 9, 2, 4].map(|ns| clock.at(Stamp::Uptime(ns)));
-        assert_eq!(times, [Some(5), Some(9), Some(11), Some(13)]);
-        assert_eq!(clock.at(Stamp::Date(1)), None);
-        assert_eq!(clock.span(), Some(13));
+        let times = stamps.iter().map(|&stamp| clock.at(stamp)).collect();
+        (times, clock.covered(), clock.pieces())
     }
 
     #[test]
-    fn a_clock_that_is_set_back_stands_still() {
+    fn what_ran_before_the_first_line_is_not_covered() {
+        let uptimes = [8_000, 8_060].map(|s| Stamp::Uptime(s * S));
+        assert_eq!(clock(&uptimes), (vec![Some(0), Some(60 * S)], Some(60 * S), 1));
+        assert_eq!(Clock::default().covered(), None);
+    }
+
+    #[test]
+    fn a_process_that_starts_anew_covers_what_lies_between_its_own_lines() {
         let mut clock = Clock::default();
-        let times = [100, 150, 120, 130].map(|ns| clock.at(Stamp::Date(ns)));
-        assert_eq!(times, [Some(0), Some(50), Some(50), Some(60)]);
+        let times = [50, 90, 20, 40].map(|s| clock.at(Stamp::Uptime(s * S)));
+        assert_eq!(times, [Some(0), Some(40 * S), Some(40 * S + APART_NS), Some(60 * S + APART_NS)]);
+        assert_eq!(clock.at(Stamp::Date(1)), None);
+        assert_eq!((clock.covered(), clock.pieces()), (Some(60 * S), 2));
+    }
+
+    #[test]
+    fn files_in_the_wrong_order_cover_what_each_of_them_does_and_no_time_twice() {
+        let dates = [1_000, 1_100, 500, 600, 550, 700].map(|s| Stamp::Date(s * S));
+        let (_, covered, pieces) = clock(&dates);
+        assert_eq!((covered, pieces), (Some(300 * S), 3));
+    }
+
+    #[test]
+    fn lines_of_several_threads_are_one_piece() {
+        let dates = [100 * S, 101 * S, 100 * S + 900_000_000, 102 * S].map(Stamp::Date);
+        assert_eq!(clock(&dates), (vec![Some(0), Some(S), Some(S), Some(2 * S)], Some(2 * S), 1));
     }
 }

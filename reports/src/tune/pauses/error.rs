@@ -21,6 +21,11 @@ pub enum PauseError {
          (of version 8) -XX:+PrintGCApplicationStoppedTime, and interval logs of HdrHistogram or jHiccup"
     )]
     UnknownShape { line: u64, text: String },
+    #[error(
+        "line {line}: {text}: no line of this log tells of a pause, and it is not seen that it would have told of one; a JVM tells of \
+         all its stops with -Xlog:safepoint (version 8: -XX:+PrintGCApplicationStoppedTime), of collections with -Xlog:gc*"
+    )]
+    NothingShown { line: u64, text: String },
     #[error("line {line}: {what}: {text}")]
     Damaged { line: u64, what: &'static str, text: String },
 }

@@ -4,18 +4,34 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogHistogram, IntervalLogIterator, LogEntry};
 use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
+use super::clock::APART_NS;
 use super::error::PauseError;
 use super::kept::Kept;
 use super::lines::{Line, Told};
+use super::log::Coverage;
 
-/// The legend above the intervals.
+/// The legend above the intervals, and how it calls a second column that is no length.
 const LEGEND: &str = "\"StartTimestamp\"";
-/// What writers divide the longest value by is in no field of the log: their own default makes milliseconds of it.
+const ENDS: &str = "\"EndTimestamp\"";
+/// A length of so many seconds is a time since 1970.
+const LENGTH_MAX: Duration = Duration::from_secs(366 * 86_400);
+/// What writers divide the longest value by is in no field of the log: their own default makes milliseconds of nanoseconds, and the
+/// histogram inside shows whether it was that.
 const UNIT_NS: f64 = 1e6;
+/// Intervals lie over each other by no more of their length: the clock was set.
+const OVERLAP_MAX: f64 = 0.1;
+/// What lies in different pieces of the log is taken to be so far apart.
+const APART: Duration = Duration::from_nanos(APART_NS);
+/// The log has its longest value with so many digits behind the point.
+const ROUNDED_MS: f64 = 1e-3;
 /// No interval has a longer pause: a year.
 const MAX: f64 = 366.0 * 86_400e3;
 
@@ -23,9 +39,14 @@ pub(super) struct Intervals {
     kept: Kept,
     /// The tag of the first interval, if it has one: others are logs of something else.
     tag: Option<Option<String>>,
-    /// From the first interval's beginning.
-    first: Option<Duration>,
+    /// The beginning and the end of the interval before.
+    before: Option<(Duration, Duration)>,
+    /// When that one ended, with the time that is taken to lie between two pieces.
+    at: Duration,
+    pieces: u64,
     watched: Duration,
+    /// The second column is an end, by the legend.
+    ends: bool,
 }
 
 /// Whether the line is the legend or an interval.
@@ -47,11 +68,20 @@ fn with_interval<T>(text: &str, then: impl FnOnce(IntervalLogHistogram<'_>) -> T
 
 impl Intervals {
     pub(super) fn new(most: usize) -> Self {
-        Self { kept: Kept::new(most), tag: None, first: None, watched: Duration::ZERO }
+        Self {
+            kept: Kept::new(most),
+            tag: None,
+            before: None,
+            at: Duration::ZERO,
+            pieces: 1,
+            watched: Duration::ZERO,
+            ends: false,
+        }
     }
 
     pub(super) fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
         if line.text.starts_with(LEGEND) {
+            self.ends = line.text.contains(ENDS);
             return Ok(Told::Yes);
         }
         let damaged = |what| PauseError::Damaged { line: line.number, what, text: quoted(line.text) };
@@ -69,19 +99,58 @@ impl Intervals {
         if !(0.0..=MAX).contains(&ms) {
             return Err("its longest value is no time in milliseconds");
         }
-        let first = *self.first.get_or_insert(interval.start_timestamp());
-        let ended = interval.start_timestamp().saturating_add(interval.duration()).saturating_sub(first);
-        self.watched = self.watched.saturating_add(interval.duration());
+        check_unit(interval, ms)?;
+        let from = interval.start_timestamp();
+        // A log without that legend may have ends too: nobody logs an interval of years.
+        let to = if self.ends || interval.duration() > LENGTH_MAX {
+            interval.duration()
+        } else {
+            from.saturating_add(interval.duration())
+        };
+        let lasted = to
+            .checked_sub(from)
+            .filter(|lasted| *lasted <= LENGTH_MAX)
+            .ok_or("its end is no time after its beginning")?;
+        let passed = match self.before {
+            None => lasted,
+            Some((began, _)) if from < began => {
+                self.pieces += 1;
+                APART.saturating_add(lasted)
+            }
+            Some((began, ended)) if from.saturating_add((ended - began).mul_f64(OVERLAP_MAX)) < ended => {
+                return Err(
+                    "it begins before the one before it has ended: its second column may be an end, and is read as a length",
+                );
+            }
+            Some((_, ended)) => to.saturating_sub(ended),
+        };
+        self.at = self.at.saturating_add(passed);
+        self.before = Some((from, to));
+        self.watched = self.watched.saturating_add(lasted);
         if ms > 0.0 {
-            self.kept.push((ms * UNIT_NS).round() as Nanos, Some(whole(ended)));
+            self.kept.push((ms * UNIT_NS).round() as Nanos, Some(whole(self.at)));
         }
         Ok(Told::Yes)
     }
 
     /// The pauses, and how long was watched: gaps between intervals are not.
-    pub(super) fn finish(self) -> (Kept, Nanos) {
-        (self.kept, whole(self.watched))
+    pub(super) fn finish(self) -> (Kept, Coverage) {
+        (self.kept, Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 })
     }
+}
+
+/// Whether the longest value is that of the histogram, in milliseconds of nanoseconds.
+fn check_unit(interval: &IntervalLogHistogram<'_>, ms: f64) -> Result<(), &'static str> {
+    let bytes = STANDARD.decode(interval.encoded_histogram()).map_err(|_| "its histogram is not base64")?;
+    let histogram: Histogram<u64> =
+        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|_| "its histogram cannot be read")?;
+    let inside = histogram.max() as f64 / UNIT_NS;
+    let digits = 10_f64.powi(-i32::from(histogram.sigfig()));
+    let off = (inside - ms).abs();
+    (off <= ROUNDED_MS + 2.0 * digits * inside.max(ms)).then_some(()).ok_or(
+        "its longest value in milliseconds is not that of the histogram inside, which is taken for nanoseconds: give the \
+         pauses as a number of milliseconds a line",
+    )
 }
 
 fn whole(time: Duration) -> Nanos {

@@ -3,106 +3,216 @@
 use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
-use super::clock::Clock;
+use super::clock::{Clock, PIECES_MAX};
 use super::error::PauseError;
 use super::kept::Kept;
 use super::lines::{Line, Told};
-use super::log::Shape;
+use super::log::{Coverage, Shape, Unread};
 use super::stamp::{nanos, strip};
 
-const SAFEPOINT: &str = "Safepoint \"";
-const STOPPED: &str = "Total time for which application threads were stopped:";
+/// Words that only lines of a safepoint have (version 13 and later), and those before its whole length.
+const SAFEPOINT: [&str; 3] = ["Safepoint \"", "Reaching safepoint:", "At safepoint:"];
+const COLLECTION: &str = "GC(";
+const TOTAL: &str = "Total:";
+/// Words that only lines of a stop have (to version 12), and those before its length.
+const STOPPED: [&str; 3] = ["Total time for which", "threads were stopped", "Stopping threads took"];
+const STOPPED_FOR: &str = "threads were stopped:";
 /// A part of a safepoint that the lines of JDK 17 tell, and one that later versions' tell. (17.0.15)
 const OF_JDK_17: &str = "Cleanup:";
 const OF_LATER: &str = "Leaving safepoint:";
+/// Collectors whose pauses are told wherever their collections are.
+const STOPPING: [&str; 6] =
+    ["Using G1", "Using Serial", "Using Parallel", "Using Concurrent Mark Sweep", "Using Shenandoah", "Using Epsilon"];
+/// A collector whose pauses are told as phases alone.
+const CONCURRENT: &str = "The Z Garbage Collector";
+/// So many numbers of collections may be missing: a line that was filtered out is no lost file.
+const NUMBERS_MISSING_MAX: u64 = 2;
+/// Lines of a collection come after those of so many later ones at most.
+const NUMBERS_BEHIND_MAX: u64 = 16;
+
+/// Pauses of one kind: those that were read, and lines that tell of one and were not.
+struct Seen {
+    read: Kept,
+    unread: Unread,
+}
+
+impl Seen {
+    fn new(most: usize) -> Self {
+        Self { read: Kept::new(most), unread: Unread::default() }
+    }
+
+    fn take(&mut self, line: &Line<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
+        match lasted {
+            Some(lasted) => self.read.push(lasted, ended),
+            None => self.unread.add(line.number, line.text),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.read.count() == 0 && self.unread.count == 0
+    }
+}
 
 pub(super) struct Jvm {
     clock: Clock,
-    safepoints: Kept,
+    safepoints: Seen,
     as_jdk_17: bool,
-    stopped: Kept,
-    collections: Kept,
-    /// Lines that bear a tag of what this is about.
-    tagged: bool,
+    stopped: Seen,
+    collections: Seen,
+    collector: Collector,
+    /// The first line that is of this and tells of no pause.
+    first_other: Option<(u64, String)>,
 }
 
 /// What a line of a JVM tells of.
 #[derive(Debug, PartialEq, Eq)]
 enum Says {
-    Safepoint(Nanos, bool),
-    Stopped(Nanos),
-    Collection(Nanos),
+    Safepoint { lasted: Option<Nanos>, as_jdk_17: bool },
+    Stopped(Option<Nanos>),
+    Collection(Option<Nanos>),
     Nothing,
-    /// It was about to tell of a pause.
-    Torn,
 }
 
 /// Whether only a JVM writes such lines.
 pub(super) fn is_one(line: &str) -> bool {
-    let stripped = strip(line);
-    stripped.decorated || stripped.text.starts_with(STOPPED) || stripped.text.starts_with(SAFEPOINT)
+    strip(line).decorated || !matches!(says(line), Says::Nothing)
 }
 
 impl Jvm {
     pub(super) fn new(most: usize) -> Self {
-        let kept = || Kept::new(most);
-        let clock = Clock::default();
-        Self { clock, safepoints: kept(), as_jdk_17: true, stopped: kept(), collections: kept(), tagged: false }
+        Self {
+            clock: Clock::default(),
+            safepoints: Seen::new(most),
+            as_jdk_17: true,
+            stopped: Seen::new(most),
+            collections: Seen::new(most),
+            collector: Collector::default(),
+            first_other: None,
+        }
     }
 
     pub(super) fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
         let stripped = strip(line.text);
-        self.tagged |= stripped.gc_or_safepoint;
+        let before = (self.clock.last_at(), self.clock.pieces());
         let ended = stripped.stamp.and_then(|stamp| self.clock.at(stamp));
+        if self.clock.pieces() > PIECES_MAX {
+            let what = "its times go back and forth: give one log, in order";
+            return Err(PauseError::Damaged { line: line.number, what, text: quoted(line.text) });
+        }
+        self.collector.take(stripped.text, stripped.gc_init, before, &self.clock);
         match says(stripped.text) {
-            Says::Safepoint(lasted, as_jdk_17) => {
+            Says::Safepoint { lasted, as_jdk_17 } => {
                 self.as_jdk_17 &= as_jdk_17;
-                self.safepoints.push(lasted, ended);
+                self.safepoints.take(line, lasted, ended);
             }
-            Says::Stopped(lasted) => self.stopped.push(lasted, ended),
-            Says::Collection(lasted) => self.collections.push(lasted, ended),
-            Says::Nothing if stripped.gc_or_safepoint => {}
-            Says::Nothing => return Ok(Told::Other),
-            Says::Torn => {
-                let what = "a pause without its length";
-                return Err(PauseError::Damaged { line: line.number, what, text: quoted(stripped.text) });
+            Says::Stopped(lasted) => self.stopped.take(line, lasted, ended),
+            Says::Collection(lasted) => self.collections.take(line, lasted, ended),
+            Says::Nothing => {
+                if !stripped.gc_or_safepoint {
+                    return Ok(Told::Other);
+                }
+                self.first_other.get_or_insert_with(|| (line.number, quoted(line.text)));
             }
         }
         Ok(Told::Yes)
     }
 
     /// None: it was about other things altogether.
-    pub(super) fn finish(self) -> Option<(Shape, Kept, Option<Nanos>)> {
-        let span = self.clock.span();
+    pub(super) fn finish(self) -> Result<Option<(Shape, Kept, Coverage, Unread)>, PauseError> {
+        let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
+        let safepoints = Shape::Safepoints { as_jdk_17: self.as_jdk_17 };
         // A collection is a part of a safepoint: where these are told, all stops are.
-        if self.safepoints.count() > 0 {
-            Some((Shape::Safepoints { as_jdk_17: self.as_jdk_17 }, self.safepoints, span))
-        } else if self.stopped.count() > 0 {
-            Some((Shape::StoppedTimes, self.stopped, span))
-        } else if self.collections.count() > 0 || self.tagged {
-            Some((Shape::Collections, self.collections, span))
+        let (shape, seen) = if !self.safepoints.is_empty() {
+            (safepoints, self.safepoints)
+        } else if !self.stopped.is_empty() {
+            (Shape::StoppedTimes, self.stopped)
         } else {
-            None
+            coverage.without(self.collector.missing);
+            (Shape::Collections, self.collections)
+        };
+        let first = seen.unread.first.clone().or_else(|| self.first_other.clone());
+        let would_show = !seen.is_empty() || shape == Shape::Collections && self.collector.would_show();
+        match (seen.read.count(), first) {
+            (1.., _) => {}
+            (0, None) if !would_show => return Ok(None),
+            (0, Some((line, text))) if !would_show || seen.unread.count > 0 => {
+                return Err(PauseError::NothingShown { line, text });
+            }
+            (0, _) => {}
         }
+        Ok(Some((shape, seen.read, coverage, seen.unread)))
+    }
+}
+
+/// What a log tells of the collector.
+#[derive(Default)]
+struct Collector {
+    /// It says which one it is, and that stops the process while it collects.
+    stopping: bool,
+    /// It says that it hardly does, and how it is set up: then its phases are told too.
+    concurrent: bool,
+    init: bool,
+    /// Lines of a collection.
+    ran: bool,
+    /// The highest number of a collection in this piece of the log.
+    number: Option<u64>,
+    /// Between lines of which numbers of collections are missing.
+    missing: Nanos,
+}
+
+impl Collector {
+    fn take(&mut self, text: &str, is_init: bool, before: (Option<Nanos>, usize), clock: &Clock) {
+        self.init |= is_init;
+        self.stopping |= STOPPING.iter().any(|name| text.starts_with(name));
+        self.concurrent |= text.contains(CONCURRENT);
+        let number = text.strip_prefix(COLLECTION).and_then(|rest| rest.split_once(')')?.0.parse::<u64>().ok());
+        let Some(number) = number else { return };
+        self.ran = true;
+        let same_piece = clock.pieces() == before.1;
+        match self.number.filter(|last| same_piece && number + NUMBERS_BEHIND_MAX >= *last) {
+            Some(last) => {
+                if number > last.saturating_add(1 + NUMBERS_MISSING_MAX)
+                    && let (Some(before), Some(now)) = (before.0, clock.last_at())
+                {
+                    self.missing = self.missing.saturating_add(now.saturating_sub(before));
+                }
+                self.number = Some(last.max(number));
+            }
+            None => self.number = Some(number),
+        }
+    }
+
+    /// Whether a pause of it would be in the log, if there had been one.
+    fn would_show(&self) -> bool {
+        !self.ran && (self.stopping || self.concurrent && self.init)
     }
 }
 
 fn says(text: &str) -> Says {
-    if text.starts_with(SAFEPOINT) {
-        let total = text.rsplit_once("Total:").and_then(|(_, total)| nanos(total.split_once(" ns")?.0.trim(), 1.0));
-        let as_jdk_17 = text.contains(OF_JDK_17) && !text.contains(OF_LATER);
-        return total.map_or(Says::Torn, |total| Says::Safepoint(total, as_jdk_17));
+    let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    // Two threads may have written into one line.
+    if has(&SAFEPOINT) {
+        let total = text.rsplit_once(TOTAL).and_then(|(_, total)| nanos(total.split_once(" ns")?.0.trim(), 1.0));
+        return Says::Safepoint { lasted: total, as_jdk_17: has(&[OF_JDK_17]) && !has(&[OF_LATER]) };
     }
-    if let Some(rest) = text.strip_prefix(STOPPED) {
-        let seconds = rest.split_once(" seconds").and_then(|(seconds, _)| nanos(seconds.trim(), 1e9));
-        return seconds.map_or(Says::Torn, Says::Stopped);
+    if has(&STOPPED) {
+        let after = text.split_once(STOPPED_FOR).map(|(_, rest)| rest);
+        return Says::Stopped(after.and_then(|rest| nanos(rest.split_once(" seconds")?.0.trim(), 1e9)));
     }
-    let collection = text.strip_prefix("GC(").and_then(|rest| rest.split_once(") ")).map_or(text, |(_, rest)| rest);
-    if !collection.trim_start().starts_with("Pause ") {
-        return Says::Nothing;
+    // The last collection of the line: what stands before it is another thread's.
+    let collection = text.rfind(COLLECTION).and_then(|at| text[at..].split_once(") ")).map_or(text, |(_, rest)| rest);
+    let Some(pause) = of_generation(collection.trim_start()).strip_prefix("Pause ") else { return Says::Nothing };
+    let last = pause.split_whitespace().next_back().unwrap_or_default();
+    if let Some(lasted) = last.strip_suffix("ms").and_then(|ms| nanos(ms, 1e6)) {
+        return Says::Collection(Some(lasted));
     }
-    // Its beginning is told too, without a length.
-    let last = collection.split_whitespace().next_back().unwrap_or_default();
-    let lasted = last.strip_suffix("ms").and_then(|ms| nanos(ms, 1e6));
-    lasted.map_or(Says::Nothing, Says::Collection)
+    // Its beginning is told too, by its kind and cause: without a length, and without what it freed.
+    let whole = pause.matches('(').count() == pause.matches(')').count() && !last.contains("->");
+    let begins = whole && (last.ends_with(')') || last.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    if begins { Says::Nothing } else { Says::Collection(None) }
+}
+
+/// Without the generation that the phase is of: `Y: `, `y: `, `O: `.
+fn of_generation(text: &str) -> &str {
+    text.split_once(": ").filter(|(before, _)| ["Y", "y", "O"].contains(before)).map_or(text, |(_, rest)| rest)
 }

@@ -1,6 +1,7 @@
 //! What a log of pauses says, whatever its shape.
 
 use hustings_record::Nanos;
+use hustings_record::words::quoted;
 use serde::Serialize;
 
 /// A week in nanoseconds.
@@ -15,10 +16,11 @@ pub struct Pause {
 }
 
 /// The shape of a log of pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// A number of milliseconds a line.
+    #[default]
     Milliseconds,
     /// `-Xlog:safepoint` of a JVM of version 13 or later.
     Safepoints {
@@ -63,21 +65,53 @@ impl Shape {
                  -Xlog:safepoint has them",
             ),
             Self::Intervals => Some(
-                "of each interval its longest pause, taken for milliseconds as such logs have it; others in the same interval are \
-                 not in it, and no log says its unit: look whether the longest pause is as long as you know it",
+                "of each interval its longest pause: others in the same interval are not in it; taken for milliseconds as the \
+                 histograms inside are a million times as much: look whether the longest pause is as long as you know it",
             ),
         }
     }
 }
 
+/// How much time a log covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// What lies between the first and the last line of each of its pieces; None where it tells no times.
+    pub span: Option<Nanos>,
+    /// Pieces whose times rise: more than one where a process was started anew, or a file stands in the wrong place.
+    pub pieces: u64,
+    /// What was taken off the span, because lines are missing there by the numbers of the collections.
+    pub missing: Nanos,
+}
+
+impl Coverage {
+    pub(super) fn without(&mut self, missing: Nanos) {
+        self.missing = self.span.map_or(0, |span| missing.min(span));
+        self.span = self.span.map(|span| span - self.missing);
+    }
+}
+
+/// Lines that hold the words of a pause and could not be read: how many, and the first of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    pub count: u64,
+    pub first: Option<(u64, String)>,
+}
+
+impl Unread {
+    pub(super) fn add(&mut self, line: u64, text: &str) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (line, quoted(text)));
+    }
+}
+
 /// What a log says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PauseLog {
     pub shape: Shape,
     /// In the order of the log.
     pub pauses: Vec<Pause>,
-    /// How long was logged, by the log's own times; None where it tells none.
-    pub span: Option<Nanos>,
+    pub coverage: Coverage,
+    pub unread: Unread,
     /// Pauses that are not among `pauses`, because there are too many: how many, and the longest of them.
     pub left_out: u64,
     pub left_out_max: Nanos,
@@ -91,6 +125,6 @@ impl PauseLog {
     /// How many weeks were logged, by the log's own times.
     #[must_use]
     pub fn weeks(&self) -> Option<f64> {
-        self.span.filter(|span| *span > 0).map(|span| span as f64 / WEEK_NS)
+        self.coverage.span.filter(|span| *span > 0).map(|span| span as f64 / WEEK_NS)
     }
 }

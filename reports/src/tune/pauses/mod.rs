@@ -13,5 +13,5 @@ mod read;
 mod stamp;
 
 pub use error::PauseError;
-pub use log::{Pause, PauseLog, Shape, WEEK_NS};
+pub use log::{Coverage, Pause, PauseLog, Shape, Unread, WEEK_NS};
 pub use read::read;

@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
 use super::error::PauseError;
@@ -10,7 +9,7 @@ use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
 use super::kept::Kept;
 use super::lines::{Line, Lines, Told};
-use super::log::{PauseLog, Shape};
+use super::log::{Coverage, PauseLog, Shape, Unread};
 use super::milliseconds::{self, Milliseconds};
 
 /// So many lines may stand before the first one that tells what the file is: banners, command lines.
@@ -47,13 +46,15 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Option<(Shape, Kept, Option<Nanos>)> {
+    fn finish(self) -> Result<Option<(Shape, Kept, Coverage, Unread)>, PauseError> {
         match self {
-            Self::Milliseconds(reader) => Some((Shape::Milliseconds, reader.finish(), None)),
+            Self::Milliseconds(reader) => {
+                Ok(Some((Shape::Milliseconds, reader.finish(), Coverage::default(), Unread::default())))
+            }
             Self::Jvm(reader) => reader.finish(),
             Self::Intervals(reader) => {
-                let (kept, span) = reader.finish();
-                Some((Shape::Intervals, kept, Some(span)))
+                let (kept, coverage) = reader.finish();
+                Ok(Some((Shape::Intervals, kept, coverage, Unread::default())))
             }
         }
     }
@@ -93,14 +94,16 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         Some((line, text)) => PauseError::UnknownShape { line, text },
         None => PauseError::Empty,
     };
-    let (shape, kept, span) = match reader {
-        None if first_skipped.is_none() && comments > 0 => (Shape::Milliseconds, Kept::new(0), None),
+    let (shape, kept, coverage, unread) = match reader {
+        None if first_skipped.is_none() && comments > 0 => {
+            (Shape::Milliseconds, Kept::new(0), Coverage::default(), Unread::default())
+        }
         None => return Err(unknown(first_skipped)),
-        Some(reader) => reader.finish().ok_or_else(|| unknown(first_skipped.clone()))?,
+        Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,
     };
     let Kept { left_out, left_out_max, .. } = kept;
     let (pauses, lines) = (kept.in_order(), lines.count());
-    Ok(PauseLog { shape, pauses, span, left_out, left_out_max, lines, skipped, first_skipped })
+    Ok(PauseLog { shape, pauses, coverage, unread, left_out, left_out_max, lines, skipped, first_skipped })
 }
 
 #[cfg(test)]

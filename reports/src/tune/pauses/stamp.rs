@@ -2,12 +2,32 @@
 
 use hustings_record::Nanos;
 
+/// Nothing has been up for so long: ten years. It is a time since 1970.
+const UPTIME_MAX_NS: Nanos = 10 * 366 * 86_400_000_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stamp {
-    /// Since the process began.
+    /// Since the process began, or the machine.
     Uptime(Nanos),
     /// Since 1970.
     Date(Nanos),
+}
+
+impl Stamp {
+    pub(super) fn ns(self) -> Nanos {
+        match self {
+            Self::Uptime(ns) | Self::Date(ns) => ns,
+        }
+    }
+
+    pub(super) fn is_like(self, other: Self) -> bool {
+        matches!((self, other), (Self::Uptime(_), Self::Uptime(_)) | (Self::Date(_), Self::Date(_)))
+    }
+
+    /// The later one of two that are alike.
+    pub(super) fn later(self, other: Self) -> Self {
+        if self.ns() < other.ns() { other } else { self }
+    }
 }
 
 /// A line of a JVM without what stands before it.
@@ -17,14 +37,16 @@ pub(super) struct Stamped<'a> {
     pub(super) stamp: Option<Stamp>,
     /// It bears what unified logging puts before a line, or a bare time.
     pub(super) decorated: bool,
-    /// One of its tags begins so.
+    /// It bears one of these tags.
     pub(super) gc_or_safepoint: bool,
+    /// It bears both tags with which a collector says how it is set up.
+    pub(super) gc_init: bool,
     pub(super) text: &'a str,
 }
 
 /// Takes stamps, levels and tags off.
 pub(super) fn strip(line: &str) -> Stamped<'_> {
-    let mut stripped = Stamped { stamp: None, decorated: false, gc_or_safepoint: false, text: line };
+    let mut stripped = Stamped { stamp: None, decorated: false, gc_or_safepoint: false, gc_init: false, text: line };
     loop {
         let (word, rest) = match stripped.text.strip_prefix('[') {
             Some(inside) => match inside.split_once(']') {
@@ -42,7 +64,9 @@ pub(super) fn strip(line: &str) -> Stamped<'_> {
             (_, Some(Stamp::Date(date))) => Some(Stamp::Date(date)),
             (before, found) => before.or(found),
         };
-        stripped.gc_or_safepoint |= word.split(',').any(|tag| ["gc", "safepoint"].contains(&tag.trim()));
+        let has = |tag: &str| word.split(',').any(|other| other.trim() == tag);
+        stripped.gc_or_safepoint |= has("gc") || has("safepoint");
+        stripped.gc_init |= has("gc") && has("init");
         (stripped.decorated, stripped.text) = (true, rest.trim_start());
     }
     stripped
@@ -53,9 +77,12 @@ fn is_message(inside: &str) -> bool {
     inside.starts_with("GC ") || inside.starts_with("Full GC") || inside.starts_with("GC(")
 }
 
-/// `0.123s`, `123ms`, `123456ns`, or a date.
+/// `0.123s`, `123ms`, `123456ns`, `1785542400000ms` since 1970, or a date.
 fn stamp(word: &str) -> Option<Stamp> {
-    let unit = |ending: &str, ns: f64| Some(Stamp::Uptime(nanos(word.strip_suffix(ending)?, ns)?));
+    let unit = |ending: &str, ns: f64| {
+        let ns = nanos(word.strip_suffix(ending)?, ns)?;
+        Some(if ns < UPTIME_MAX_NS { Stamp::Uptime(ns) } else { Stamp::Date(ns) })
+    };
     date(word).or_else(|| unit("ns", 1.0)).or_else(|| unit("ms", 1e6)).or_else(|| unit("s", 1e9))
 }
 
@@ -71,7 +98,7 @@ pub(super) fn nanos(number: &str, unit: f64) -> Option<Nanos> {
     // Some locales have a comma for the point.
     let value: f64 = number.replace(',', ".").parse().ok().filter(|_| plain)?;
     let ns = (value * unit).round();
-    (0.0..1e18).contains(&ns).then_some(ns as Nanos)
+    (0.0..1e19).contains(&ns).then_some(ns as Nanos)
 }
 
 /// `2026-01-31T12:34:56.789+0100`, and the same with a colon in the offset or a Z.
@@ -139,6 +166,7 @@ mod tests {
         };
         check("[0.123s][info][safepoint] Safepoint", Some(Stamp::Uptime(123_000_000)), true, "Safepoint");
         check("[7ms][12][info ][gc,start    ] GC(0) Pause", Some(Stamp::Uptime(7_000_000)), true, "GC(0) Pause");
+        check("[1785542400000ms][5ns] x", Some(Stamp::Date(1_785_542_400_000_000_000)), false, "x");
         check("[1970-01-01T00:00:01.000+0000][0.5s] x", Some(Stamp::Date(1_000_000_000)), false, "x");
         check("1970-01-01T00:00:01.000+0000: 0.500: Total", Some(Stamp::Date(1_000_000_000)), false, "Total");
         check(
