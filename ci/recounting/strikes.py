@@ -1,4 +1,5 @@
-"""What zeros stand on: handovers, and the strikes that they came of. All that was intended for one moment is one strike."""
+"""What zeros stand on: handovers, and the strikes that they came of. All that was intended for one moment is one strike, and so is
+what nobody intended and came within T of the one before."""
 
 from . import excuses, spans
 from .numbers import bound_95
@@ -12,9 +13,9 @@ class Handover:
 
     def __init__(self, cell, loss):
         self.lost, self.next = loss.lost, loss.next
-        self.strike = ("planned", loss.fault.event["intended"]) if loss.fault else ("unplanned", self.next)
-        begin = loss.since if loss.since is not None else min(self.lost.leaving, self.next.begun)
-        self.span = (begin, max(self.next.begun, begin))
+        self.strike = ("planned", loss.fault.event["intended"]) if loss.fault else None
+        self.span_begin = begin_of(loss)
+        self.span = (self.span_begin, max(self.next.begun, self.span_begin))
         self.stalled = is_stalled(cell, self)
         self.has_rival = can_write(cell, self.lost, self.next)
 
@@ -36,8 +37,26 @@ def can_write(cell, loser, term):
 
 def find(cell):
     planned, unplanned, _ = cell.losses
+    together = of_one_strike(cell, unplanned)
     changes = [loss for loss in planned if loss.next] + cell.explained + unplanned
-    return [Handover(cell, loss) for loss in changes if loss.next.life_id != loss.lost.life_id]
+    handovers = [Handover(cell, loss) for loss in changes if loss.next.life_id != loss.lost.life_id]
+    for handover in handovers:
+        handover.strike = handover.strike or ("unplanned", together[handover.span_begin])
+    return handovers
+
+
+def of_one_strike(cell, unplanned):
+    """For the moment of each loss that nobody intended, that of the first of those that it belongs to."""
+    timeout = cell.t_ns or cell.info["timeout_asked_ms"] * 1_000_000
+    firsts, before, first = {}, None, None
+    for at in sorted({begin_of(loss) for loss in unplanned}):
+        first = first if before is not None and at - before <= timeout else at
+        firsts[at], before = first, at
+    return firsts
+
+
+def begin_of(loss):
+    return loss.since if loss.since is not None else min(loss.lost.leaving, loss.next.begun)
 
 
 def of_overlap(handovers, overlap):

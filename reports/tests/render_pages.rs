@@ -370,7 +370,7 @@ fn zeros_are_told_of_the_kind_of_fault_of_which_least_is_known_and_never_of_a_su
     assert_eq!(
         told,
         "Nobody led beside another after any of 2 kinds of faults; least is known of a partition: in 12 handovers of 3 \
-         injections (95 % bound: 64 % of injections)."
+         injections (95 % bound: 64 % of injections); resignations are left aside."
     );
     let told = of(&[resign, crash]).expect("a sentence");
     assert!(told.ends_with("given up before anybody could take it: that shows little."), "{told}");

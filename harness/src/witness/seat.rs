@@ -82,6 +82,12 @@ impl SeatSeen {
         self.rests_on(None).or(self.last.as_ref())
     }
 
+    /// The tokens by which it may write: of its znodes, and of the one that it led by last.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<i64> {
+        self.nodes.iter().chain(&self.last).filter_map(|node| node.czxid).collect()
+    }
+
     /// It asks for a znode: whatever it leads by then is not what it had before.
     pub(super) fn asks_for_node(&mut self) {
         self.last = None;

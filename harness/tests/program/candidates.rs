@@ -66,13 +66,35 @@ fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
     is_fit(&[EXE, "candidate", "stand", "lock-race"], 22);
 }
 
+/// What comes of a program of the tests that is one of kazoo's with something wrong.
+fn check_wrong(program: &str, arguments: &[&str]) -> Checked {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let (path, program) =
+        (format!("PYTHONPATH={here}/../workloads/adapters"), format!("{here}/tests/program/{program}"));
+    check(&[&["env", &path, PYTHON, "-B", &program], arguments].concat())
+}
+
 #[test]
 fn a_token_that_is_another_znode_s_is_found_at_a_later_grant_too() {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let path = format!("PYTHONPATH={here}/../workloads/adapters");
-    let program = format!("{here}/tests/program/wrong_tokens.py");
-    let checked = check(&["env", &path, "/usr/bin/python3", &program, "granted"]);
-    assert_eq!(checked.that("failed"), ["token_is_the_wire_s"], "{}", checked.log);
+    let checked = check_wrong("wrong_tokens.py", &["granted"]);
+    let wrong = ["writes_bear_its_own_token", "token_is_the_wire_s"];
+    assert_eq!(checked.that("failed"), wrong, "{}", checked.log);
+}
+
+#[test]
+fn writes_with_a_token_of_no_znode_of_its_own_are_found() {
+    for how in ["future", "next"] {
+        let checked = check_wrong("wrong_tokens.py", &[how]);
+        let failed = checked.that("failed");
+        assert!(failed.contains(&"writes_bear_its_own_token"), "{how}: {failed:?}: {}", checked.log);
+    }
+}
+
+#[test]
+fn whoever_writes_on_after_it_resigned_is_found_though_it_dates_its_writes_back() {
+    let checked = check_wrong("writes_on.py", &[]);
+    assert!(checked.that("failed").contains(&"resigns_by_order"), "{}", checked.log);
+    assert!(checked.text("resigns_by_order").contains("writes of its own came"), "{}", checked.log);
 }
 
 /// A file among the adapters.

@@ -1,5 +1,7 @@
 //! Handovers: every change of leader between incarnations, with the strike that it belongs to. What a zero stands on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::cell::Index;
 use super::felt::FELT_T;
 use super::terms::Term;
@@ -7,13 +9,14 @@ use super::writes::WriteKey;
 use crate::stats::spans::{Span, total, without};
 use hustings_record::Nanos;
 
-/// What is independent of what: all that was planned for one moment is one strike, and what nobody planned is its own.
+/// What is independent of what: all that was planned for one moment is one strike, and so is what nobody planned and came within T of
+/// the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strike {
     /// For when it was planned.
     Planned(Nanos),
-    /// Place of the term that came of it.
-    Unplanned(usize),
+    /// When the first of those that came together was lost.
+    Unplanned(Nanos),
 }
 
 /// The lead went from one incarnation to another.
@@ -39,8 +42,9 @@ impl Index<'_> {
             .losses
             .completed()
             .map(|(loss, successor)| (loss.group, loss.term, successor, loss.effect, planned_for(loss.fault)));
+        let together = chained(self.losses.unplanned.iter().map(|change| change.at), self.timeout_or_asked());
         let unplanned = self.losses.unplanned.iter().map(|change| {
-            (change.group, change.term, change.successor, change.at, Strike::Unplanned(change.successor))
+            (change.group, change.term, change.successor, change.at, Strike::Unplanned(together[&change.at]))
         });
         let explained = self
             .losses
@@ -79,11 +83,21 @@ impl Index<'_> {
     }
 }
 
+/// For each of these moments the first of those that it hangs together with: none comes later than `apart` after the one before.
+fn chained(moments: impl Iterator<Item = Nanos>, apart: Nanos) -> BTreeMap<Nanos, Nanos> {
+    let mut firsts: BTreeMap<Nanos, Nanos> = BTreeMap::new();
+    for at in moments.collect::<BTreeSet<Nanos>>() {
+        let before = firsts.last_key_value().filter(|(last, _)| at - **last <= apart).map(|(_, &first)| first);
+        firsts.insert(at, before.unwrap_or(at));
+    }
+    firsts
+}
+
 /// Handovers by what a write tells of them.
 pub struct Blamed<'h> {
     /// In order of group and time.
     handovers: &'h [Handover],
-    by_loser: std::collections::BTreeMap<WriteKey, usize>,
+    by_loser: BTreeMap<WriteKey, usize>,
 }
 
 impl<'h> Blamed<'h> {
@@ -101,5 +115,16 @@ impl<'h> Blamed<'h> {
             let after = self.handovers.partition_point(|h| (h.group, h.span.1) <= (group, t));
             after.checked_sub(1).filter(|&last| self.handovers[last].group == group)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_hang_together_as_long_as_none_comes_much_later_than_the_one_before() {
+        let chained = chained([30, 10, 12, 15, 31, 10].into_iter(), 4);
+        assert_eq!(chained.into_iter().collect::<Vec<_>>(), [(10, 10), (12, 10), (15, 10), (30, 30), (31, 30)]);
     }
 }

@@ -13,6 +13,8 @@ pub const MUTATIONS: &[Mutation] = &[
     kinds::overlap_withheld::OVERLAP_WITHHELD,
     kinds::write_by_deposed::WRITE_BY_DEPOSED,
     kinds::write_past_fence::WRITE_PAST_FENCE,
+    kinds::refused_write_accepted::REFUSED_WRITE_ACCEPTED,
+    kinds::stale_write_withheld::STALE_WRITE_WITHHELD,
     kinds::write_under_successor::WRITE_UNDER_SUCCESSOR,
     kinds::write_outside_term::AFTER_REVOKE,
     kinds::write_outside_term::BEFORE_GRANT,

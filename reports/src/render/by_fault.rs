@@ -9,7 +9,8 @@ use hustings_record::{FaultKind, LeadLoss};
 /// Rates of several cells, by what can be said of them.
 pub(crate) enum ByFault {
     /// The kind of fault with the fewest injections behind it, of so many kinds that can show it.
-    LeastKnown { kind: FaultKind, rate: Rate, of: usize },
+    /// `given_up`: there are cells with resignations beside them, of which nothing is told.
+    LeastKnown { kind: FaultKind, rate: Rate, of: usize, given_up: bool },
     /// All resigned, or were asked to go: they had given the lead up before anybody could take it.
     GivenUp(Rate),
 }
@@ -29,7 +30,7 @@ impl ByFault {
         let least = telling.into_iter().min_by_key(|(_, rate)| rate.strikes);
         let given_up = Rate::pooled(given_up.into_iter().map(|(_, rate)| rate));
         least
-            .map(|(kind, rate)| Self::LeastKnown { kind, rate, of })
+            .map(|(kind, rate)| Self::LeastKnown { kind, rate, of, given_up: given_up.n > 0 })
             .or((given_up.n > 0).then_some(Self::GivenUp(given_up)))
     }
 

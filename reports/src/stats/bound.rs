@@ -12,7 +12,7 @@ pub struct Rate {
     pub seen: u64,
     /// Opportunities (handovers) behind it.
     pub n: u64,
-    /// Strikes behind these: all that was planned for one moment is one, and what nobody planned is its own. Only strikes are
+    /// Strikes behind these: all that was planned for one moment is one, and so is what nobody planned and came together. Only strikes are
     /// independent of each other.
     #[serde(default)]
     pub strikes: u64,

@@ -43,6 +43,7 @@ impl Examination<'_> {
     pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
         // What could not be looked at is missing from the required ones, and so no pass.
         let _ = self.all().await?;
+        self.write_tokens();
         self.all_reports();
         self.note_garbage();
         let failed = self.outcomes.iter().any(|outcome| outcome.result == Finding::Failed);
@@ -179,16 +180,18 @@ impl Examination<'_> {
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
-        let late = self.stale_since(leader, from);
         let said = self.stage.facts(resigned).first().copied();
         let early = said.and_then(|t1| {
             self.guest_of(leader).seats.borrow().resigned_early(leader, t1.saturating_add(clock::uncertainty()))
         });
+        // Whoever writes on does so beside its successor.
+        tokio::time::sleep(LOOKED_AT).await;
+        let late = self.stale_since(leader, from);
         let text = match next {
             None => "nobody else wrote after it".to_owned(),
             Some(_) if early.is_some() => early.clone().unwrap_or_default(),
             Some(_) if !told => "it never said what came of it".to_owned(),
-            Some(_) => format!("another one wrote, and {late} writes of its own came after that"),
+            Some(_) => format!("another one wrote, and {late} writes of its own came within a second after that"),
         };
         let fits = next.is_some() && told && late == 0 && early.is_none();
         self.found(NAME, Need::Optional, Grade::Effect, fits, text);
@@ -222,14 +225,6 @@ impl Examination<'_> {
             return Ok(());
         }
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
-        let late = self.stale_since(leader, from);
-        let text = match next {
-            Some(after) => {
-                format!("another one wrote after {} ms, and {late} stale writes came after that", after / 1_000_000)
-            }
-            None => "nobody else wrote".to_owned(),
-        };
-        self.found("hands_over_when_its_session_ends", Need::Required, Grade::Effect, next.is_some(), text);
         let again = || {
             let seats = self.guest_of(leader).seats.borrow();
             seats.seat(leader).and_then(|seen| seen.session).is_some_and(|session| session != taken.session)
@@ -243,6 +238,14 @@ impl Examination<'_> {
             "under a session of its own".into(),
         );
         self.one_writes("gives_up_when_its_session_ends").await;
+        let late = self.stale_since(leader, from);
+        let text = match next {
+            Some(after) => {
+                format!("another one wrote after {} ms, and {late} stale writes came after that", after / 1_000_000)
+            }
+            None => "nobody else wrote".to_owned(),
+        };
+        self.found("hands_over_when_its_session_ends", Need::Required, Grade::Effect, next.is_some(), text);
         Ok(())
     }
 
@@ -403,6 +406,10 @@ impl Examination<'_> {
             What::Garbage(text) => Some(text.clone()),
             _ => None,
         });
+        let said = !self.stage.facts(|fact| matches!(fact.what, What::Said(_)).then_some(())).is_empty();
+        if garbage.is_empty() && !said {
+            return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
+        }
         let text = match garbage.first() {
             None => "every line of its output is a message".to_owned(),
             Some(first) => format!("{} lines of its output are none, the first is {first}", garbage.len()),

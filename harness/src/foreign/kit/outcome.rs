@@ -54,6 +54,7 @@ pub struct Examined {
 pub(super) const NOT_TESTED: &[&str] = &[
     "partitions: a program that leads beside another one while it is cut off passes here",
     "answers that are lost",
+    "a program that is started again before the sessions of the one that died have ended",
     "faults on servers",
     "more than two candidates an election",
     "real servers",

@@ -1,5 +1,6 @@
 //! What a program says of its leads, held against what it does, and against what passed on its connections.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hustings_record::{Grade, Nanos};
@@ -65,6 +66,41 @@ impl Examination<'_> {
         let text = format!("of all {} grants znodes and tokens are those on the wire", compared.len());
         let text = wrong.cloned().unwrap_or(text);
         self.found(NAME, Need::Optional, Grade::Wire, wrong.is_none(), text);
+    }
+
+    /// The token of every write, beside those of the znodes that its seat had by the wire when it came, or a moment before.
+    pub(super) fn write_tokens(&mut self) {
+        const NAME: &str = "writes_bear_its_own_token";
+        let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
+        let writes = self.stage.facts(|fact| match &fact.what {
+            What::Wrote { seat, said, own, .. } => Some((fact.t, *seat, *said, own.clone())),
+            _ => None,
+        });
+        let (mut compared, mut others) = (0, Vec::new());
+        let mut owned: BTreeMap<(u32, i64), Nanos> = BTreeMap::new();
+        for (t, seat, said, own) in writes {
+            own.iter().for_each(|&token| _ = owned.insert((seat, token), t));
+            let Some(said) = said.filter(|_| !own.is_empty()) else { continue };
+            compared += 1;
+            if owned.get(&(seat, said)).is_none_or(|&had| t > had + on_its_way) {
+                others.push(format!(
+                    "seat {seat} wrote with the token {said}; those of its own znodes are {own:?} by the wire"
+                ));
+            }
+        }
+        if compared == 0 {
+            return self.untested(
+                NAME,
+                Need::Optional,
+                Grade::Wire,
+                "its writes bear no token, or the wire shows none",
+            );
+        }
+        let text = match others.first() {
+            Some(first) => format!("{} of {compared} writes: {first}", others.len()),
+            None => format!("all {compared} writes that bear one"),
+        };
+        self.found(NAME, Need::Optional, Grade::Wire, others.is_empty(), text);
     }
 
     /// Those of the whole examination, once it is over.

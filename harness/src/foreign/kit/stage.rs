@@ -64,11 +64,14 @@ pub(super) enum What {
     },
     Garbage(String),
     Over,
-    /// `czxid`: its token's. `sent`: when it says that it was sent.
+    /// `czxid`: its token's. `sent`: when it says that it was sent. `said`: the token that it bears; `own`: those of the znodes that
+    /// its seat has by the wire.
     Wrote {
         seat: u32,
         sent: Option<Nanos>,
         czxid: i64,
+        said: Option<i64>,
+        own: Vec<i64>,
         taken: Taken,
     },
 }
@@ -260,8 +263,10 @@ async fn take_writes(
 ) {
     while let Some(Incoming { t, seat, said, answer }) = incoming.recv().await {
         let (token, sent) = (token(&seats.borrow(), seat, said.token), said.t);
+        let own = seats.borrow().seat(seat).map_or_else(Vec::new, SeatSeen::tokens);
         let taken = resource.borrow_mut().write(election_of(seat) as usize, seat, token);
-        log.borrow_mut().push(Fact { t, guest, what: What::Wrote { seat, sent, czxid: token.czxid, taken } });
+        let what = What::Wrote { seat, sent, czxid: token.czxid, said: said.token, own, taken };
+        log.borrow_mut().push(Fact { t, guest, what });
         let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
         // Whoever asked may have gone.
         let _ = answer.send(Answer { seq: taken.seq, fenced });

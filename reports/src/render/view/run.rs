@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::parts::{Fact, first_lines};
+use super::row::counted_writes;
 use crate::render::apart::Apart;
 use crate::render::state::{Chip, State, overlaps_briefly};
 use crate::render::{clean, format};
@@ -115,14 +116,22 @@ fn sentence(summary: &Summary) -> String {
     format!("Of {cells}{of}, {}{allowed}.{missing}", join_and(&parts))
 }
 
-/// What a pass must not hide: two that led at once, where the scenario allows that.
+/// What a pass must not hide, where the scenario allows it: two that led at once, and stale writes that were accepted.
 fn allowed(summary: &Summary) -> String {
-    let shown = |cell: &&CellSummary| State::of_cell(cell) == State::Pass && cell.split_brain.active.seen > 0;
-    let cells: Vec<&CellSummary> = summary.cells.iter().filter(shown).collect();
-    let Some(longest) = cells.iter().map(|cell| cell.split_brain.active_max_ns).max() else { return String::new() };
-    let brief = if cells.iter().all(|cell| overlaps_briefly(cell)) { "moments" } else { "a while" };
-    let n = format::count(cells.len() as u64);
-    format!("; in {n} of these two led at once for {brief} ({} at most), as the scenario allows", format::said(longest))
+    let passed = || summary.cells.iter().filter(|cell| State::of_cell(cell) == State::Pass);
+    let overlapped: Vec<&CellSummary> = passed().filter(|cell| cell.split_brain.active.seen > 0).collect();
+    let longest = overlapped.iter().map(|cell| cell.split_brain.active_max_ns).max();
+    let brief = if overlapped.iter().all(|cell| overlaps_briefly(cell)) { "moments" } else { "a while" };
+    let n = format::count(overlapped.len() as u64);
+    let led = longest
+        .map(|longest| format!("in {n} of these two led at once for {brief} ({} at most)", format::said(longest)));
+    let accepted: u64 = passed().map(|cell| counted_writes(cell).seen).sum();
+    let wrote = (accepted > 0).then(|| {
+        let were = if accepted == 1 { "was" } else { "were" };
+        format!("{} {were} accepted", format::plural(accepted, "stale write", "stale writes"))
+    });
+    let parts: Vec<String> = led.into_iter().chain(wrote).collect();
+    if parts.is_empty() { String::new() } else { format!("; {}, as the scenario allows", parts.join(", and ")) }
 }
 
 pub(super) fn join_and(parts: &[String]) -> String {

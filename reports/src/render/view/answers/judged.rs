@@ -124,14 +124,16 @@ pub(super) fn behind<'a>(
                 handovers_of(&rate)
             )
         }
-        ByFault::LeastKnown { kind, rate, of } => {
+        ByFault::LeastKnown { kind, rate, of, given_up } => {
+            // They show little.
+            let aside = if given_up { "; resignations are left aside" } else { "" };
             let least = if of > 1 {
                 format!("after any of {of} kinds of faults; least is known of {}: ", kind_words(kind))
             } else {
                 String::new()
             };
             let bound = rate.upper_95.map_or_else(|| "unknown".into(), format::bound);
-            format!("{least}{} (95 % bound: {bound} of injections)", handovers_of(&rate))
+            format!("{least}{} (95 % bound: {bound} of injections){aside}", handovers_of(&rate))
         }
     })
 }
