@@ -35,7 +35,8 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
     let costliest = judged.cells.iter().filter_map(|cell| cell.failover.whole.as_ref()?.p50).max();
     let counts = costliest.filter(|&cost| cost > leaderless.leaderless.longest_ns).map(|cost| {
         format!(
-            "A failover costs up to {}: it counts from the fault, and whoever is cut off or stopped believes on for a part of it.",
+            "A failover costs {} in the median of the costliest cell: it counts from the fault, and whoever is cut off or stopped believes \
+             on for a part of it.",
             format::said(cost)
         )
     });

@@ -48,7 +48,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
         faults.iter().map(|cells| (cells, clusters(cells, &differences))).collect();
     let by_t = all.iter().filter(|(cells, clusters)| expires(cells) && clusters.len() == 1);
     let alike = by_t.filter(|(_, clusters)| clusters.iter().all(|cluster| cluster.len() > 1));
-    let alike: Vec<String> = alike.map(|(cells, _)| loss(cells[0])).collect();
+    let alike: Vec<&Vec<&CellSummary>> = alike.map(|(cells, _)| *cells).collect();
     let told = all.iter().filter(|(cells, clusters)| !expires(cells) || clusters.len() > 1);
     let told: Vec<String> = told.map(|(cells, clusters)| of_fault(judged, cells, clusters)).collect();
     let more = told.len().saturating_sub(FAULTS_MAX);
@@ -57,7 +57,11 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
         sentences.push(format!("{more} more faults are below."));
     }
     if !alike.is_empty() {
-        sentences.push(format!("After {} no recipe was clearly faster than another: T decides.", join_and(&alike)));
+        let losses: Vec<String> = alike.iter().map(|cells| loss(cells[0])).collect();
+        let few = few_injections(&alike.iter().flat_map(|cells| cells.iter().copied()).collect::<Vec<_>>());
+        // So few tell nothing apart, whatever there was to tell.
+        let why = if few.is_empty() { ": T decides" } else { "" };
+        sentences.push(format!("After {} no recipe was clearly faster than another{why}{few}.", join_and(&losses)));
     }
     sentences.extend(growth(&sizes, &differences));
     sentences.extend(woken(judged));
