@@ -175,6 +175,9 @@ fn append(path: &Path, content: &str) -> Result<(), Failure> {
 }
 
 fn tell(gated: &Gated) {
+    if let Some(why) = &gated.hopeless {
+        inform!("! {why}");
+    }
     for item in gated.worst_first().take(TOLD_MAX) {
         let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };
         let cell = item.cell.as_deref().unwrap_or("record");

@@ -136,15 +136,22 @@ impl ActiveToxic {
             let delay_ms = (latency.latency as f64 + swing).max(0.0);
             at + (delay_ms * MS as f64) as u64
         });
-        self.emit_at(due, now)
+        // The next toxic counts from there: delays behind each other add up.
+        match self.emit_at(due, now) {
+            Step::Emit(item) => Step::Emit(Item { at: item.at.max(due), ..item }),
+            step => step,
+        }
     }
 
     /// Slices of a tenth of a second, each let go when a line of this rate would have carried it.
     fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> Step {
-        let bytes_per_ms = bandwidth.rate.max(1);
+        let bytes_per_ms = bandwidth.rate;
         let slice = usize::try_from(bytes_per_ms.saturating_mul(100)).unwrap_or(usize::MAX);
         let Some(front) = self.queue.front() else { return Step::Idle };
         let What::Data(data) = &front.what else { return self.emit() };
+        if bytes_per_ms == 0 {
+            return Step::Idle;
+        }
         let bytes = data.len().min(slice) as u64;
         let due = self.due.unwrap_or_else(|| self.busy_until.max(now) + bytes * MS / bytes_per_ms);
         if due > now {

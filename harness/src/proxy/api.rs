@@ -9,9 +9,10 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::body::said;
 use super::error::ApiError;
 use super::front::bounded;
 use super::registry::{Change, Registry};
@@ -71,10 +72,6 @@ fn extent(query: Option<&str>) -> Result<Extent, ApiError> {
     Ok(extent)
 }
 
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(ApiError::bad_body)
-}
-
 fn show(status: StatusCode, value: impl Serialize) -> Response {
     (status, Json(value)).into_response()
 }
@@ -93,7 +90,7 @@ async fn reset(State(registry): State<Registry>) -> Answer {
 }
 
 async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
-    let requests: Vec<ProxyRequest> = read(&body)?;
+    let requests: Vec<ProxyRequest> = said(&body)?;
     let mut all = registry.0.lock().await;
     let names = all.populate(requests).await?;
     let views = names.iter().map(|name| all.get(name).map(|relay| relay.view())).collect::<Result<Vec<_>, _>>()?;
@@ -107,7 +104,7 @@ async fn proxies(State(registry): State<Registry>) -> Answer {
 }
 
 async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> Answer {
-    let request: ProxyRequest = read(&body)?;
+    let request: ProxyRequest = said(&body)?;
     let mut all = registry.0.lock().await;
     let relay = all.create(request).await?;
     Ok(show(StatusCode::CREATED, relay.view()))
@@ -120,7 +117,7 @@ async fn proxy(State(registry): State<Registry>, Path(name): Path<String>) -> An
 async fn change_proxy(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> Answer {
     let mut all = registry.0.lock().await;
     all.get(&name)?;
-    let change: Change = read(&body)?;
+    let change: Change = said(&body)?;
     Ok(show(StatusCode::OK, all.change(&name, change).await?.view()))
 }
 

@@ -15,6 +15,7 @@
 
 mod active_toxic;
 mod api;
+mod body;
 mod connection;
 mod counters;
 mod door;

@@ -232,6 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn a_bandwidth_of_nothing_holds_all_and_loses_nothing() {
+        let mut pipeline = Pipeline::new(1, 0);
+        pipeline.adopt(&[toxic(1, r#"{"type":"bandwidth","attributes":{"rate":0}}"#)], 0).unwrap();
+        pipeline.push(data(b"held", 0));
+        assert_eq!(drain(&mut pipeline, 0, 10_000 * MS), []);
+        pipeline.adopt(&[], 10_000 * MS).unwrap();
+        assert_eq!(bytes(&drain(&mut pipeline, 10_000 * MS, 10_001 * MS)), b"held");
+    }
+
+    #[test]
+    fn delays_behind_each_other_add_up() {
+        let of = |ms: u64| format!(r#"{{"type":"latency","attributes":{{"latency":{ms}}}}}"#);
+        let chain = [of(100), of(100), of(300)];
+        let chain: Vec<&str> = chain.iter().map(String::as_str).collect();
+        let out = check(&chain, vec![data(b"a", 0), data(b"b", 50 * MS)]);
+        assert_eq!(out.iter().map(|(at, _)| at / MS).collect::<Vec<_>>(), [500, 550]);
+    }
+
+    #[test]
     fn slices_are_of_the_asked_size_and_apart() {
         let slicer = r#"{"type":"slicer","attributes":{"average_size":10,"size_variation":3,"delay":500}}"#;
         let out = check(&[slicer], vec![data(&[1; 200], 0)]);

@@ -27,7 +27,7 @@ pub(super) struct Proxies {
 }
 
 /// What of a proxy is to change.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Change {
     listen: Option<String>,
     upstream: Option<String>,

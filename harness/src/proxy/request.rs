@@ -1,25 +1,33 @@
 //! A proxy as it is asked for.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
+use super::body::or_default;
 use super::error::ApiError;
 use super::toxic::checked_name;
 
 /// A proxy as it is asked for. Its toxics, if any are named, are ignored, as Toxiproxy does.
 #[derive(Deserialize)]
+#[serde(default)]
 pub(super) struct ProxyRequest {
-    #[serde(default)]
+    #[serde(deserialize_with = "or_default")]
     pub(super) name: String,
-    #[serde(default)]
+    #[serde(deserialize_with = "or_default")]
     pub(super) listen: String,
-    #[serde(default)]
+    #[serde(deserialize_with = "or_default")]
     pub(super) upstream: String,
-    #[serde(default = "yes")]
+    #[serde(deserialize_with = "or_yes")]
     pub(super) enabled: bool,
 }
 
-fn yes() -> bool {
-    true
+impl Default for ProxyRequest {
+    fn default() -> Self {
+        Self { name: String::new(), listen: String::new(), upstream: String::new(), enabled: true }
+    }
+}
+
+fn or_yes<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or(true))
 }
 
 impl ProxyRequest {

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::body::{or_default, said};
 use super::error::ApiError;
 
 /// Largest attribute value. Milliseconds: eleven days; bytes: a gigabyte.
@@ -39,36 +40,36 @@ impl Stream {
 
 /// Delays data by `latency` ± `jitter` milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct Latency {
     pub(super) latency: u64,
     pub(super) jitter: u64,
 }
 
-/// Limits to `rate` KB/s (1,000 bytes each).
+/// Limits to `rate` KB/s (1,000 bytes each); 0 holds all data and loses none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct Bandwidth {
     pub(super) rate: u64,
 }
 
 /// Delays the closing by `delay` milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct SlowClose {
     pub(super) delay: u64,
 }
 
 /// Milliseconds of a `timeout`, a `reset_peer` or an `await_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct After {
     pub(super) timeout: u64,
 }
 
 /// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct Slicer {
     pub(super) average_size: u64,
     pub(super) size_variation: u64,
@@ -77,24 +78,24 @@ pub(super) struct Slicer {
 
 /// Closes the connection once `bytes` have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct LimitData {
     pub(super) bytes: u64,
 }
 
 /// No attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct Hold {}
 
 /// No attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct PlainGreeting {}
 
 /// So many `creates` lose their answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(super) struct LoseReply {
     pub(super) creates: u64,
 }
@@ -140,9 +141,6 @@ impl Kind {
             _ => return Err(ApiError::bad_toxic_type()),
         };
         match parsed {
-            Self::Bandwidth(Bandwidth { rate: 0 }) => {
-                Err(ApiError::bad_body("attributes.rate must be at least 1 (use hold or timeout to stop all data)"))
-            }
             Self::Slicer(Slicer { average_size: 0, .. }) => {
                 Err(ApiError::bad_body("attributes.average_size must be at least 1"))
             }
@@ -151,7 +149,10 @@ impl Kind {
     }
 }
 
-fn read<T: DeserializeOwned>(attributes: Map<String, Value>) -> Result<T, ApiError> {
+/// What of the attributes is known. As Toxiproxy does, all others are ignored, and `null` leaves the default.
+fn read<T: DeserializeOwned + Default + Serialize>(mut attributes: Map<String, Value>) -> Result<T, ApiError> {
+    let Value::Object(known) = json!(T::default()) else { return Ok(T::default()) };
+    attributes.retain(|name, value| known.contains_key(name) && !value.is_null());
     for (name, value) in &attributes {
         if value.as_u64().is_none_or(|v| v > ATTRIBUTE_MAX) {
             let why = format!("attributes.{name} must be a whole number from 0 to {ATTRIBUTE_MAX}");
@@ -176,13 +177,13 @@ pub(super) struct Toxic {
 }
 
 /// A toxic as it is asked for. What the API does not know on this level is ignored, as Toxiproxy does.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct ToxicRequest {
-    #[serde(default)]
+    #[serde(deserialize_with = "or_default")]
     name: String,
-    #[serde(default)]
+    #[serde(deserialize_with = "or_default")]
     r#type: String,
-    #[serde(default)]
     stream: Option<String>,
     toxicity: Option<f32>,
     attributes: Option<Map<String, Value>>,
@@ -191,7 +192,7 @@ struct ToxicRequest {
 impl Toxic {
     /// Reads the body of a creation.
     pub(super) fn create(body: &[u8], serial: u64) -> Result<Self, ApiError> {
-        let request: ToxicRequest = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let request: ToxicRequest = said(body)?;
         let stream = Stream::parse(request.stream.as_deref().unwrap_or("downstream"))?;
         let kind = Kind::parse(&request.r#type, request.attributes.unwrap_or_default())?;
         let name = if request.name.is_empty() {
@@ -204,13 +205,13 @@ impl Toxic {
 
     /// This toxic with the toxicity and the attributes that the body names.
     pub(super) fn updated(&self, body: &[u8]) -> Result<Self, ApiError> {
-        let request: ToxicRequest = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
+        let request: ToxicRequest = said(body)?;
         let mut shown = json!(self.kind);
         let mut attributes = match shown["attributes"].take() {
             Value::Object(attributes) => attributes,
             _ => Map::new(),
         };
-        attributes.extend(request.attributes.unwrap_or_default());
+        attributes.extend(request.attributes.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
         let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
         let toxicity = share(request.toxicity.unwrap_or(self.toxicity))?;
         Ok(Self { toxicity, kind, ..self.clone() })

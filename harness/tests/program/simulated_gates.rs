@@ -42,7 +42,9 @@ fn two_runs_of_one_build_are_not_told_apart() {
         }
     }
     let ran = bench.run(&["compare", "base", "2", "--noise", "--json"]).expect(0);
-    assert!(json(&ran)["delta"].as_f64() >= Some(0.05) && ran.err.contains("--delta"), "{}", ran.err);
+    assert!(json(&ran)["delta"].as_f64() >= Some(0.05), "{}", ran.err);
+    let (_, delta) = ran.err.split_once("--delta ").expect("a margin to take");
+    assert_ne!(bench.run(&["compare", "base", "2", "--delta", delta.trim()]).code, 2, "{delta}");
 }
 
 #[test]
@@ -91,6 +93,7 @@ fn a_gate_is_green_on_its_baseline_red_on_what_is_worse_and_3_where_nothing_can_
     let few = ["--repeat", "1", "--set", "faults.resign.repeat=2", "--set", "faults.expire.repeat=2"];
     simulate(&bench, "few", "1", &few).expect(0);
     let few = bench.run(&["gate", "few"]).expect(3);
+    assert!(few.err.starts_with("! no record of this plan can pass: "), "{}", few.err);
     assert!(few.err.contains("2 strikes cost a lead, 4 are asked for"), "{}", few.err);
     bench.run(&["gate", "few", "--junit", "few.xml"]).expect(3);
     let text = fs::read_to_string(bench.path("few.xml")).expect("a file");

@@ -11,11 +11,16 @@ const TIMES: f64 = 2.0;
 /// What is no further apart than this is the same for all purposes.
 const LEAST: f64 = 0.05;
 
+/// It is given in tenths of a percent; what is one already is not pushed to the next by the error of the multiplication.
+const STEPS: f64 = 1_000.0;
+const ROUNDING: f64 = 1e-6;
+
 /// What the machine's noise comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Noise {
-    /// The margin that suits: twice the largest spread, and no less than what is the same for all purposes.
-    pub delta: f64,
+    /// The margin that suits: twice the largest spread, to a tenth of a percent upwards, and no less than what is the same for all
+    /// purposes. None where that is all of the median: then nothing can be told apart.
+    pub delta: Option<f64>,
     pub spreads: Vec<Spread>,
 }
 
@@ -42,5 +47,7 @@ pub fn noise(comparing: &Comparing) -> Option<Noise> {
         })
         .collect();
     let largest = spreads.iter().map(|one| one.spread).fold(f64::NAN, f64::max);
-    (!spreads.is_empty()).then(|| Noise { delta: (TIMES * largest).max(LEAST), spreads })
+    let delta = (TIMES * largest).max(LEAST);
+    let delta = (delta * STEPS - ROUNDING).ceil() / STEPS;
+    (!spreads.is_empty()).then(|| Noise { delta: (delta < 1.0).then_some(delta), spreads })
 }

@@ -28,6 +28,9 @@ pub struct Gated {
     pub verdict: Verdict,
     pub run: String,
     pub scenario: String,
+    /// Why no record of this plan can pass, whatever it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hopeless: Option<String>,
     pub items: Vec<Item>,
 }
 
@@ -117,7 +120,7 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     let verdict = items.iter().map(|item| item.verdict).fold(summary.verdict, Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
     let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
-    Ok(Gated { verdict, run, scenario, items })
+    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&judged, least), items })
 }
 
 /// What the record's own verdict has beside its cells'.
@@ -147,17 +150,38 @@ fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
     })
 }
 
-/// Of each configuration with candidates, all of its repetitions' strikes.
-fn strikes(cells: &[&CellSummary], least: u64) -> Vec<Item> {
+/// Of each configuration with candidates, a number of all of its repetitions together.
+fn counted<'a>(cells: &[&'a CellSummary], of: impl Fn(&CellSummary) -> u64) -> Vec<(&'a str, u64)> {
     let mut counted: Vec<(&str, u64)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.info.has_candidates()) {
         let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
-        let strikes = cell.strikes.len() as u64;
         match counted.iter_mut().find(|one| one.0 == name) {
-            Some(one) => one.1 += strikes,
-            None => counted.push((name, strikes)),
+            Some(one) => one.1 += of(cell),
+            None => counted.push((name, of(cell))),
         }
     }
+    counted
+}
+
+/// Configurations whose plan has fewer faults than strikes are asked for, if there are any.
+fn hopeless(cells: &[&CellSummary], least: u64) -> Option<String> {
+    let all = counted(cells, |cell| cell.faults.planned);
+    let seen = counted(cells, |cell| cell.strikes.len() as u64);
+    let few = all.iter().zip(seen).filter(|((_, planned), (_, seen))| *planned < least && *seen < least);
+    let few: Vec<&(&str, u64)> = few.map(|(planned, _)| planned).collect();
+    let (name, planned) = few.iter().min_by_key(|(_, planned)| *planned)?;
+    let times = least.div_ceil((*planned).max(1));
+    Some(format!(
+        "no record of this plan can pass: {} of {} plan fewer than {least} faults ({name}: {planned}); --repeat {times} plans enough, \
+         and the scenario gate is made for it",
+        few.len(),
+        plural(all.len() as u64, "configuration", "configurations"),
+    ))
+}
+
+/// Of each configuration with candidates, all of its repetitions' strikes.
+fn strikes(cells: &[&CellSummary], least: u64) -> Vec<Item> {
+    let counted = counted(cells, |cell| cell.strikes.len() as u64);
     let item = |(name, seen): (&str, u64)| Item {
         cell: Some(name.to_owned()),
         what: What::Strikes,

@@ -102,6 +102,10 @@ pub fn noise(found: &Noise) -> String {
             plural(one.strikes, "strike", "strikes"),
         ));
     }
-    text.push_str(&format!("two runs of one build lie so far apart here; compare with --delta {:.3}\n", found.delta));
+    let advice = match found.delta {
+        Some(delta) => format!("compare with --delta {:.1}%", delta * 100.0),
+        None => "nothing can be told apart with that: let the machine be quieter, or plan more strikes".to_owned(),
+    };
+    text.push_str(&format!("two runs of one build lie so far apart here; {advice}\n"));
     text
 }

@@ -212,10 +212,14 @@ fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
 fn noise_is_twice_the_largest_spread_and_five_percent_at_least() {
     let base = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(30.0))]);
     let quiet = noise(&held(&base, &base)).expect("a spread");
-    assert!((quiet.delta - 0.05).abs() < 1e-12 && quiet.spreads.len() == 4);
+    assert_eq!((quiet.delta, quiet.spreads.len()), (Some(0.05), 4));
     let loud = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(33.0))]);
     let loud = noise(&held(&base, &loud)).expect("a spread");
-    assert!((loud.delta - 0.2).abs() < 0.01, "{}", loud.delta);
+    assert!((loud.delta.expect("a margin") - 0.2).abs() < 0.01, "{:?}", loud.delta);
+    let deafening = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(50.0))]);
+    let deafening = noise(&held(&base, &deafening)).expect("a spread");
+    assert_eq!(deafening.delta, None, "no margin is all of the median");
+    assert!(render::noise(&deafening).contains("nothing can be told apart"));
 }
 
 #[test]
