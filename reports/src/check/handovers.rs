@@ -95,7 +95,7 @@ impl Section for Handovers {
         }
         finding.headline(format!(
             "{} planned by {}: {} completed ({} retaken by who had lost it), {} not before the end; {} survived; {} unplanned; {} \
-             proven faults",
+             proven orders of faults",
             counts.planned,
             plural(counts.strikes, "strike", "strikes"),
             counts.completed,

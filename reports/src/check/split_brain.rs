@@ -131,7 +131,7 @@ impl Section for SplitBrain {
         judge(index, &mut finding, &result, doubtful.len());
         describe(index, &mut finding, &active);
         finding.headline(format!(
-            "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} proven faults",
+            "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} proven orders of faults",
             result.active.seen,
             handovers(&result.active),
             bound(result.active.upper_95),

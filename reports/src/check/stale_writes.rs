@@ -139,7 +139,7 @@ impl Section for Writes {
         }
         finding.headline(format!(
             "{} of {total} writes stale {ledger}, in {} whose loser could still write ({}); unfenced {}, fenced off {}, past \
-             the fence {}; {on_waking} on waking; {}; {} proven faults",
+             the fence {}; {on_waking} on waking; {}; {} proven orders of faults",
             counted.seen,
             handovers(&counted),
             bound(counted.upper_95),

@@ -61,8 +61,10 @@ impl Section for Stalls {
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
                 finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));
-            } else {
+            } else if is_measured(stall) {
                 finding.note(text);
+            } else {
+                finding.note(format!("{text}, outside of the measured time"));
             }
         }
         finding.headline(format!(
