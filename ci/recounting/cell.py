@@ -102,7 +102,8 @@ class Cell:
         self.host_of = {event["cand"]: segment.host for segment, event in self.by_kind["candidate"]}
         self.t_ns = max((event["timeout_ms"] for event in self.events("session")), default=0) * MS
         # Of a limit: where nobody got a session, what was asked for.
-        self.long_stall_ns = (self.t_ns or self.info["timeout_asked_ms"] * MS) // 10
+        self.timeout_ns = self.t_ns or self.info["timeout_asked_ms"] * MS
+        self.long_stall_ns = self.timeout_ns // 10
         self.tick_ns = self.info["tick_ms"] * MS
         self.window = self._window()
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases

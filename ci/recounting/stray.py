@@ -14,8 +14,7 @@ def figures(cell):
         incarnations[term.life_id].append(term)
     early, late, nowhere, under, slowest, unsure = [], [], 0, 0, 0, 0
     recorded = [write for write in cell.writes if write.get("sent") is not None]
-    # T/20.
-    on_the_way = cell.long_stall_ns // 2 + cell.clock_fuzz
+    on_the_way = cell.timeout_ns // 20 + cell.clock_fuzz
     for write in cell.writes:
         sent = write.get("sent")
         own = incarnations[write["cand"], write["session"]]

@@ -11,11 +11,10 @@ FELT_T = 2
 class Handover:
     """A change of the lead from one incarnation to another."""
 
-    def __init__(self, cell, loss):
-        self.lost, self.next = loss.lost, loss.next
-        self.strike = ("planned", loss.fault.event["intended"]) if loss.fault else None
-        self.span_begin = begin_of(loss)
-        self.span = (self.span_begin, max(self.next.begun, self.span_begin))
+    def __init__(self, cell, loss, strike):
+        self.lost, self.next, self.strike = loss.lost, loss.next, strike
+        begin = begin_of(loss)
+        self.span = (begin, max(self.next.begun, begin))
         self.stalled = is_stalled(cell, self)
         self.has_rival = can_write(cell, self.lost, self.next)
 
@@ -38,19 +37,16 @@ def can_write(cell, loser, term):
 def find(cell):
     planned, unplanned, _ = cell.losses
     together = of_one_strike(cell, unplanned)
-    changes = [loss for loss in planned if loss.next] + cell.explained + unplanned
-    handovers = [Handover(cell, loss) for loss in changes if loss.next.life_id != loss.lost.life_id]
-    for handover in handovers:
-        handover.strike = handover.strike or ("unplanned", together[handover.span_begin])
-    return handovers
+    strikes = [(loss, ("planned", loss.fault.event["intended"])) for loss in [*planned, *cell.explained] if loss.next]
+    strikes += [(loss, ("unplanned", together[begin_of(loss)])) for loss in unplanned]
+    return [Handover(cell, loss, strike) for loss, strike in strikes if loss.next.life_id != loss.lost.life_id]
 
 
 def of_one_strike(cell, unplanned):
     """For the moment of each loss that nobody intended, that of the first of those that it belongs to."""
-    timeout = cell.t_ns or cell.info["timeout_asked_ms"] * 1_000_000
     firsts, before, first = {}, None, None
     for at in sorted({begin_of(loss) for loss in unplanned}):
-        first = first if before is not None and at - before <= timeout else at
+        first = first if before is not None and at - before <= cell.timeout_ns else at
         firsts[at], before = first, at
     return firsts
 

@@ -110,7 +110,8 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     let mut items = of_record(summary);
     items.extend(judged.iter().flat_map(|cell| of_checks(cell)));
     let least = asked.limits.and_then(|limits| limits.strikes).unwrap_or(STRIKES_MIN);
-    items.extend(strikes(&judged, least));
+    let counted = counted(&judged);
+    items.extend(counted.iter().map(|one| strikes(one, least)));
     if let Some(limits) = asked.limits {
         items.extend(limits.on(&judged, like)?.iter().map(of_limit));
     }
@@ -120,7 +121,7 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     let verdict = items.iter().map(|item| item.verdict).fold(summary.verdict, Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
     let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
-    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&judged, least), items })
+    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&counted, least), items })
 }
 
 /// What the record's own verdict has beside its cells'.
@@ -150,47 +151,51 @@ fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
     })
 }
 
-/// Of each configuration with candidates, a number of all of its repetitions together.
-fn counted<'a>(cells: &[&'a CellSummary], of: impl Fn(&CellSummary) -> u64) -> Vec<(&'a str, u64)> {
-    let mut counted: Vec<(&str, u64)> = Vec::new();
+/// A configuration with candidates: the faults that are planned for all of its repetitions, and their strikes.
+struct Counted<'a> {
+    name: &'a str,
+    planned: u64,
+    seen: u64,
+}
+
+fn counted<'a>(cells: &[&'a CellSummary]) -> Vec<Counted<'a>> {
+    let mut counted: Vec<Counted<'_>> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.info.has_candidates()) {
         let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
-        match counted.iter_mut().find(|one| one.0 == name) {
-            Some(one) => one.1 += of(cell),
-            None => counted.push((name, of(cell))),
+        let (planned, seen) = (cell.faults.planned, cell.strikes.len() as u64);
+        match counted.iter_mut().find(|one| one.name == name) {
+            Some(one) => (one.planned, one.seen) = (one.planned + planned, one.seen + seen),
+            None => counted.push(Counted { name, planned, seen }),
         }
     }
     counted
 }
 
 /// Configurations whose plan has fewer faults than strikes are asked for, if there are any.
-fn hopeless(cells: &[&CellSummary], least: u64) -> Option<String> {
-    let all = counted(cells, |cell| cell.faults.planned);
-    let seen = counted(cells, |cell| cell.strikes.len() as u64);
-    let few = all.iter().zip(seen).filter(|((_, planned), (_, seen))| *planned < least && *seen < least);
-    let few: Vec<&(&str, u64)> = few.map(|(planned, _)| planned).collect();
-    let (name, planned) = few.iter().min_by_key(|(_, planned)| *planned)?;
-    let times = least.div_ceil((*planned).max(1));
+fn hopeless(counted: &[Counted<'_>], least: u64) -> Option<String> {
+    let few = || counted.iter().filter(|one| one.planned < least && one.seen < least);
+    let Counted { name, planned, .. } = few().min_by_key(|one| one.planned)?;
+    let more = match *planned {
+        0 => "repeating it plans none".to_owned(),
+        planned => format!("--repeat {} plans enough", least.div_ceil(planned)),
+    };
     Some(format!(
-        "no record of this plan can pass: {} of {} plan fewer than {least} faults ({name}: {planned}); --repeat {times} plans enough, \
-         and the scenario gate is made for it",
-        few.len(),
-        plural(all.len() as u64, "configuration", "configurations"),
+        "no record of this plan can pass: {} of {} plan fewer than {least} faults ({name}: {planned}); {more}, and \
+         the scenario gate is made for it",
+        few().count(),
+        plural(counted.len() as u64, "configuration", "configurations"),
     ))
 }
 
-/// Of each configuration with candidates, all of its repetitions' strikes.
-fn strikes(cells: &[&CellSummary], least: u64) -> Vec<Item> {
-    let counted = counted(cells, |cell| cell.strikes.len() as u64);
-    let item = |(name, seen): (&str, u64)| Item {
-        cell: Some(name.to_owned()),
+fn strikes(Counted { name, seen, .. }: &Counted<'_>, least: u64) -> Item {
+    Item {
+        cell: Some((*name).to_owned()),
         what: What::Strikes,
         name: "strikes".into(),
-        verdict: if seen < least { Verdict::Inconclusive } else { Verdict::Pass },
-        text: format!("{} cost a lead, {least} are asked for", plural(seen, "strike", "strikes")),
+        verdict: if *seen < least { Verdict::Inconclusive } else { Verdict::Pass },
+        text: format!("{} cost a lead, {least} are asked for", plural(*seen, "strike", "strikes")),
         not_testable: None,
-    };
-    counted.into_iter().map(item).collect()
+    }
 }
 
 fn of_limit(limit: &Limit<'_>) -> Item {

@@ -1,7 +1,9 @@
 //! The cell that a mutation alters, and what mutations ask of it.
 
+use std::collections::BTreeMap;
+
 use super::sites::Sieve;
-use crate::index::{Fault, Index, Loss, Outcome, Stand, Term};
+use crate::index::{Fault, Index, Judged, Loss, Outcome, Stand, Term};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{CellRecord, Event, Nanos, Phase};
 
@@ -91,6 +93,12 @@ impl<'s> Scene<'s> {
     /// The segment that holds the resource's writes.
     pub(super) fn writes_segment(&self) -> Option<usize> {
         self.segment_with(|event| matches!(event, Event::Write { .. }))
+    }
+
+    /// The writes of which this holds, by the order in which they came: each one's place, and its number.
+    pub(super) fn writes_that(&self, are: impl Fn(&Judged) -> bool) -> BTreeMap<usize, u64> {
+        let all = self.index.writing.all().enumerate().filter(|(_, work)| are(&work.found));
+        all.map(|(place, work)| (place, work.seq)).collect()
     }
 
     /// The coordinator's own segment.

@@ -9,7 +9,7 @@ use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
 use crate::mutations::sites::{Sieve, Sites};
 use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Fencing};
+use hustings_record::{Event, Fencing};
 
 pub(in crate::mutations) const REFUSED_WRITE_ACCEPTED: Mutation = Mutation {
     name: "refused-write-accepted",
@@ -22,21 +22,17 @@ pub(in crate::mutations) const REFUSED_WRITE_ACCEPTED: Mutation = Mutation {
 };
 
 fn sites(scene: &Scene<'_>) -> Sites {
-    let info = &scene.index.info;
-    let places = scene.index.writing.all().enumerate().filter(|(_, work)| work.found.rejected).map(|(place, _)| place);
-    let refused: BTreeSet<usize> = places.collect();
-    let allowed = !matches!(info.expect.stale_writes, Expectation::None | Expectation::Excused);
+    let refused = scene.writes_that(|found| found.rejected);
     Sieve::of(0..scene.index.writing.count(), "nobody ever wrote")
-        .only_if("the scenario allows stale writes here", !allowed)
-        .only_if("the resource has no fence", info.fencing == Fencing::Fenced)
-        .keep("the fence refused no write", |place| refused.contains(place))
+        .if_stale_writes_are_forbidden(scene)
+        .only_if("the resource has no fence", scene.index.info.fencing == Fencing::Fenced)
+        .keep("the fence refused no write", |place| refused.contains_key(place))
         .sites()
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
-    let chosen: BTreeSet<usize> = sites.iter().copied().collect();
-    let works = scene.index.writing.all().enumerate().filter(|(place, _)| chosen.contains(place));
-    let numbers: BTreeSet<u64> = works.map(|(_, work)| work.seq).collect();
+    let refused = scene.writes_that(|found| found.rejected);
+    let numbers: BTreeSet<u64> = sites.iter().filter_map(|place| refused.get(place).copied()).collect();
     Edits::default().after_ledgers(move |event| {
         if let Event::Write { seq, fenced_rejected, fenced_stale, .. } = event
             && numbers.contains(seq)

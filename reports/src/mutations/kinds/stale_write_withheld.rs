@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Section as _;
 use crate::check::stale_writes::Writes;
+use crate::index::Judged;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -22,19 +23,21 @@ pub(in crate::mutations) const STALE_WRITE_WITHHELD: Mutation = Mutation {
 };
 
 fn sites(scene: &Scene<'_>) -> Sites {
-    let writing = &scene.index.writing;
     let must_show = scene.index.info.expect.stale_writes == Expectation::Some;
-    let any = writing.all().any(|work| work.found.stale || work.found.past);
-    // One that is left would be enough for the check: all of them stay away.
-    Sieve::of(0..1, "nobody ever wrote")
+    let stale = scene.writes_that(is_stale);
+    Sieve::of(0..scene.index.writing.count(), "nobody ever wrote")
         .only_if("the scenario does not say that stale writes must show here", must_show)
-        .only_if("no stale write came", any)
+        .keep("no stale write came", |place| stale.contains_key(place))
         .sites()
 }
 
+fn is_stale(found: &Judged) -> bool {
+    found.stale || found.past
+}
+
 fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
-    let all = scene.index.writing.all().filter(|work| work.found.stale || work.found.past);
-    let stale: BTreeSet<u64> = all.map(|work| work.seq).collect();
+    // One that is left would be enough for the check: all of them stay away.
+    let stale: BTreeSet<u64> = scene.writes_that(is_stale).into_values().collect();
     Edits::default()
         .drop_if(move |_, event| matches!(event, Event::Write { seq, .. } if stale.contains(seq)))
         .with_honest_ledgers()

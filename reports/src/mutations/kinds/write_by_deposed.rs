@@ -32,15 +32,22 @@ fn sites(scene: &Scene<'_>) -> Sites {
 
 /// Handovers after which the successor's first write was accepted, where a stale write is not allowed.
 pub(super) fn with_successors_write(scene: &Scene<'_>) -> Sieve {
-    let stale = scene.index.info.expect.stale_writes;
     scene
         .handovers()
-        .only_if("the scenario allows stale writes here", matches!(stale, Expectation::None | Expectation::Excused))
+        .if_stale_writes_are_forbidden(scene)
         .only_if("the leads' tokens are not known", scene.index.terms.all.iter().all(Term::is_known))
         .keep("no successor ever wrote", |&loss| first_write(scene, loss).is_some())
 }
 
 impl Sieve {
+    pub(super) fn if_stale_writes_are_forbidden(self, scene: &Scene<'_>) -> Self {
+        let forbidden = match scene.index.info.expect.stale_writes {
+            Expectation::None | Expectation::Excused => true,
+            Expectation::Some | Expectation::Any => false,
+        };
+        self.only_if("the scenario allows stale writes here", forbidden)
+    }
+
     /// Keeps handovers whose losers lived and ran when the successor first wrote.
     pub(super) fn losers_could_write(self, scene: &Scene<'_>) -> Self {
         self.keep("whoever lost a lead was dead or stopped when its successor first wrote", |&loss| {

@@ -18,8 +18,9 @@ pub(super) const PIECES_MAX: usize = 10_000;
 /// between the first and the last line of each piece.
 #[derive(Default)]
 pub(super) struct Clock {
-    /// The last stamp, and what that is since the beginning.
-    last: Option<(Stamp, Nanos)>,
+    first: Option<Stamp>,
+    /// When the last line was written, since the first one.
+    at: Nanos,
     /// From and to, by the log's own times.
     pieces: Vec<Span>,
 }
@@ -27,34 +28,24 @@ pub(super) struct Clock {
 impl Clock {
     /// The time of a line with this stamp.
     pub(super) fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
-        let now = stamp.ns();
-        let Some((last, at)) = self.last else {
-            self.last = Some((stamp, 0));
-            self.pieces.push((now, now));
-            return Some(0);
-        };
-        if !last.is_like(stamp) {
+        if !self.first.get_or_insert(stamp).is_like(stamp) {
             return None;
         }
-        let fell = last.ns().saturating_sub(now);
-        let at = match (fell > JITTER_NS, self.pieces.last_mut()) {
-            (false, Some(piece)) => {
-                let at = at.saturating_add(now.saturating_sub(piece.1));
-                piece.1 = piece.1.max(now);
-                at
-            }
-            _ => {
-                self.pieces.push((now, now));
-                at.saturating_add(APART_NS)
-            }
-        };
-        self.last = Some((if fell > JITTER_NS { stamp } else { last.later(stamp) }, at));
-        Some(at)
+        let now = stamp.ns();
+        if let Some(piece) = self.pieces.last_mut().filter(|piece| piece.1.saturating_sub(now) <= JITTER_NS) {
+            self.at = self.at.saturating_add(now.saturating_sub(piece.1));
+            piece.1 = piece.1.max(now);
+        } else {
+            let apart = if self.pieces.is_empty() { 0 } else { APART_NS };
+            self.at = self.at.saturating_add(apart);
+            self.pieces.push((now, now));
+        }
+        Some(self.at)
     }
 
     /// When the last line was written, since the first one.
-    pub(super) fn last_at(&self) -> Option<Nanos> {
-        self.last.map(|(_, at)| at)
+    pub(super) fn last_at(&self) -> Nanos {
+        self.at
     }
 
     /// How many pieces there are by now.
@@ -65,11 +56,9 @@ impl Clock {
     /// How much time the pieces cover, if any line bore a time. Pieces by date may lie over each other: that time counts once. Uptimes
     /// of two processes may be the same and are not one time.
     pub(super) fn covered(&self) -> Option<Nanos> {
-        let (last, _) = self.last?;
-        let pieces = self.pieces.clone();
-        Some(match last {
-            Stamp::Date(_) => total(&union(pieces)),
-            Stamp::Uptime(_) => pieces.iter().fold(0, |sum: Nanos, piece| sum.saturating_add(piece.1 - piece.0)),
+        Some(match self.first? {
+            Stamp::Date(_) => total(&union(self.pieces.clone())),
+            Stamp::Uptime(_) => self.pieces.iter().fold(0, |sum: Nanos, piece| sum.saturating_add(piece.1 - piece.0)),
         })
     }
 }

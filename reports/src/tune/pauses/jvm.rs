@@ -93,13 +93,14 @@ impl Jvm {
 
     pub(super) fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
         let stripped = strip(line.text);
-        let before = (self.clock.last_at(), self.clock.pieces());
+        let (before, pieces) = (self.clock.last_at(), self.clock.pieces());
         let ended = stripped.stamp.and_then(|stamp| self.clock.at(stamp));
         if self.clock.pieces() > PIECES_MAX {
             let what = "its times go back and forth: give one log, in order";
             return Err(PauseError::Damaged { line: line.number, what, text: quoted(line.text) });
         }
-        self.collector.take(stripped.text, stripped.gc_init, before, &self.clock);
+        let passed = (self.clock.pieces() == pieces).then(|| self.clock.last_at() - before);
+        self.collector.take(stripped.text, stripped.gc_init, passed);
         match says(stripped.text) {
             Says::Safepoint { lasted, as_jdk_17 } => {
                 self.as_jdk_17 &= as_jdk_17;
@@ -130,17 +131,15 @@ impl Jvm {
             coverage.without(self.collector.missing);
             (Shape::Collections, self.collections)
         };
-        let first = seen.unread.first.clone().or_else(|| self.first_other.clone());
-        let would_show = !seen.is_empty() || shape == Shape::Collections && self.collector.would_show();
-        match (seen.read.count(), first) {
-            (1.., _) => {}
-            (0, None) if !would_show => return Ok(None),
-            (0, Some((line, text))) if !would_show || seen.unread.count > 0 => {
-                return Err(PauseError::NothingShown { line, text });
-            }
-            (0, _) => {}
+        let Seen { read, unread } = seen;
+        // That no pause was read is an answer only where none was there to be read.
+        if read.count() == 0 && (unread.count > 0 || !self.collector.would_show()) {
+            return match unread.first.or(self.first_other) {
+                Some((line, text)) => Err(PauseError::NothingShown { line, text }),
+                None => Ok(None),
+            };
         }
-        Ok(Some((shape, seen.read, coverage, seen.unread)))
+        Ok(Some((shape, read, coverage, unread)))
     }
 }
 
@@ -161,25 +160,23 @@ struct Collector {
 }
 
 impl Collector {
-    fn take(&mut self, text: &str, is_init: bool, before: (Option<Nanos>, usize), clock: &Clock) {
+    /// `passed`: since the line before; None: this one begins a new piece of the log.
+    fn take(&mut self, text: &str, is_init: bool, passed: Option<Nanos>) {
         self.init |= is_init;
         self.stopping |= STOPPING.iter().any(|name| text.starts_with(name));
         self.concurrent |= text.contains(CONCURRENT);
         let number = text.strip_prefix(COLLECTION).and_then(|rest| rest.split_once(')')?.0.parse::<u64>().ok());
         let Some(number) = number else { return };
         self.ran = true;
-        let same_piece = clock.pieces() == before.1;
-        match self.number.filter(|last| same_piece && number + NUMBERS_BEHIND_MAX >= *last) {
-            Some(last) => {
-                if number > last.saturating_add(1 + NUMBERS_MISSING_MAX)
-                    && let (Some(before), Some(now)) = (before.0, clock.last_at())
-                {
-                    self.missing = self.missing.saturating_add(now.saturating_sub(before));
-                }
-                self.number = Some(last.max(number));
-            }
-            None => self.number = Some(number),
+        let last = self.number.filter(|last| number.saturating_add(NUMBERS_BEHIND_MAX) >= *last);
+        let Some((last, passed)) = last.zip(passed) else {
+            self.number = Some(number);
+            return;
+        };
+        if number > last.saturating_add(1 + NUMBERS_MISSING_MAX) {
+            self.missing = self.missing.saturating_add(passed);
         }
+        self.number = Some(last.max(number));
     }
 
     /// Whether a pause of it would be in the log, if there had been one.

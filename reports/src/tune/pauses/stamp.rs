@@ -23,11 +23,6 @@ impl Stamp {
     pub(super) fn is_like(self, other: Self) -> bool {
         matches!((self, other), (Self::Uptime(_), Self::Uptime(_)) | (Self::Date(_), Self::Date(_)))
     }
-
-    /// The later one of two that are alike.
-    pub(super) fn later(self, other: Self) -> Self {
-        if self.ns() < other.ns() { other } else { self }
-    }
 }
 
 /// A line of a JVM without what stands before it.

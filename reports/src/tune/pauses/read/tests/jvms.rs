@@ -214,4 +214,6 @@ fn a_rotated_file_covers_what_lies_between_its_own_lines() {
     assert_eq!(covers(&(file(5_000) + &file(100))), (Some(1_800), 2, 0), "a new process");
     assert_eq!(covers(&(file(5_000) + &file(9_000))), (Some(1_800), 1, 3_100), "a file between them is lost");
     assert_eq!(covers(&line(5_000)), (Some(0), 1, 0), "one line covers nothing");
+    let last = line(6_000).replace("GC(60)", &format!("GC({})", u64::MAX));
+    assert_eq!(covers(&(file(5_000) + &last)), (Some(900), 1, 100), "no number is too large");
 }
