@@ -15,7 +15,7 @@ DEFINITIONS = {
     "effect": "from one accepted write to the next, or to an end of the measured window",
     "effect.terms": "terms of at least ten intervals of work and a second",
     "failover": "from the loss (before the revoke of a resigner, the beginning of the proof otherwise) to after the next grant",
-    "failover.from_intended": "from the moment that the plan intended",
+    "failover.from_intended": "the same samples from the moment that the plan intended",
     "failover.detect": "from the loss, or from the sending of the deletion, to the first other candidate that is told of it",
     "failover.course": "moments of one failover that is as long as the median, since the loss; the first in their order of several",
     "failover.spread": "first to last told until the next lead is lost",

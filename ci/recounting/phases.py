@@ -71,8 +71,11 @@ def taken(cell, losses, medians):
     for loss in losses:
         taker, done = Taker(cell, loss, medians), loss.next is not None
         end = loss.next.begun if done else cell.window[1]
-        taker.take(samples["whole"], "whole", loss.since, end, done)
-        taker.take(samples["from_intended"], "from_intended", min(loss.since, loss.fault.event["intended"]), end, done)
+        whole = taker.take(samples["whole"], "whole", loss.since, end, done)
+        if whole is None:
+            samples["from_intended"].void += 1
+        else:
+            samples["from_intended"].add(whole + max(0, loss.since - loss.fault.event["intended"]), done)
         if loss.fault.kind == "resign":
             taker.take(samples["release"], "release", loss.since, loss.deleted or loss.since, True)
         if wakes(cell) != "none":

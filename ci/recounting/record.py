@@ -20,7 +20,7 @@ class Segment:
         self.file, self.events = file, events
         self.writer, self.host, self.life = head["writer"], head["host"], head["life"]
         self.clock_ns = head["clock_uncertainty_ns"]
-        self.cut = events[-1]["e"] != "end"
+        self.cut = all(event["e"] != "end" for event in events)
 
 
 class Record:

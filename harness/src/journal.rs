@@ -1,6 +1,6 @@
 //! Writing a segment from one process: events in order, beliefs at once, everything else within 20 ms.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,8 +19,10 @@ pub struct Journal(Rc<Inner>);
 
 struct Inner {
     path: PathBuf,
-    /// None once a write has failed: what came after a torn block could not be read.
     writer: RefCell<SegmentWriter>,
+    /// The last event has been written.
+    ended: Cell<bool>,
+    /// Why a write failed: nothing is written from then on, for what came after a torn block could not be read.
     failure: RefCell<Option<String>>,
     failed: Notify,
 }
@@ -51,14 +53,15 @@ impl Journal {
         Ok(Self(Rc::new(Inner {
             path: path.to_owned(),
             writer: RefCell::new(writer),
+            ended: Cell::new(false),
             failure: RefCell::default(),
             failed: Notify::new(),
         })))
     }
 
     /// Adds an event. One that is written through has reached the kernel when this returns, any other does within the flush
-    /// interval. Nothing is added after a failure: what follows a torn block cannot be read, and what cannot be written must
-    /// not pile up.
+    /// interval. Nothing is added after the last event, though tasks of the process go on until it exits, and nothing after a
+    /// failure: what follows a torn block cannot be read, and what cannot be written must not pile up.
     pub fn push(&self, event: &Event) {
         self.attempt(|writer| {
             writer.push(event)?;
@@ -81,6 +84,7 @@ impl Journal {
     /// Writes the last event. Gives the first failure, if there was one: the segment is not to be trusted then.
     pub fn end(&self) -> Result<(), String> {
         self.push(&Event::End { t: clock::now() });
+        self.0.ended.set(true);
         self.failure().map_or(Ok(()), Err)
     }
 
@@ -108,7 +112,7 @@ impl Journal {
     }
 
     fn attempt(&self, write: impl FnOnce(&mut SegmentWriter) -> std::io::Result<()>) {
-        if self.0.failure.borrow().is_some() {
+        if self.0.ended.get() || self.0.failure.borrow().is_some() {
             return;
         }
         let written = write(&mut self.0.writer.borrow_mut());
@@ -126,6 +130,20 @@ mod tests {
     use hustings_record::{Event, read_segment};
 
     use super::{Journal, Owner};
+
+    #[test]
+    fn nothing_is_written_after_the_last_event() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("one.jsonl");
+        let journal =
+            Journal::create(&path, &Owner { cell: 0, writer: "one", host: None, generation: 0 }).expect("created");
+        assert_eq!(journal.end(), Ok(()));
+        journal.push(&Event::Stall { from: 1, to: 2, program: false, ran_ns: 0 });
+        journal.flush();
+        let (events, torn) = read_segment(&path).expect("whole blocks");
+        assert!(matches!(events.last(), Some(Event::End { .. })), "{events:?}");
+        assert_eq!(torn, None);
+    }
 
     #[tokio::test]
     async fn nothing_is_written_after_a_failure_and_its_reason_stays() {

@@ -11,6 +11,7 @@ use crate::checked::Checked;
 use crate::event::Event;
 use crate::files::{files_below, open_inside, read_small};
 use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
+use crate::nanos::Nanos;
 use crate::schema_2::{SCHEMA_2, upgrade_manifest};
 use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, TornTail, plain_most, read_opened};
 
@@ -47,6 +48,14 @@ pub struct SegmentRecord {
     /// In the order in which they were written.
     pub events: Vec<Event>,
     pub torn: Option<TornTail>,
+}
+
+impl SegmentRecord {
+    /// When its writer ended in order, if it did. Records of earlier versions may have events behind the last.
+    #[must_use]
+    pub fn ended(&self) -> Option<Nanos> {
+        self.events.iter().rev().find_map(|event| if let Event::End { t } = event { Some(*t) } else { None })
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

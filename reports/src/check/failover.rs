@@ -30,7 +30,7 @@ pub struct Failover {
     /// better when that was than how long the server slept.
     #[serde(default)]
     pub beside_pauses: u64,
-    /// The same from the moment that the fault was intended for: what a harness that is late would hide.
+    /// The same samples from the moment that the fault was intended for: what a harness that is late would hide.
     #[serde(default)]
     pub from_intended: Option<Distribution>,
     /// Resignations: from the end of belief until the znode's deletion was sent.

@@ -159,12 +159,13 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
     let happened = next.is_some();
     let loser = index.terms.all[loss.term].host;
     let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)], medians };
-    let taken = taker.take(phases, Whole, (loss.effect, end), happened).is_some();
+    let whole = taker.take(phases, Whole, (loss.effect, end), happened);
+    let taken = whole.is_some();
     phases.void += u64::from(!taken);
+    from_intended(fault, loss, whole, happened, phases);
     let paused = index.servers.may_have_paused((loss.effect, end));
     let limit = medians.map_or(Nanos::MAX, |medians| medians[Whole as usize] / VOID_PART);
     phases.beside_pauses += u64::from(taken && happened && paused > limit);
-    taker.take(phases, FromIntended, (fault.intended.min(loss.effect), end), happened);
     if fault.kind == FaultKind::Resign {
         taker.take(phases, Release, (loss.effect, loss.released), true);
     }
@@ -182,6 +183,16 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
     }
     if taken && happened {
         phases.courses.push(Course::new(loss, fault.kind == FaultKind::Resign, end, moments));
+    }
+}
+
+/// The same failover, and how late the fault took effect: it is void where the failover is, and whatever held the harness up before
+/// the effect belongs to it.
+fn from_intended(fault: &Fault<'_>, loss: &Loss, whole: Option<Nanos>, happened: bool, phases: &mut Phases) {
+    let samples = &mut phases.samples[FromIntended as usize];
+    match whole {
+        Some(whole) => samples.take(fault.intended.min(loss.effect), loss.effect.saturating_add(whole), happened),
+        None => samples.void(),
     }
 }
 

@@ -77,7 +77,7 @@ impl Lives {
                 generation: segment.generation,
                 first: reach.map_or(0, |reach| reach.0),
                 last: reach.map_or(end, |reach| reach.1),
-                end: segment.events.iter().rev().find_map(|e| if let Event::End { t } = e { Some(*t) } else { None }),
+                end: segment.ended(),
                 died: None,
                 killed: false,
                 left_by_program: left.contains(segment.file.as_str()),
@@ -193,9 +193,7 @@ impl Wrote {
     fn of(cell: &CellRecord) -> Self {
         let mut wrote: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
         // Where all processes ended in order nobody asks.
-        let cut = |segment: &&SegmentRecord| {
-            segment.host.is_some() && !matches!(segment.events.last(), Some(Event::End { .. }))
-        };
+        let cut = |segment: &&SegmentRecord| segment.host.is_some() && segment.ended().is_none();
         let cut: BTreeSet<u16> = cell.segments.iter().filter(cut).filter_map(|segment| segment.host).collect();
         for (_, event) in cell.events().filter(|_| !cut.is_empty()) {
             if let Event::Write { sent: Some(sent), host, .. } = event

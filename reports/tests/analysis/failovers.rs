@@ -1,6 +1,7 @@
 //! Latencies by phase, the floor, fan-out, and the servers' counters.
 
 use hustings_record::*;
+use hustings_reports::stats::Distribution;
 use hustings_reports::summary::Excess;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
@@ -362,6 +363,27 @@ fn a_resignation_counts_from_the_end_of_belief() {
     assert_eq!(failover.detect.unwrap().max, ms(1));
     assert_eq!(failover.whole.unwrap().max, ms(4) + 10_000);
     assert_eq!(failover.from_intended.unwrap().max, ms(5) + 10_000);
+}
+
+#[test]
+fn the_same_handovers_count_from_the_intended_moment_however_late_the_harness_was() {
+    let late = |stall: (u64, u64)| {
+        let mut cell = Cell::new("poll-race", 1, 3, FaultKind::Resign);
+        let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
+        cell.injected(id, 20_300);
+        cell.revoke(0, 0, 20_301, RevokeReason::Resigned);
+        cell.left(0, 0, 20_304, Departure::Resigned { delete: Some((ms(20_303), ms(20_304))) });
+        cell.lead(0, 0, 20_550);
+        cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
+        let failover = cell.summary().failover;
+        let of = |d: Option<Distribution>| d.map(|d| (d.n, d.void, d.max)).unwrap();
+        (of(failover.whole), of(failover.from_intended))
+    };
+    let (whole, intended) = late((20_050, 20_250));
+    assert_eq!((whole.0, whole.1), (1, 0), "it stalled before the loss");
+    assert_eq!(intended, (1, 0, whole.2 + ms(301)), "which made the harness late, and is not hidden");
+    let (whole, intended) = late((20_310, 20_500));
+    assert_eq!(((whole.0, whole.1), (intended.0, intended.1)), ((0, 1), (0, 1)));
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
                 .is_some_and(|(next, granted)| next.ended.0.min(index.observed_until()) > granted + late + 1)
         })
         .keep(
-            "a fault on the next in line, on servers or on links, a stall or a lost connection came with every loss",
+            "a fault on the next in line, on servers or on links, a stall or a lost connection was near every handover: from two \
+             timeouts before the loss until so late a grant",
             |&loss| undisturbed(scene, loss, late),
         );
     match sieve.sites() {

@@ -16,7 +16,7 @@ pub(in crate::mutations) const SEGMENT_CUT: Mutation = Mutation {
     verdict: Verdict::Inconclusive,
     one_by_one: true,
     sites: |scene| {
-        let ended = |at: &usize| matches!(scene.cell.segments[*at].events.last(), Some(Event::End { .. }));
+        let ended = |at: &usize| scene.cell.segments[*at].ended().is_some();
         let is_hit = |at: &usize| {
             let host = scene.cell.segments[*at].host;
             let mut ends = scene.index.faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended);
