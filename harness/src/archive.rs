@@ -10,7 +10,7 @@ use hustings_record::{
 };
 use rustix::fs::Access;
 
-use crate::bounded;
+use crate::{bounded, utc};
 
 const SCENARIO_FILE: &str = "scenario.toml";
 /// The scenario that the first one is held against.
@@ -194,4 +194,26 @@ pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
 
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}\n")).collect()
+}
+
+/// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
+    let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = scenario.chars().map(safe).take(80).collect();
+    let name = format!("{}-{name}", utc::compact(&utc::now()));
+    let failed =
+        |path: &Path| format!("no folder for the record can be made at {}; choose one with --out", path.display());
+    let runs = Path::new("runs");
+    std::fs::create_dir_all(runs).with_context(|| failed(runs))?;
+    let mut count = 1;
+    loop {
+        let path = runs.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
+            made => return made.with_context(|| failed(&path)).map(|()| path),
+        }
+    }
 }

@@ -39,7 +39,13 @@ impl Exit {
     /// What a record's summary comes to. A failure that was proven before the run broke off stays one.
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
-        match (summary.verdict, summary.manifest.state) {
+        Self::of_run(summary.verdict, summary.manifest.state)
+    }
+
+    /// What a verdict on a run comes to that ended like this.
+    #[must_use]
+    pub fn of_run(verdict: Verdict, state: RunState) -> Self {
+        match (verdict, state) {
             (Verdict::Fail, _) => Self::Fail,
             (_, RunState::Aborted) => Self::Infrastructure,
             (verdict, _) => verdict.into(),

@@ -74,6 +74,11 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// There are so many more to do.
+    pub fn more(&self, count: u64) {
+        self.bar.inc_length(count);
+    }
+
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -14,6 +14,7 @@ pub mod past;
 pub mod pool;
 mod pooling;
 pub mod render;
+pub mod repeated;
 pub mod replay;
 pub mod schema;
 pub mod stats;

@@ -14,6 +14,7 @@ summary = "one"
 analysis = "two"
 seed = 1
 repeat = 2
+further_rounds = 3
 allow_broken = true
 
 [ensemble]
@@ -264,8 +265,8 @@ fn beside(key: &str) -> &'static [&'static str] {
 }
 
 /// Keys that are for people, or for the run around the cells.
-const NOT_OF_CELLS: [&str; 7] =
-    ["name", "summary", "analysis", "seed", "repeat", "allow_broken", "ensemble.warm_up_ms"];
+const NOT_OF_CELLS: [&str; 8] =
+    ["name", "summary", "analysis", "seed", "repeat", "further_rounds", "allow_broken", "ensemble.warm_up_ms"];
 
 fn keys(table: &Table, before: &str, found: &mut Vec<String>) {
     for (key, value) in table {

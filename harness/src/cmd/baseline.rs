@@ -6,6 +6,7 @@ use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_record::words::plural;
 use hustings_reports::render;
+use hustings_reports::repeated::decided;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
@@ -81,11 +82,12 @@ fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.{ENDING}"))
 }
 
-/// Only what passed is worth holding others against.
+/// Only what passed is worth holding others against, repetitions that are left out apart.
 fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     let summary = read_summary(record, Damage::Refused, Examine::Nothing)?;
-    if summary.verdict != Verdict::Pass {
-        let why = anyhow!("{} is {}, and no baseline: only what passed can be", record.display(), summary.verdict);
+    let verdict = decided(&summary);
+    if verdict != Verdict::Pass {
+        let why = anyhow!("{} is {verdict}, and no baseline: only what passed can be", record.display());
         return Err(Failure { exit: Exit::of(&summary), error: why });
     }
     let path = path(folder, name);

@@ -14,9 +14,9 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, default_folder};
 use crate::cmd::report;
-use crate::coordinator::{Chosen, RunOptions, default_folder, run as perform};
+use crate::coordinator::{Chosen, RunOptions, run as perform};
 use crate::exit::{Exit, Failure};
 use crate::output::{inform, say};
 
@@ -57,9 +57,9 @@ struct Shown {
     record: PathBuf,
     /// The checks that failed, with their cells.
     fails: Vec<String>,
-    /// What to type to run it again, and to run it in virtual time.
+    /// What to type to run it again, and to run it in virtual time, where it can be.
     again: String,
-    simulated: String,
+    simulated: Option<String>,
 }
 
 /// Runs rounds on what `options` names. 1 if a round failed, 3 if none passed, else 0.
@@ -137,6 +137,7 @@ async fn one(
     options.seed = scenario.seed.unwrap_or_default();
     options.chosen = Chosen { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
     let (place, servers) = (options.out.clone(), cells[0].servers);
+    let recipes = cells.iter().all(|cell| cell.program.is_none());
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
     let (summary, _) = report::make_silently(&place, Damage::Refused, Examine::Nothing)?;
     if !asked.quiet {
@@ -146,7 +147,7 @@ async fn one(
     rounds.rounds += 1;
     rounds.handovers += summary.cells.iter().map(|cell| cell.handovers.completed).sum::<u64>();
     match summary.verdict {
-        Verdict::Fail => rounds.failed = Some(shown(&place, &summary)),
+        Verdict::Fail => rounds.failed = Some(shown(&place, &summary, recipes)),
         Verdict::Pass if outcome.state == RunState::Completed => {
             rounds.passed += 1;
             let removed = std::fs::remove_dir_all(&place).with_context(|| place.display().to_string());
@@ -163,7 +164,8 @@ async fn one(
     }
 }
 
-fn shown(record: &Path, summary: &Summary) -> Shown {
+/// `recipes`: no program of somebody else's stood, which virtual time has none of.
+fn shown(record: &Path, summary: &Summary, recipes: bool) -> Shown {
     let failed = summary.cells.iter().flat_map(|cell| {
         let fails = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail);
         fails.map(|check| format!("{} in {}", check.name, cell.info.name))
@@ -173,7 +175,7 @@ fn shown(record: &Path, summary: &Summary) -> Shown {
         record: record.to_owned(),
         fails: failed.collect(),
         again: format!("hustings run {}", scenario.display()),
-        simulated: format!("hustings simulate {}", scenario.display()),
+        simulated: recipes.then(|| format!("hustings simulate {}", scenario.display())),
     }
 }
 
@@ -193,7 +195,8 @@ fn tell(asked: &Asked<'_>, rounds: &Rounds) -> Result<(), Failure> {
     rounds.inconclusive.iter().for_each(|record| inform!("inconclusive: {}", record.display()));
     if let Some(shown) = &rounds.failed {
         inform!("failed: {}: {}", shown.record.display(), shown.fails.join(", "));
-        inform!("  again: {}\n  in virtual time: {}", shown.again, shown.simulated);
+        inform!("  again: {}", shown.again);
+        shown.simulated.iter().for_each(|simulated| inform!("  in virtual time: {simulated}"));
     }
     Ok(())
 }

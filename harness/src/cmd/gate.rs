@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
-use hustings_reports::compare::{Rules, compare, sides_of};
+use hustings_reports::compare::{Comparing, Rules, compare, sides_of};
 use hustings_reports::gate::{
     Asked, FIGURES, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
@@ -25,6 +25,9 @@ use hustings_reports::analysis::Examine;
 
 /// Of a history a line is written a run.
 const HISTORY_BYTES_MAX: u64 = 1 << 30;
+const COMMIT_BYTES_MAX: usize = 200;
+/// Where pipelines say which commit they are for.
+const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 /// Lines of what did not pass that a terminal is told.
 const TOLD_MAX: usize = 20;
 
@@ -81,9 +84,12 @@ pub(super) struct GateArgs {
     /// Write the figures for github-action-benchmark (customSmallerIsBetter)
     #[arg(long, value_name = "FILE")]
     benchmark_action: Option<PathBuf>,
-    /// Add a line to a CSV file: time, run, verdict and all figures
+    /// Add a line to a CSV file, once for each run: time, run, commit, verdict and all figures
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
+    /// The commit that --history and --benchmark-action name [default: $GITHUB_SHA, else $CI_COMMIT_SHA]
+    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    commit: Option<String>,
     /// List the figures that limits can be put on, and end
     #[arg(long)]
     figures: bool,
@@ -121,13 +127,13 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow::Error::new(error).context(file))
     };
     let gated = gate(&summary, &asked, like).map_err(of_limits)?;
-    write_all(args, &summary, &gated)?;
+    write_all(args, &summary, &gated, comparing.as_ref())?;
     tell(&gated);
     if args.json {
         say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }
     // A run that broke off is no verdict on what it did not run.
-    Ok(Exit::of(&summary).or_worse(gated.verdict.into()))
+    Ok(Exit::of_run(gated.verdict, summary.manifest.state))
 }
 
 fn read_limits(path: &Path) -> Result<Limits, Failure> {
@@ -136,33 +142,51 @@ fn read_limits(path: &Path) -> Result<Limits, Failure> {
     toml::from_str(&text).map_err(|error| failed(anyhow!("{}", error.to_string().trim_end())))
 }
 
-fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated) -> Result<(), Failure> {
+/// What a line of a CSV file can hold.
+fn commit(text: &str) -> Result<String, String> {
+    let fits = |char: char| char.is_ascii_alphanumeric() || "-_./".contains(char);
+    if !text.is_empty() && text.len() <= COMMIT_BYTES_MAX && text.chars().all(fits) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("the name of a commit or tag: at most {COMMIT_BYTES_MAX} letters, digits, and -_./"))
+}
+
+/// The one that was named, else the one that the pipeline is for.
+fn commit_of(args: &GateArgs) -> String {
+    let of_pipeline = || COMMIT_VARIABLES.iter().find_map(|name| commit(&std::env::var(name).ok()?).ok());
+    args.commit.clone().or_else(of_pipeline).unwrap_or_default()
+}
+
+fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Option<&Comparing>) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
         save(path, &junit(gated).map_err(Failure::infrastructure)?)?;
     }
     if let Some(path) = &args.markdown {
-        save(path, &markdown(gated))?;
+        save(path, &markdown(gated, comparing))?;
     }
     let pretty = |value| serde_json::to_string_pretty(&value).map_err(Failure::infrastructure);
     if let Some(path) = &args.bencher {
         save(path, &pretty(bencher(summary))?)?;
     }
     if let Some(path) = &args.benchmark_action {
-        save(path, &pretty(benchmark_action(summary))?)?;
+        save(path, &pretty(benchmark_action(summary, &commit_of(args)))?)?;
     }
     if let Some(path) = &args.history {
-        let first = match bounded::text(path, HISTORY_BYTES_MAX) {
-            Ok(text) => text.lines().next().map(str::to_owned),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        let there = match bounded::text(path, HISTORY_BYTES_MAX) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Failure::infrastructure(anyhow!("{}: {error}", path.display()))),
         };
         let named = |error| Failure::usage(anyhow::Error::new(error).context(path.display().to_string()));
-        append(path, &history(summary, gated, first.as_deref()).map_err(named)?)?;
+        match history(summary, gated, &commit_of(args), &there).map_err(named)? {
+            Some(lines) => append(path, &lines)?,
+            None => inform!("{} has a line of this run already", path.display()),
+        }
     }
     if args.github {
         say(annotations(gated).trim_end())?;
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-            append(Path::new(&path), &markdown(gated))?;
+            append(Path::new(&path), &markdown(gated, comparing))?;
         }
     }
     Ok(())
@@ -177,6 +201,9 @@ fn append(path: &Path, content: &str) -> Result<(), Failure> {
 fn tell(gated: &Gated) {
     if let Some(why) = &gated.hopeless {
         inform!("! {why}");
+    }
+    for left in gated.left_out.iter().take(TOLD_MAX) {
+        inform!("- {} is left out: {}", left.cell, left.why);
     }
     for item in gated.worst_first().take(TOLD_MAX) {
         let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };

@@ -1,5 +1,5 @@
 //! JUnit XML: a suite a cell, a case for each thing asked. What is inconclusive is an error, for a skipped test is green in most
-//! systems; a check that could not have failed on its cell is skipped, and says why.
+//! systems; a check that could not have failed on its cell is skipped, and so is a repetition that is left out; both say why.
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
@@ -16,6 +16,14 @@ pub(super) fn junit(gated: &Gated) -> Result<String, SerializeError> {
         let mut suite = TestSuite::new(name.unwrap_or("record"));
         suite.add_property(("run", gated.run.as_str()));
         suite.add_test_cases(items.into_iter().map(|item| case(name, item)));
+        report.add_test_suite(suite);
+    }
+    for left in &gated.left_out {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("left out: {}", left.why));
+        let mut suite = TestSuite::new(left.cell.as_str());
+        suite.add_property(("run", gated.run.as_str()));
+        suite.add_test_case(TestCase::new("repetition", status));
         report.add_test_suite(suite);
     }
     report.to_string()

@@ -139,7 +139,7 @@ pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> R
     summed(folder, damage, examine).map_err(|error| unread(error, damage))
 }
 
-fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
+pub(super) fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
     summarise_read(Reading::begin(folder, damage)?, examine)
 }
 

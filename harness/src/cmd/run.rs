@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use hustings_record::RunState;
+use hustings_record::{Damage, RunState};
+use hustings_reports::analysis::Examine;
+use hustings_reports::repeated::{decided, wanting};
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
 };
 
-use crate::archive::Archive;
+use crate::archive::{Archive, default_folder};
 use crate::bounded;
 use crate::cmd::chaos;
 use crate::cmd::compare;
@@ -19,7 +21,7 @@ use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::only::Only;
 use crate::cmd::report::{self, Told};
-use crate::coordinator::{Against, Chosen, RunError, RunOptions, default_folder, run as perform};
+use crate::coordinator::{Against, Chosen, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::interrupt::Interrupt;
@@ -48,6 +50,10 @@ const CANDIDATE: &str = "candidate";
   hustings run quick --candidate 'python3 mine.py' candidates of a program of yours, in any language
   hustings run split-brain --candidate ./mine --candidate-set step_down=on-expiry
                                                   the same, of a program that leads until its session has ended
+  hustings run pull-request --candidate ./new --against-candidate ./old
+                                                  two programs in turn: is the new one worse? `hustings gate` reads it
+  hustings run quick --candidate ./mine --chaos --for 2h
+                                                  random faults on a program of yours
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
                                                   on servers that run already, of which only its own znodes are touched
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
@@ -68,18 +74,24 @@ pub(super) struct RunArgs {
     repeat: Option<u32>,
     /// Let this program stand in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can. Words
     /// are split as a shell does, and run by none
-    #[arg(long, value_name = "CMD", conflicts_with_all = ["chaos", "against", "against_set", "against_exe"])]
+    #[arg(long, value_name = "CMD", conflicts_with = "against_exe")]
     candidate: Option<String>,
     /// What that program declares, by the keys of `[foreign.NAME]` in a scenario: what it promises (`leader_wakes=one`,
     /// `follower_wakes=one`), its policy (`step_down=on-expiry`), its lock (`lock=leader`), its parameters (`config.KEY=VALUE`); may be
     /// given many times
     #[arg(long, value_name = "KEY=VALUE", requires = "candidate")]
     candidate_set: Vec<String>,
+    /// Hold that program against this one, in turn on one ensemble: is the new one worse?
+    #[arg(long, value_name = "CMD", requires = "candidate", conflicts_with = "chaos")]
+    against_candidate: Option<String>,
+    /// What the program that it is held against declares otherwise than --candidate-set says; may be given many times
+    #[arg(long, value_name = "KEY=VALUE", requires = "against_candidate")]
+    against_candidate_set: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Hold the cells against those of this scenario, in turn on one ensemble: is what is run worse, or better, than it? Cells of the
-    /// same name are pairs, else they are paired in their order [default with --against-set or --against-exe: the scenario itself]
+    /// same name are pairs, else they are paired in their order [default with the other --against-…: the scenario itself]
     #[arg(long, value_name = "SCENARIO", conflicts_with = "chaos")]
     against: Option<String>,
     /// Change a parameter of what the cells are held against, as --set does of them; may be given many times
@@ -176,11 +188,32 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     Ok(())
 }
 
-/// What `--candidate` names, with what `--candidate-set` says of it.
-fn program_of(text: &str, sets: &[String]) -> anyhow::Result<ForeignSpec> {
+/// A program of somebody else's that the command line names, and what it declares.
+struct Program<'a> {
+    option: &'static str,
+    command: &'a str,
+    sets: Vec<String>,
+}
+
+impl<'a> Program<'a> {
+    fn own(args: &'a RunArgs) -> Option<Self> {
+        let (command, sets) = (args.candidate.as_deref()?, args.candidate_set.clone());
+        Some(Self { option: "--candidate", command, sets })
+    }
+
+    /// What that is held against: where none is named, the same program.
+    fn against(args: &'a RunArgs) -> Option<Self> {
+        let own = Self::own(args)?;
+        let Some(command) = args.against_candidate.as_deref() else { return Some(own) };
+        let sets = own.sets.into_iter().chain(args.against_candidate_set.iter().cloned()).collect();
+        Some(Self { option: "--against-candidate", command, sets })
+    }
+}
+
+fn program_of(option: &str, text: &str, sets: &[String]) -> anyhow::Result<ForeignSpec> {
     let words = shlex::split(text).filter(|words| !words.is_empty());
     let command =
-        words.ok_or_else(|| anyhow::anyhow!("--candidate {text:?} is no command; name a program and its arguments"))?;
+        words.ok_or_else(|| anyhow::anyhow!("{option} {text:?} is no command; name a program and its arguments"))?;
     Ok(declared_program(command, sets)?)
 }
 
@@ -233,15 +266,20 @@ pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec
 }
 
 /// One side of a run: a scenario with what is changed in it, and those of its cells that are run.
-fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -> Result<Chosen, Failure> {
+fn side(
+    args: &RunArgs,
+    name: &str,
+    set: &[String],
+    program: Option<&Program<'_>>,
+    request: &EnsembleRequest,
+) -> Result<Chosen, Failure> {
     let verbatim = text(name)?;
     let choose = || {
         let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
-        if let Some(candidate) = &args.candidate {
+        if let Some(Program { option, command, sets }) = program {
             let left_out;
-            (scenario, left_out) =
-                scenario.with_program(CANDIDATE, program_of(candidate, &args.candidate_set)?, "--candidate")?;
-            left_out.iter().for_each(|what| inform!("! left out with --candidate: {what}"));
+            (scenario, left_out) = scenario.with_program(CANDIDATE, program_of(option, command, sets)?, option)?;
+            left_out.iter().for_each(|what| inform!("! left out with {option}: {what}"));
         }
         refuse_programs_where_they_have_no_way_in(request, &scenario)?;
         refuse_what_is_not_ours(request, &scenario)?;
@@ -256,14 +294,14 @@ fn side(args: &RunArgs, name: &str, set: &[String], request: &EnsembleRequest) -
 /// Runs it. The result is the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
-    let own = side(&args, &args.scenario, &args.set, &request)?;
+    let own = side(&args, &args.scenario, &args.set, Program::own(&args).as_ref(), &request)?;
     let scenario = own.scenario.clone();
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let against = against(&args, &request, &exe)?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
-    check_rounds(&all, scenario.repeat).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
+    check_rounds(&all, scenario.rounds_max()).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     if args.dry_run && !args.chaos {
         say(explain(&scenario, &all, seed))?;
         return Ok(Exit::Pass);
@@ -283,6 +321,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         interrupt,
         lying_proxy: args.lying_proxy,
         exe,
+        wanting: |record| Ok(wanting(&report::summed(record, Damage::Refused, Examine::Nothing)?)),
         command,
         screen: is_screen(),
         quiet: args.quiet,
@@ -321,20 +360,25 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if outcome.state == RunState::Interrupted {
         return Ok(Exit::Interrupted);
     }
-    let verdict = Exit::from(summary.verdict);
-    Ok(if held { verdict.or_worse(compare::of_run(&summary, args.delta, args.json)?) } else { verdict })
+    Ok(if held {
+        // Whether the new side is worse the repetitions tell that are not left out.
+        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, args.delta, args.json)?)
+    } else {
+        Exit::from(summary.verdict)
+    })
 }
 
 /// What the cells are held against, if anything.
 fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
-    if args.against.is_none() && args.against_set.is_empty() && args.against_exe.is_none() {
+    let other = args.against.is_some() || args.against_exe.is_some() || args.against_candidate.is_some();
+    if !other && args.against_set.is_empty() {
         return Ok(None);
     }
     let name = args.against.as_ref().unwrap_or(&args.scenario);
     // The scenario itself is what it is for this side.
     let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
     let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
-    let chosen = side(args, name, &set, request)?;
+    let chosen = side(args, name, &set, Program::against(args).as_ref(), request)?;
     let exe = match &args.against_exe {
         Some(exe) => exe.canonicalize().with_context(|| exe.display().to_string()).map_err(Failure::usage)?,
         None => own_exe.to_owned(),

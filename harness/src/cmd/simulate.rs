@@ -9,13 +9,12 @@ use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, default_folder};
 use crate::bounded;
 use crate::clock;
 use crate::cmd::report::{self, Told};
 use crate::cmd::run::{chosen as chosen_cells, repeated, text, times};
 use crate::cmd::search::{self, Asked, list};
-use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{is_screen, say};
 use crate::progress::Progress;

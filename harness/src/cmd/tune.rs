@@ -15,10 +15,10 @@ use hustings_reports::tune::{
 };
 use hustings_workloads::recipes::RecipeKind;
 
+use crate::archive::default_folder;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::files::save;
 use crate::cmd::run::{self, RunArgs};
-use crate::coordinator::default_folder;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::{inform, say};
 

@@ -30,4 +30,4 @@ mod watching;
 mod winner;
 
 pub use chosen::{Against, Chosen};
-pub use run::{Outcome, RunError, RunOptions, default_folder, run};
+pub use run::{Outcome, RunError, RunOptions, run};

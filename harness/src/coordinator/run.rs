@@ -1,14 +1,14 @@
 //! One run: ensemble, links, then every cell in turn, and the record of it all.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::words::duration;
+use hustings_record::words::{duration, plural};
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
@@ -53,6 +53,8 @@ pub struct RunOptions {
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
     pub exe: PathBuf,
+    /// Of which cells repetitions of the record in this folder are to be run again, for stalls spoilt them.
+    pub wanting: fn(&Path) -> anyhow::Result<BTreeSet<String>>,
     /// What was typed.
     pub command: String,
     /// Standard error is a terminal on which lines can be drawn over.
@@ -199,6 +201,11 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
             break;
         }
     }
+    if end.is_ok()
+        && let Some(record) = &record
+    {
+        end = further_rounds(run, cells, named.as_ref(), record).await;
+    }
     if let Some(named) = named
         && let Err(error) = named.settle().await
     {
@@ -206,6 +213,45 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
     }
     let record = record.context("there is no cell to run")?;
     Ok(conclude(&record, end))
+}
+
+/// Runs cells again of which stalls spoilt repetitions, until there are as many others as were planned, within a bound.
+async fn further_rounds(
+    run: &RunContext<'_>,
+    cells: &[Cell],
+    named: Option<&Named>,
+    record: &Rc<RefCell<Archive>>,
+) -> Result<(), CutShort> {
+    let RunContext { options: RunOptions { chosen, wanting, .. }, progress, .. } = run;
+    for number in chosen.scenario.repeat + 1..=chosen.scenario.rounds_max() {
+        let (wanting, folder) = (*wanting, record.borrow().folder().to_owned());
+        progress.now("looking for repetitions that stalls spoilt");
+        let names = match tokio::task::spawn_blocking(move || wanting(&folder)).await.map_err(anyhow::Error::from) {
+            Ok(Ok(names)) => names,
+            Ok(Err(error)) | Err(error) => {
+                progress.line(&format!("warning: whether stalls spoilt repetitions cannot be told: {error:#}"));
+                break;
+            }
+        };
+        let again: Vec<Cell> = cells.iter().filter(|cell| names.contains(&cell.name)).cloned().collect();
+        if again.is_empty() {
+            break;
+        }
+        let many = again.len() as u32;
+        let told = plural(many.into(), "cell", "cells");
+        progress.line(&format!("round {number}: {told} once more, for stalls of the harness spoilt repetitions"));
+        progress.more(many.into());
+        record.borrow_mut().update(|manifest| manifest.cells_planned += many)?;
+        let mut there = Some(record.clone());
+        for cells in again.chunk_by(Cell::same_ensemble) {
+            match on_ensemble(run, cells, &(number..=number), named, &mut there).await {
+                Err(RunError::Interrupted) => return Err(CutShort::Interrupted),
+                Err(error) => return Err(anyhow::Error::from(error).into()),
+                Ok(end) => end?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Runs the rounds of these numbers of cells that share an ensemble, begins the record with the first of them, and says how it
@@ -448,26 +494,4 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
 
 fn run_id(started: &str) -> anyhow::Result<String> {
     Ok(format!("{}-{}", utc::compact(started), &secret()?[..6]))
-}
-
-/// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.
-///
-/// # Errors
-/// When it cannot be made.
-pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
-    let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
-    let name: String = scenario.chars().map(safe).take(80).collect();
-    let name = format!("{}-{name}", utc::compact(&utc::now()));
-    let failed =
-        |path: &Path| format!("no folder for the record can be made at {}; choose one with --out", path.display());
-    let runs = Path::new("runs");
-    std::fs::create_dir_all(runs).with_context(|| failed(runs))?;
-    let mut count = 1;
-    loop {
-        let path = runs.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
-        match std::fs::create_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
-            made => return made.with_context(|| failed(&path)).map(|()| path),
-        }
-    }
 }

@@ -73,6 +73,27 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
     assert_eq!(serde_json::from_str::<Value>(&again.out).expect("JSON"), found);
 }
 
+#[test]
+fn of_two_programs_the_slower_is_found() {
+    let bench = Bench::new();
+    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let stand = |recipe: &str| format!("'{EXE}' candidate stand {recipe}");
+    let (new, old) = (stand("poll-race"), stand("lock-race"));
+    let run = ["run", &file, "--ensemble", "embedded", "--repeat", "3", "--out", "record", "--json"];
+    let seldom = ["election.poll_interval_ms=900", "faults.resign.every_ms=1500", "faults.resign.repeat=3"];
+    let seldom = seldom.map(|set| ["--set", set]).concat();
+    let lock = ["--candidate-set", "lock=lock"];
+    let both = ["--candidate", &new, "--against-candidate", &old, "--against-candidate-set", "step_down=on-disconnect"];
+    let ran = bench.run(&[&run[..], &seldom, &lock, &both].concat());
+    bench.assert_nothing_left();
+    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    let held = pair(&found, "foreign-candidate-resign");
+    let answers = held["comparisons"].as_array().into_iter().flatten().map(|one| &one["answer"]);
+    assert!(answers.into_iter().any(|answer| answer == "worse"), "{held:#}");
+    assert!(held["base"]["verdict"] == "pass" && found["answer"] == "worse", "{held:#}");
+    assert!(held["differences"].to_string().contains("step_down"), "each declares what is its own: {held:#}");
+}
+
 /// Many groups, of which each strike meets one; what is wrong with the recipe shows now and then.
 const NOW_AND_THEN: &str = r#"
 name = "now-and-then"
@@ -124,7 +145,7 @@ fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
     let other = bench.file("other", &script);
     make_executable(&other);
     let other = other.display().to_string();
-    let only = ["--only", "predecessor-watch-resign", "--repeat", "2", "-q"];
+    let only = ["--only", "predecessor-watch-resign", "--repeat", "2", "--delta", "90%", "-q"];
     let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--against-exe", &other];
     let ran = bench.run(&[&run[..], &only].concat());
     ran.fails_nothing();
@@ -149,6 +170,8 @@ fn what_cannot_be_held_against_anything_is_refused_before_anything_is_started() 
     refused(&["--against-set", "ensemble.servers=1"], "other servers");
     refused(&["--against-exe", "no/such/program"], "no/such/program");
     refused(&["--against", &file, "--chaos"], "cannot be used with");
+    refused(&["--against-candidate", "x"], "--candidate");
+    refused(&["--candidate", "x", "--against-candidate", "' "], "--against-candidate \"' \" is no command");
     let dry = bench.run(&["run", &file, "--against", &file, "--dry-run"]).expect(0);
     assert!(dry.out.contains("poll-race-resign-new"), "{}", dry.out);
 }

@@ -1,7 +1,7 @@
 //! Random scenarios on servers, one after the other: what passes leaves nothing, what fails is kept and can be run again.
 
-use crate::run_support::Bench;
 use crate::run_support::scenario::scenario;
+use crate::run_support::{Bench, EXE};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -50,6 +50,22 @@ fn a_round_that_fails_ends_it_and_its_record_has_the_scenario_to_run_again() {
         (std::fs::read_to_string(bench.path(again)).expect("kept"), bench.run(&["run", again, "--dry-run"]));
     assert!(kept.contains("name = \"chaos-3-"), "{kept}");
     assert!(planned.expect(0).out.contains("broken:writes-before-grant"), "it is a scenario like any other");
+}
+
+#[test]
+fn a_program_of_somebody_else_s_stands_in_every_round() {
+    let bench = Bench::new();
+    let stand = |recipe: &str| format!("'{EXE}' candidate stand {recipe}");
+    let run = |recipe: &str, more: &[&str]| {
+        let rounds = ["run", &base(&bench), "--chaos", "--seed", "3", "--ensemble", "embedded", "--out", "chaos"];
+        bench.run(&[&rounds[..], &["--candidate", &stand(recipe)], more].concat())
+    };
+    let ran = run("predecessor-watch", &["--for", "1s", "--json"]);
+    ran.fails_nothing();
+    assert!(ran.err.contains("candidate-"), "{}", ran.err);
+    let broken = run("broken:writes-before-grant", &["--for", "5m"]).expect(1);
+    assert!(broken.err.contains("again: hustings run ") && !broken.err.contains("virtual"), "{}", broken.err);
+    bench.assert_nothing_left();
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn list_tells_the_same_to_people_and_machines() {
             "reconnect",
             "gauntlet",
             "gate",
+            "pull-request",
             "pauses",
             "league",
             "million",

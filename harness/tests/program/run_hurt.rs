@@ -90,6 +90,34 @@ fn nobody_is_blamed_while_servers_stand_still_that_no_fault_has_stopped() {
     stopped("local", "QuorumPeerMain", "server 1");
 }
 
+/// What a stall spoils for as long as sessions live.
+const CRASHES: &str = "[faults.f]\nkind = \"crash\"\nfor_ms = 1500\nrepeat = 2\nevery_ms = 3000\n";
+
+#[test]
+fn a_repetition_that_a_stall_spoilt_is_run_again_and_the_gate_leaves_it_out() {
+    let bench = Bench::new();
+    let file = bench.file("scenario.toml", &scenario("", CRASHES)).display().to_string();
+    let rounds = ["--repeat", "3", "--set", "further_rounds=3"];
+    let command = [&["run", &file, "--out", "record", "--ensemble", "embedded"][..], &rounds].concat();
+    let mut running = bench.start(bench.command(&command));
+    let record = bench.path("record");
+    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    let pids = pids(&bench, " --host ");
+    send(&pids, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(400));
+    send(&pids, Signal::CONT);
+    let ran = running.end().expect(3);
+    bench.assert_nothing_left();
+    assert!(ran.err.contains("round 4: 1 cell once more, for stalls of the harness spoilt repetitions"), "{}", ran.err);
+    let summary = checked(&bench, 3);
+    let spoilt: Vec<bool> = summary.cells.iter().map(|cell| cell.is_spoilt()).collect();
+    assert!(spoilt[0] && spoilt.iter().filter(|spoilt| !**spoilt).count() == 3, "{spoilt:?}");
+    assert_eq!(summary.manifest.cells_planned as usize, summary.cells.len());
+    let gated = bench.run(&["gate", "record", "--junit", "gate.xml"]).expect(0);
+    assert!(gated.err.contains(&format!("- {} is left out", summary.cells[0].info.name)), "{}", gated.err);
+    assert!(std::fs::read_to_string(bench.path("gate.xml")).expect("written").contains("left out: "));
+}
+
 /// Sends a signal to these processes, and expects that the run breaks off and names them, wherever it is told.
 fn lost(ensemble: &str, part: &str, signal: Signal, named: &[&str]) {
     let bench = Bench::new();

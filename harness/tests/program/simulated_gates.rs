@@ -155,7 +155,8 @@ fn every_file_that_a_pipeline_asks_for_is_written() {
     let mut started = bench.command(&command);
     started.env("GITHUB_STEP_SUMMARY", bench.path("summary.md"));
     bench.start(started).end().expect(0);
-    bench.run(&["gate", "base", "--history", "history.csv"]).expect(0);
+    let again = bench.run(&["gate", "base", "--history", "history.csv"]).expect(0);
+    assert!(again.err.contains("history.csv has a line of this run already"), "{}", again.err);
     let read = |name: &str| fs::read_to_string(bench.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(read("gate.xml").contains("<testsuite name=\"naive-resign\""));
     assert_eq!(read("gate.md"), read("summary.md"));
@@ -164,7 +165,11 @@ fn every_file_that_a_pipeline_asks_for_is_written() {
             serde_json::from_str::<Value>(&read(name)).is_ok_and(|value| value.to_string().contains("failover_p50_ms"))
         );
     }
-    assert_eq!(read("history.csv").lines().count(), 3);
+    assert_eq!(read("history.csv").lines().count(), 2);
+    bench
+        .run(&["gate", "base", "--history", "history.csv", "--commit", "a,b"])
+        .expect(2)
+        .error(&["--commit", "letters"]);
     bench.file("other.csv", "a,b,c\n");
     let refused = bench.run(&["gate", "base", "--history", "other.csv"]).expect(2);
     assert!(refused.err.contains("other.csv") && refused.err.contains("another scenario"), "{}", refused.err);

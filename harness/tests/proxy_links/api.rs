@@ -141,7 +141,8 @@ fn null_is_the_default_everywhere_and_what_is_unknown_is_ignored() {
     for unchanged in ["null", r#"{"attributes":null,"toxicity":null}"#] {
         assert_eq!(changed(unchanged), json!({"latency":9,"jitter":0}), "{unchanged}");
     }
-    let none = proxy.call("POST", at, r#"{"type":"bandwidth","attributes":{"rate":null,"burst":1}}"#);
+    assert_eq!(changed(r#"{"Attributes":{"LATENCY":8}}"#), json!({"latency":8,"jitter":0}), "names in any case");
+    let none = proxy.call("POST", at, r#"{"Type":"bandwidth","attributes":{"rate":null,"burst":1}}"#);
     assert_eq!((none.0, &none.1["attributes"]), (200, &json!({"rate":0})));
 }
 

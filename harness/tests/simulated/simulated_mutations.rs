@@ -70,6 +70,7 @@ no_holes! {
     every_check_of_reconnect_can_fail_where_it_passes_or_says_why_not: "reconnect", [], 70;
     every_check_of_gauntlet_can_fail_where_it_passes_or_says_why_not: "gauntlet", [], 80;
     every_check_of_gate_can_fail_where_it_passes_or_says_why_not: "gate", ["repeat=1", "election.groups=10"], 90;
+    every_check_of_pull_request_can_fail_where_it_passes_or_says_why_not: "pull-request", ["repeat=1"], 85;
     every_check_of_pauses_can_fail_where_it_passes_or_says_why_not: "pauses", [], 75;
     every_check_of_league_can_fail_where_it_passes_or_says_why_not: "league", ["repeat=1", "election.groups=8"], 75;
     every_check_of_million_can_fail_where_it_passes_or_says_why_not: "million", ["election.groups=100"], 60;

@@ -86,6 +86,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
             details: caught.then_some(about).into_iter().collect(),
             unsafe_as_expected: caught,
             rests_on: Vec::new(),
+            by_stalls: false,
             testability: None,
         },
     );

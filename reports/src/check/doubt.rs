@@ -8,7 +8,7 @@ use hustings_record::words::duration;
 /// Fails, unless there is a stall that it may have come of.
 pub(super) fn fail_unless_stalled<S>(finding: &mut Finding<S>, index: &Index<'_>, stall: Option<&Stall>, text: String) {
     match stall {
-        Some(stall) => finding.inconclusive(format!("{text}{}", did_not_run(index, stall))),
+        Some(stall) => finding.inconclusive_by_stall(format!("{text}{}", did_not_run(index, stall))),
         None => finding.fail(text),
     }
 }

@@ -152,7 +152,7 @@ impl Section for Failover {
         }
         // Of what is left nobody knows whether it is like the rest.
         if void > found.whole.as_ref().map_or(0, |whole| whole.n + whole.censored) {
-            finding.inconclusive(format!(
+            finding.inconclusive_by_stall(format!(
                 "{void} failovers are void by stalls, more than are left: their latency is not known; fewer candidates, or \
                  more processors, would tell"
             ));

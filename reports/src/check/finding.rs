@@ -24,6 +24,9 @@ pub struct CheckResult {
     /// Whom one has to trust for it; nobody but the harness where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Grade>,
+    /// It is inconclusive for nothing but stalls of the harness: the same again, undisturbed, would tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_stalls: bool,
     /// Of a check that passed: whether it could have failed on this cell, by mutations of the record. None: not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testability: Option<Testability>,
@@ -45,6 +48,8 @@ pub struct Finding<S> {
     headline: String,
     /// With the verdict that each line speaks for.
     details: Vec<(Verdict, String)>,
+    /// Something but a stall of the harness makes it inconclusive.
+    doubtful: bool,
     pub(super) unsafe_as_expected: bool,
     /// The checker's own part of the summary.
     pub section: S,
@@ -61,6 +66,12 @@ impl<S> Finding<S> {
     }
 
     pub(super) fn inconclusive(&mut self, text: String) {
+        self.doubtful = true;
+        self.worsen(Verdict::Inconclusive, text);
+    }
+
+    /// A stall of the harness, and nothing else, leaves it open.
+    pub(super) fn inconclusive_by_stall(&mut self, text: String) {
         self.worsen(Verdict::Inconclusive, text);
     }
 
@@ -78,6 +89,7 @@ impl<S> Finding<S> {
         for (verdict, text) in self.details.iter_mut().filter(|detail| detail.0 == Verdict::Fail) {
             *verdict = Verdict::Inconclusive;
             text.push_str(why);
+            self.doubtful = true;
         }
         self.verdict = self.verdict.min(Verdict::Inconclusive);
     }
@@ -115,6 +127,7 @@ impl<S> Finding<S> {
             details: self.details.into_iter().map(|d| d.1).collect(),
             unsafe_as_expected: self.unsafe_as_expected,
             rests_on,
+            by_stalls: self.verdict == Verdict::Inconclusive && !self.doubtful,
             testability: None,
         };
         (result, self.section)

@@ -152,7 +152,10 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
     let counted = expected.counted(certain, certain.min(counts.excused));
     finding.judge(expected, counted, "unplanned handovers", evidence(index));
     if !stalled.is_empty() {
-        finding.inconclusive(format!("{} unplanned handovers may have come of a process that stalled", stalled.len()));
+        finding.inconclusive_by_stall(format!(
+            "{} unplanned handovers may have come of a process that stalled",
+            stalled.len()
+        ));
     }
     for change in unplanned.iter().take(UNPLANNED_TOLD_MAX) {
         let stalled = stalled_before(index, change).map_or_else(String::new, |stall| did_not_run(index, stall));
@@ -180,7 +183,7 @@ fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Ha
     let stalled = |lost: &LostLead| index.felt_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
     let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
     if !doubtful.is_empty() {
-        finding.inconclusive(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
+        finding.inconclusive_by_stall(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
     }
     let overrun =
         |lost: &LostLead| lost.2.is_some_and(|fault| may_end_sessions_by_overrun(index, &index.faults.all[fault]));

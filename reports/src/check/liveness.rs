@@ -146,7 +146,7 @@ impl<'a> Bounds<'_, 'a> {
     fn late(&self, group: u32, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
         let index = self.index;
         if self.allowance.stalled(group, gap) >= gap.1 - due {
-            return finding.inconclusive(format!("{text}; the harness stalled meanwhile"));
+            return finding.inconclusive_by_stall(format!("{text}; the harness stalled meanwhile"));
         }
         fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);
     }
@@ -280,7 +280,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
                 duration(again.saturating_sub(ended)),
             );
             if index.felt_stall(&[pair[0].host], (ended, pair[0].ended.1)).is_some() {
-                finding.inconclusive(format!("{text}; the harness stalled before"));
+                finding.inconclusive_by_stall(format!("{text}; the harness stalled before"));
             } else if index.info.expect.unplanned.forbids_the_unexplained() {
                 finding.fail(text);
             } else {

@@ -337,7 +337,7 @@ impl<'i, 'a> Judge<'i, 'a> {
             && let Some(stall) = self.allowance.late_by_stall(loss.group, (due, came), due + each)
         {
             kept.void += 1;
-            return finding.inconclusive(format!("{}{}", text(), did_not_run(index, stall)));
+            return finding.inconclusive_by_stall(format!("{}{}", text(), did_not_run(index, stall)));
         }
         kept.n += 1;
         kept.slow += u64::from(took > half);

@@ -167,4 +167,11 @@ impl CellSummary {
     pub fn blank(index: &Index<'_>) -> Self {
         Self::of(index.info.clone(), index.timeout.map(|ns| ns / 1_000_000))
     }
+
+    /// Whether it is inconclusive, and nothing but stalls of the harness leaves any check open.
+    #[must_use]
+    pub fn is_spoilt(&self) -> bool {
+        let mut open = self.checks.iter().filter(|check| check.verdict == Verdict::Inconclusive);
+        self.verdict == Verdict::Inconclusive && open.all(|check| check.by_stalls)
+    }
 }

@@ -182,8 +182,11 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
     let expect = &index.info.expect;
     let evidence = if result.possible > 0 {
         Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
-    } else if doubtful > 0 {
+    } else if doubtful > 0 && expect.overlap == Expectation::Some {
         Err("the harness stalled in those there were".into())
+    } else if doubtful > 0 {
+        // Told below.
+        Ok(())
     } else if result.active.n == 0 && (expect.overlap == Expectation::Some || index.must_leave_rivals()) {
         Err("nobody who had lost a lead could still believe to have it".into())
     } else {
@@ -193,7 +196,9 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
     let counted = expect.overlap.counted(result.active.seen, result.excused.total());
     finding.unsafe_as_expected = finding.judge(expect.overlap, counted, "overlaps of belief", evidence);
     if doubtful > 0 {
-        finding.inconclusive(format!("{doubtful} overlaps left out: a process of the harness stalled throughout them"));
+        finding.inconclusive_by_stall(format!(
+            "{doubtful} overlaps left out: a process of the harness stalled throughout them"
+        ));
     }
     let Some(share) = expect.overlap_of_t_max.filter(|_| expect.overlap != Expectation::None) else { return };
     match index.timeout {

@@ -60,7 +60,7 @@ impl Section for Stalls {
             let who = &stall.who;
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
-                finding.inconclusive(format!("{text}, while a fault or a handover was being measured"));
+                finding.inconclusive_by_stall(format!("{text}, while a fault or a handover was being measured"));
             } else if is_measured(stall) {
                 finding.note(text);
             } else {

@@ -1,12 +1,16 @@
 //! Pairs of configurations, and what all of them come to.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::answer::{Answer, Asked, Comparison, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
-use super::sides::{Configuration, Refused, configurations, list};
+use super::sides::{Refused, list, values};
+use crate::repeated::{Configuration, configurations};
+use crate::stats::proportions::fisher;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Side as Place;
@@ -22,6 +26,9 @@ pub struct Comparing {
     pub rules: Rules,
     /// What would have been refused, had it not been forced.
     pub forced: Vec<String>,
+    /// Why nothing is told though the pairs tell something: the new side itself may have brought the stalls about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<String>,
     pub pairs: Vec<Pair>,
 }
 
@@ -55,6 +62,8 @@ pub struct Side {
     pub reason: Option<String>,
     /// Cells that it is from: its repetitions.
     pub cells: u64,
+    /// Repetitions that are left out, for stalls of the harness spoilt them.
+    pub spoilt: u64,
 }
 
 /// Compares two runs. `wanted` chooses cells by name; `force` compares what would be refused, and says so.
@@ -135,8 +144,12 @@ fn held(
     let mut of_pair = Vec::new();
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
+        // In turn both sides of a round meet the same.
+        let of_turn = |other: &Configuration<'_>| if in_turn { other.spoilt_rounds() } else { BTreeSet::new() };
+        let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
-            let found = Asked::new(measure, &InRounds::new(one.values(measure), other.values(measure)), &rules);
+            let values = InRounds::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
+            let found = Asked::new(measure, &values, &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
         }
@@ -156,12 +169,35 @@ fn held(
         command: summary.manifest.command.clone(),
     };
     let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(Answer::CannotTell);
-    Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, pairs }
+    let stalls = in_turn.then(|| stalls(both, &rules)).flatten();
+    let answer = if stalls.is_some() { answer.max(Answer::CannotTell) } else { answer };
+    Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, stalls, pairs }
+}
+
+/// What is left out must not be what the new side does: whether it stalls more often than chance has it in turn on one machine.
+fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)], rules: &Rules) -> Option<String> {
+    let of_side = |side: &mut dyn Iterator<Item = &&Configuration<'_>>| {
+        side.map(|one| one.spoilt_of()).fold((0, 0), |(spoilt, all), one| (spoilt + one.0, all + one.1))
+    };
+    let (base, new) = both.iter().map(|(one, other)| (one, other)).unzip::<_, _, Vec<_>, Vec<_>>();
+    let (base, new) = (of_side(&mut base.into_iter()), of_side(&mut new.into_iter()));
+    let more = new.0 * base.1 > base.0 * new.1;
+    (more && fisher(base, new) < rules.alpha).then(|| {
+        format!(
+            "stalls spoilt {} of the new side's {} repetitions and {} of the base's {}, in turn on one machine: the new side may have \
+             brought them about",
+            new.0, new.1, base.0, base.1
+        )
+    })
 }
 
 fn pair(one: &Configuration<'_>, other: &Configuration<'_>, comparisons: Vec<Comparison>) -> Pair {
-    let side =
-        |of: &Configuration<'_>| Side { verdict: of.verdict(), reason: of.reason(), cells: of.cells.len() as u64 };
+    let side = |of: &Configuration<'_>| Side {
+        verdict: of.verdict(),
+        reason: of.reason(),
+        cells: of.cells.len() as u64,
+        spoilt: of.spoilt.len() as u64,
+    };
     let (base, new) = (side(one), side(other));
     let told = |side: &Side| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     // Figures of a side that cannot be believed tell nothing, whatever they are.

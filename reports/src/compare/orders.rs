@@ -1,9 +1,11 @@
 //! Which of several configurations of one run hands leads over sooner: the same test for whoever says so.
 
+use std::collections::BTreeSet;
+
 use super::answer::{Answer, Asked, Rules, decide};
 use super::measure::Measure;
 use super::rounds::InRounds;
-use super::sides::Configuration;
+use super::sides::values;
 use crate::check::CellSummary;
 
 /// The repetitions of one configuration, or a cell alone.
@@ -13,7 +15,7 @@ pub type Repetitions<'a> = Vec<&'a CellSummary>;
 /// one call.
 #[must_use]
 pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<Answer> {
-    let values = |cells: &Repetitions<'_>| Configuration { name: "", cells: cells.clone() }.values(Measure::Failover);
+    let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
     let asked: Vec<Option<Asked>> = pairs
         .iter()
         .map(|(one, other)| Asked::new(Measure::Failover, &InRounds::new(values(one), values(other)), rules))

@@ -1,9 +1,11 @@
-//! The configurations of a side, each with the strikes of all its repetitions.
+//! What is compared: configurations of either side, with the strikes of their repetitions; and why some are not.
+
+use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
+use crate::repeated::{Configuration, of_all_sides, round};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use hustings_record::Side;
 
 use super::differences::Difference;
 use super::measure::Measure;
@@ -29,22 +31,7 @@ pub(super) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// One configuration of one side.
-pub(super) struct Configuration<'a> {
-    /// What the other side's is called too.
-    pub(super) name: &'a str,
-    pub(super) cells: Vec<&'a CellSummary>,
-}
-
-impl<'a> Configuration<'a> {
-    pub(super) fn first(&self) -> &'a CellSummary {
-        self.cells[0]
-    }
-
-    pub(super) fn verdict(&self) -> Verdict {
-        self.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge)
-    }
-
+impl Configuration<'_> {
     /// Why it is no pass: what the first of its worst cells says.
     pub(super) fn reason(&self) -> Option<String> {
         let verdict = self.verdict();
@@ -52,44 +39,24 @@ impl<'a> Configuration<'a> {
         let check = cell.checks.iter().find(|check| check.verdict == verdict)?;
         Some(format!("{}: {}", check.name, check.reason()))
     }
+}
 
-    /// Of the strikes of each cell, with the round that it is of.
-    pub(super) fn values(&self, measure: Measure) -> Vec<(u32, Vec<f64>)> {
-        let of_cell = |cell: &&CellSummary| {
-            let round = cell.info.repetition.as_ref().map_or(1, |repetition| repetition.number);
-            (round, cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect())
-        };
-        self.cells.iter().map(of_cell).collect()
-    }
+/// Of the strikes of each of these cells, with the round that it is of; none of rounds that the other side has to leave out: what held
+/// that one up may have slowed this one down.
+pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u32>) -> Vec<(u32, Vec<f64>)> {
+    let cells = cells.iter().map(|cell| (round(cell), cell)).filter(|(round, _)| !but.contains(round));
+    cells
+        .map(|(round, cell)| (round, cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect()))
+        .collect()
 }
 
 /// What `compare` and `sides_of` choose from: the names of all configurations of these runs.
 pub fn names<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Vec<&'a str> {
-    let all = summaries.flat_map(|summary| [None, Some(Side::Base), Some(Side::New)].map(|side| (summary, side)));
     let mut names: Vec<&str> = Vec::new();
-    for one in all.flat_map(|(summary, side)| configurations(summary, side)) {
+    for one in summaries.flat_map(of_all_sides) {
         if !names.contains(&one.name) {
             names.push(one.name);
         }
     }
     names
-}
-
-/// Those of a run, in its order, of one side where it has two. Self-tests are about the harness, and cells without candidates have
-/// no leads to lose.
-pub(super) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Configuration<'_>> {
-    let mut found: Vec<Configuration<'_>> = Vec::new();
-    let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
-    for cell in judged.filter(|cell| cell.info.contest.as_ref().map(|contest| contest.side) == side) {
-        let name = match (&cell.info.contest, &cell.info.repetition) {
-            (Some(contest), _) => &contest.pair,
-            (None, Some(repetition)) => &repetition.of,
-            (None, None) => &cell.info.name,
-        };
-        match found.iter_mut().find(|one| one.name == name) {
-            Some(one) => one.cells.push(cell),
-            None => found.push(Configuration { name, cells: vec![cell] }),
-        }
-    }
-    found
 }

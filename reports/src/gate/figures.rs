@@ -1,19 +1,77 @@
-//! The figures of a cell that a limit can be put on. More is worse in all of them.
+//! The figures that a limit can be put on and a history keeps. More is worse in all of them.
 
 use crate::check::CellSummary;
+use crate::check::failover::Failover;
+use crate::check::handovers::Handovers;
+use crate::pool::{Pool, Without};
+use crate::repeated::{Configuration, configurations};
 use crate::stats::{Distribution, Tail};
-use hustings_record::Nanos;
+use crate::summary::Summary;
+use hustings_record::{Nanos, Side};
 
-/// A figure of a cell, by the name that limits and histories know it by.
+/// A figure, by the name that limits and histories know it by.
 pub struct Figure {
     pub name: &'static str,
     /// As services show it: `ms`, `%`, or `count`.
     pub unit: &'static str,
     pub about: &'static str,
-    read: fn(&CellSummary) -> Read,
+    read: fn(&Measured<'_>) -> Read,
 }
 
-/// What a cell has of a figure.
+/// What figures are read of: one cell, or all repetitions of a configuration together.
+pub struct Measured<'a> {
+    pub name: &'a str,
+    cells: Vec<&'a CellSummary>,
+    failover: &'a Failover,
+    handovers: &'a Handovers,
+    without_leader: Option<Without>,
+    without_write: Option<Without>,
+}
+
+impl<'a> Measured<'a> {
+    #[must_use]
+    pub fn cell(cell: &'a CellSummary) -> Self {
+        let without = |share, longest_ns| Some(Without { share, longest_ns });
+        Self {
+            name: &cell.info.name,
+            cells: vec![cell],
+            failover: &cell.failover,
+            handovers: &cell.handovers,
+            without_leader: without(cell.leaderless.share, cell.leaderless.longest_ns),
+            without_write: without(cell.effect.without_write, cell.effect.longest_ns),
+        }
+    }
+
+    /// Every configuration with candidates; where two sides were held against each other, those of the new one.
+    #[must_use]
+    pub fn all(summary: &'a Summary) -> Vec<Self> {
+        let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
+        let found = configurations(summary, contest.then_some(Side::New)).into_iter();
+        found.map(|one| Self::of(&summary.pools, one)).collect()
+    }
+
+    fn of(pools: &'a [Pool], Configuration { name, cells, .. }: Configuration<'a>) -> Self {
+        let first = cells[0];
+        let is_of = |pool: &&Pool| first.info.repetition.as_ref().is_some_and(|repetition| repetition.of == pool.name);
+        let Some(pool) = pools.iter().find(is_of) else { return Self { name, ..Self::cell(first) } };
+        Self {
+            name,
+            cells,
+            failover: &pool.failover,
+            handovers: &pool.handovers,
+            without_leader: pool.without_leader,
+            without_write: pool.without_write,
+        }
+    }
+
+    /// The largest of what its cells have of something.
+    fn most(&self, of: impl Fn(&CellSummary) -> Option<u64>) -> Read {
+        let most = self.cells.iter().filter_map(|cell| of(cell)).max();
+        most.map_or(Read::Missing, |most| Read::Value(most as f64))
+    }
+}
+
+/// What there is of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Read {
     Value(f64),
@@ -25,8 +83,8 @@ pub enum Read {
 
 impl Figure {
     #[must_use]
-    pub fn of(&self, cell: &CellSummary) -> Read {
-        (self.read)(cell)
+    pub fn of(&self, of: &Measured<'_>) -> Read {
+        (self.read)(of)
     }
 
     /// The one of this name.
@@ -42,38 +100,38 @@ pub const FIGURES: &[Figure] = &[
         name: "failover_p50_ms",
         unit: "ms",
         about: "median from a lead's loss to the next grant",
-        read: |cell| p50(cell.failover.whole.as_ref()),
+        read: |of| p50(of.failover.whole.as_ref()),
     },
     Figure {
         name: "failover_tail_ms",
         unit: "ms",
         about: "its 99th percentile, below 100 samples the longest",
-        read: |cell| tail(cell.failover.whole.as_ref()),
+        read: |of| tail(of.failover.whole.as_ref()),
     },
     Figure {
         name: "excess_p50_ms",
         unit: "ms",
         about: "median of detection above the floor of expiry: survives a change of the timeout",
-        read: |cell| p50(cell.failover.excess.as_ref().map(|excess| &excess.over_floor)),
+        read: |of| p50(of.failover.excess.as_ref().map(|excess| &excess.over_floor)),
     },
     Figure {
         name: "excess_tail_ms",
         unit: "ms",
         about: "its 99th percentile, below 100 samples the longest",
-        read: |cell| tail(cell.failover.excess.as_ref().map(|excess| &excess.over_floor)),
+        read: |of| tail(of.failover.excess.as_ref().map(|excess| &excess.over_floor)),
     },
     Figure {
         name: "act_p50_ms",
         unit: "ms",
         about: "median from a grant to the first accepted write",
-        read: |cell| p50(cell.failover.act.as_ref()),
+        read: |of| p50(of.failover.act.as_ref()),
     },
     Figure {
         name: "censored_percent",
         unit: "%",
         about: "share of lost leads that had no new leader before the end",
-        read: |cell| {
-            let (all, censored) = (cell.handovers.planned, cell.handovers.censored);
+        read: |of| {
+            let (all, censored) = (of.handovers.planned, of.handovers.censored);
             if all == 0 { Read::Missing } else { Read::Value(censored as f64 * 100.0 / all as f64) }
         },
     },
@@ -81,42 +139,50 @@ pub const FIGURES: &[Figure] = &[
         name: "without_leader_percent",
         unit: "%",
         about: "share of all groups' time without a leader",
-        read: |cell| Read::Value(cell.leaderless.share * 100.0),
+        read: |of| share(of.without_leader),
     },
     Figure {
         name: "without_leader_longest_ms",
         unit: "ms",
         about: "the longest time of a group without a leader",
-        read: |cell| Read::Value(ms(cell.leaderless.longest_ns)),
+        read: |of| longest(of.without_leader),
     },
     Figure {
         name: "without_write_percent",
         unit: "%",
         about: "share of all groups' time without an accepted write",
-        read: |cell| Read::Value(cell.effect.without_write * 100.0),
+        read: |of| share(of.without_write),
     },
     Figure {
         name: "without_write_longest_ms",
         unit: "ms",
         about: "the longest time of a group without an accepted write",
-        read: |cell| Read::Value(ms(cell.effect.longest_ns)),
+        read: |of| longest(of.without_write),
     },
     Figure {
         name: "woken_most",
         unit: "count",
         about: "candidates that a leader's loss woke, at most",
-        read: |cell| cell.fan_out.woken.map_or(Read::Missing, |(_, _, most)| Read::Value(most as f64)),
+        read: |of| of.most(|cell| cell.fan_out.woken.map(|(_, _, most)| most)),
     },
     Figure {
         name: "requests_most",
         unit: "count",
         about: "requests that a leader's loss caused, at most",
-        read: |cell| cell.fan_out.requests.map_or(Read::Missing, |(_, most)| Read::Value(most as f64)),
+        read: |of| of.most(|cell| cell.fan_out.requests.map(|(_, most)| most)),
     },
 ];
 
 fn ms(ns: Nanos) -> f64 {
     ns as f64 / 1e6
+}
+
+fn share(without: Option<Without>) -> Read {
+    without.map_or(Read::Missing, |without| Read::Value(without.share * 100.0))
+}
+
+fn longest(without: Option<Without>) -> Read {
+    without.map_or(Read::Missing, |without| Read::Value(ms(without.longest_ns)))
 }
 
 fn known(ns: Option<Nanos>) -> Read {

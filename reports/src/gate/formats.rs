@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::figures::{FIGURES, Figure, Read};
+use super::figures::{FIGURES, Figure, Measured, Read};
 use crate::summary::Summary;
 
-/// Every figure of every cell that has one; what censoring hides has none.
-pub(super) fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
-    let judged = summary.cells.iter().filter(|cell| !cell.info.self_test);
-    judged.flat_map(|cell| {
-        FIGURES.iter().filter_map(move |figure| match figure.of(cell) {
-            Read::Value(value) => Some((cell.info.name.as_str(), figure, value)),
+/// Every figure of every configuration that has one; what censoring hides has none.
+fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
+    Measured::all(summary).into_iter().flat_map(|of| {
+        FIGURES.iter().filter_map(move |figure| match figure.of(&of) {
+            Read::Value(value) => Some((of.name, figure, value)),
             Read::Hidden | Read::Missing => None,
         })
     })
@@ -30,10 +29,12 @@ pub fn bencher(summary: &Summary) -> Value {
 
 /// As github-action-benchmark reads it with `tool: customSmallerIsBetter`.
 #[must_use]
-pub fn benchmark_action(summary: &Summary) -> Value {
+pub fn benchmark_action(summary: &Summary, commit: &str) -> Value {
+    let extra =
+        if commit.is_empty() { summary.manifest.run.clone() } else { format!("{} of {commit}", summary.manifest.run) };
     let entry = |(cell, figure, value): (&str, &Figure, f64)| {
         let name = format!("{cell} {}", figure.name);
-        json!({ "name": name, "unit": figure.unit, "value": value, "extra": summary.manifest.run })
+        json!({ "name": name, "unit": figure.unit, "value": value, "extra": extra })
     };
     values(summary).map(entry).collect()
 }

@@ -7,6 +7,7 @@ use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
 use crate::compare::{Answer, Comparing, Comparison, Pair};
 use crate::render::format;
+use crate::repeated::{decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::words::{plural, three_digits};
@@ -31,6 +32,9 @@ pub struct Gated {
     /// Why no record of this plan can pass, whatever it shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hopeless: Option<String>,
+    /// Repetitions of which nothing is asked: stalls of the harness spoilt them, and most of their configuration's are left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     pub items: Vec<Item>,
 }
 
@@ -57,6 +61,14 @@ impl Gated {
     pub fn worst_first(&self) -> impl Iterator<Item = &Item> {
         self.that_are(Verdict::Fail).chain(self.that_are(Verdict::Inconclusive))
     }
+}
+
+/// A repetition that is left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    pub cell: String,
+    /// What a stall leaves open, and how many repetitions are left.
+    pub why: String,
 }
 
 /// One thing that was asked.
@@ -106,7 +118,9 @@ impl What {
 /// Limits that say nothing of this record.
 pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> bool) -> Result<Gated, LimitsError> {
     // Cells of a self-test are there to fail; whether they did is said of the record.
-    let judged: Vec<&CellSummary> = summary.cells.iter().filter(|cell| !cell.info.self_test).collect();
+    let left_out = left_out(summary);
+    let is_asked = |cell: &&CellSummary| !left_out.iter().any(|one| one.cell == cell.info.name);
+    let judged: Vec<&CellSummary> = summary.cells.iter().filter(|cell| !cell.info.self_test).filter(is_asked).collect();
     let mut items = of_record(summary);
     items.extend(judged.iter().flat_map(|cell| of_checks(cell)));
     let least = asked.limits.and_then(|limits| limits.strikes).unwrap_or(STRIKES_MIN);
@@ -117,11 +131,25 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     }
     if let Some(comparing) = asked.comparing {
         items.extend(comparing.pairs.iter().flat_map(of_pair));
+        items.extend(comparing.stalls.iter().map(of_stalls));
     }
-    let verdict = items.iter().map(|item| item.verdict).fold(summary.verdict, Verdict::merge);
+    let verdict = items.iter().map(|item| item.verdict).fold(decided(summary), Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
     let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
-    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&counted, least), items })
+    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&counted, least), left_out, items })
+}
+
+fn left_out(summary: &Summary) -> Vec<LeftOut> {
+    let of = |cell: &CellSummary, (left, all): (usize, usize)| {
+        let open = cell.checks.iter().find(|check| check.verdict == Verdict::Inconclusive);
+        let open = open.map_or_else(String::new, |check| format!("{}: {}; ", check.name, check.reason()));
+        LeftOut { cell: cell.info.name.clone(), why: format!("{open}{left} of {all} repetitions are left") }
+    };
+    let of_one = |one: crate::repeated::Configuration<'_>| {
+        let counts = (one.cells.len(), one.cells.len() + one.spoilt.len());
+        one.spoilt.into_iter().map(move |cell| of(cell, counts)).collect::<Vec<_>>()
+    };
+    of_all_sides(summary).flat_map(of_one).collect()
 }
 
 /// What the record's own verdict has beside its cells'.
@@ -231,6 +259,17 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
     let compared = |found: &Comparison| item(found.measure.name(), judged(found), in_words(found));
     let why = pair.why.as_ref().map(|why| item("verdict", pair.answer.verdict(), why.clone()));
     why.into_iter().chain(pair.comparisons.iter().map(compared)).collect()
+}
+
+fn of_stalls(why: &String) -> Item {
+    Item {
+        cell: None,
+        what: What::Comparison,
+        name: "stalls".to_owned(),
+        verdict: Verdict::Inconclusive,
+        text: why.clone(),
+        not_testable: None,
+    }
 }
 
 fn in_words(found: &Comparison) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::figures::{FIGURES, Figure, Read};
+use super::figures::{FIGURES, Figure, Measured, Read};
 use crate::check::CellSummary;
 
 /// What a limits file says.
@@ -75,7 +75,7 @@ impl Limits {
                     return Err(LimitsError::Senseless { cells, figure, limit: most });
                 }
                 for &cell in &meant {
-                    let read = figure.of(cell);
+                    let read = figure.of(&Measured::cell(cell));
                     if read == Read::Missing {
                         let (cells, figure) = (pattern.clone(), name.clone());
                         return Err(LimitsError::NoFigure { cells, cell: cell.info.name.clone(), figure });

@@ -1,18 +1,24 @@
-//! A table for a pull request, and for the summary of a GitHub job: what did not pass, then all cells in a line each.
+//! Tables for a pull request, and for the summary of a GitHub job: what did not pass, what was compared, then all cells in a line
+//! each.
 
 use std::fmt::Write as _;
 
 use super::items::{Gated, Item};
+use crate::compare::Comparing;
 use crate::render::clean::markdown as escaped;
+use crate::render::compared::{HEAD, counted, row, telling};
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
 
 /// What a summary of a job may hold: one MiB. Below it by what others of the step may write.
 const BYTES_MAX: usize = 512 * 1024;
 
+/// Repetitions that are left out, of which it is told why.
+const LEFT_OUT_MAX: usize = 20;
+
 /// The gate's result as Markdown.
 #[must_use]
-pub fn markdown(gated: &Gated) -> String {
+pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ =
@@ -29,6 +35,18 @@ pub fn markdown(gated: &Gated) -> String {
             let what = format!("{} {}", item.what.name(), escaped(&item.name));
             let _ = writeln!(text, "| {} | {cell} | {what} | {} |", sign(item.verdict), escaped(&item.text));
         }
+        let _ = writeln!(text);
+    }
+    if let Some(comparing) = comparing {
+        text.push_str(&compared(comparing, BYTES_MAX.saturating_sub(text.len())));
+    }
+    for left in gated.left_out.iter().take(LEFT_OUT_MAX) {
+        let _ = writeln!(text, "- {} is left out: {}", escaped(&left.cell), escaped(&left.why));
+    }
+    if gated.left_out.len() > LEFT_OUT_MAX {
+        let _ = writeln!(text, "- and {} more are left out", gated.left_out.len() - LEFT_OUT_MAX);
+    }
+    if !gated.left_out.is_empty() {
         let _ = writeln!(text);
     }
     let cells = gated.by_cell();
@@ -48,6 +66,24 @@ pub fn markdown(gated: &Gated) -> String {
         let _ = writeln!(text, "| {name} | {} | {} | {untestable} |", items.len(), passed - untestable);
     }
     let _ = writeln!(text, "\n</details>");
+    text
+}
+
+/// The failover of every pair and what else differs, in so many bytes.
+fn compared(comparing: &Comparing, bytes_max: usize) -> String {
+    let of_row = |cells: &mut dyn Iterator<Item = String>| cells.map(|cell| format!("| {cell} ")).collect::<String>();
+    let mut text = format!("{}|\n", of_row(&mut HEAD.iter().map(|&head| head.to_owned())));
+    text.push_str("|---|---|--:|--:|--:|--:|--:|---|\n");
+    let rows: Vec<_> = comparing.pairs.iter().flat_map(|pair| telling(pair).map(move |found| (pair, found))).collect();
+    for (shown, (pair, found)) in rows.iter().enumerate() {
+        if text.len() > bytes_max {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\nand {} more", rows.len() - shown);
+            break;
+        }
+        let _ = writeln!(text, "{}|", of_row(&mut row(pair, found).iter().map(|cell| escaped(cell))));
+    }
+    let _ = writeln!(text, "\n{}\n", escaped(&counted(comparing)));
     text
 }
 

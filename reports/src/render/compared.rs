@@ -1,13 +1,30 @@
-//! What a comparison says, in words and figures: as the terminal and the page have it.
+//! What a comparison says, in words and figures: as the terminal, the page and the table for a pull request have it.
 
-use super::format;
-use super::state::State;
+use super::state::{Chip, State};
+use super::{clean, format};
 use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Rules, Unit};
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 
+/// What a table of comparisons has above its columns.
+pub(crate) const HEAD: [&str; 8] = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
+
+/// What it has in them.
+pub(crate) fn row(pair: &Pair, found: &Comparison) -> Vec<String> {
+    vec![
+        clean::line(&pair.name),
+        found.measure.name().to_owned(),
+        typical(found, false),
+        typical(found, true),
+        change(found),
+        interval(found),
+        p(found),
+        format!("{} {}", Chip::from(state(found.answer)).sign, words(found)),
+    ]
+}
+
 /// The failover of a pair; of its other figures those that differ.
-pub(super) fn telling(pair: &Pair) -> impl Iterator<Item = &Comparison> {
+pub(crate) fn telling(pair: &Pair) -> impl Iterator<Item = &Comparison> {
     let tells = |found: &&Comparison| {
         found.measure == Measure::Failover || matches!(found.answer, Answer::Worse | Answer::Better)
     };
@@ -20,7 +37,7 @@ pub(super) fn state(answer: Answer) -> State {
 }
 
 /// How many comparisons came to which answer.
-pub(super) fn counted(comparing: &Comparing) -> String {
+pub(crate) fn counted(comparing: &Comparing) -> String {
     let all = || comparing.pairs.iter().flat_map(|pair| &pair.comparisons);
     let count = |answer| all().filter(|found| found.answer == answer).count();
     format!(

@@ -1,6 +1,6 @@
 //! A comparison for a terminal: a line a figure that tells something, why a pair is what it is, and the answer last.
 
-use super::compared::{self, change, counted, interval, p, state, typical, words};
+use super::compared::{self, HEAD, change, counted, interval, row, state, typical, words};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
 use super::state::Chip;
@@ -10,7 +10,7 @@ use hustings_record::words::plural;
 const WIDTH_MIN: usize = 40;
 
 struct Line<'a> {
-    pair: &'a str,
+    pair: &'a Pair,
     found: &'a Comparison,
     state: Chip,
 }
@@ -23,7 +23,7 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     let mut text = String::new();
     if width < NARROW {
         for line in &telling {
-            let head = format!("{} {} {}", line.state.sign, super::clean::line(line.pair), words(line.found));
+            let head = format!("{} {} {}", line.state.sign, super::clean::line(&line.pair.name), words(line.found));
             let figures = format!(
                 "{}: {} against {}",
                 line.found.measure.name(),
@@ -34,10 +34,9 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
             text.push_str(&entry(&head, [figures, change], &line.state, width, colour));
         }
     } else if !telling.is_empty() {
-        let head = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
-        let rows = telling.iter().map(row);
+        let rows = telling.iter().map(|line| row(line.pair, line.found));
         text.push_str(&paint_table(
-            &columns(head, rows, 2..7, width.min(2 * WIDE)),
+            &columns(HEAD, rows, 2..7, width.min(2 * WIDE)),
             telling.iter().map(|line| &line.state),
             colour,
         ));
@@ -53,6 +52,18 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     for forced in &comparing.forced {
         text.push_str(&marked("!", &super::clean::line(&format!("compared all the same: {forced}")), width));
     }
+    if let Some(stalls) = &comparing.stalls {
+        text.push_str(&marked("?", &super::clean::line(stalls), width));
+    }
+    let spoilt: u64 = comparing.pairs.iter().map(|pair| pair.base.spoilt + pair.new.spoilt).sum();
+    if spoilt > 0 {
+        let told = plural(
+            spoilt,
+            "repetition is left out, for a stall of the harness spoilt it",
+            "repetitions are left out, for stalls of the harness spoilt them",
+        );
+        text.push_str(&lines(&told, width));
+    }
     if !comparing.in_turn {
         let weaker = "two runs, one after the other: a machine that was busier in one of them looks like a difference; \
                       `hustings run A --against B` runs both sides in turn";
@@ -63,22 +74,8 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
 }
 
 fn telling(pair: &Pair) -> impl Iterator<Item = Line<'_>> {
-    let line = |found| Line { pair: &pair.name, found, state: Chip::from(state(found.answer)) };
+    let line = |found| Line { pair, found, state: Chip::from(state(found.answer)) };
     compared::telling(pair).map(line)
-}
-
-fn row(line: &Line<'_>) -> Vec<String> {
-    let found = line.found;
-    vec![
-        super::clean::line(line.pair),
-        found.measure.name().to_owned(),
-        typical(found, false),
-        typical(found, true),
-        change(found),
-        interval(found),
-        p(found),
-        format!("{} {}", line.state.sign, words(found)),
-    ]
 }
 
 fn verdict(comparing: &Comparing, colour: bool) -> String {

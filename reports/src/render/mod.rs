@@ -5,7 +5,7 @@ mod advice;
 mod apart;
 mod by_fault;
 pub(crate) mod clean;
-mod compared;
+pub(crate) mod compared;
 mod comparison_table;
 pub mod format;
 mod league;

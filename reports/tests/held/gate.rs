@@ -1,14 +1,16 @@
 //! What a gate lets through, and what it says to whom.
 
+use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::gate::{
-    Asked, FIGURES, Gated, HistoryError, Limits, LimitsError, Read, What, annotations, bencher, benchmark_action, gate,
-    history, markdown,
+    Asked, FIGURES, Gated, HistoryError, Limits, LimitsError, Measured, Read, What, annotations, bencher,
+    benchmark_action, gate, history, markdown,
 };
-use hustings_reports::summary::Summary;
+use hustings_reports::summary::{Pool, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::compare::held;
 use crate::made::{around, cell, run, strike};
+use crate::render_sample::pools::repeated;
 
 fn limits(strikes: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
     let of = |all: &[(&str, f64)]| all.iter().map(|(name, most)| ((*name).to_owned(), *most)).collect();
@@ -101,7 +103,7 @@ fn every_figure_is_read_of_a_cell_that_has_it() {
     for figure in FIGURES {
         assert!(names.insert(figure.name), "{} stands twice", figure.name);
         if !figure.name.starts_with("excess") {
-            assert!(matches!(figure.of(cell), Read::Value(value) if value >= 0.0), "{}", figure.name);
+            assert!(matches!(figure.of(&Measured::cell(cell)), Read::Value(value) if value >= 0.0), "{}", figure.name);
         }
     }
 }
@@ -140,7 +142,7 @@ fn mixed() -> Gated {
 #[test]
 fn markdown_and_annotations_tell_the_worst_first() {
     let gated = mixed();
-    insta::assert_snapshot!("a_gate_as_markdown", markdown(&gated));
+    insta::assert_snapshot!("a_gate_as_markdown", markdown(&gated, None));
     insta::assert_snapshot!("a_gate_as_annotations", annotations(&gated));
 }
 
@@ -150,7 +152,7 @@ fn names_from_outside_are_neither_markup_nor_commands() {
     summary.cells[0].checks[0].verdict = Verdict::Fail;
     summary.cells[0].checks[0].details = vec!["line\nbreak ::warning::`x` [l](u)".into()];
     let gated = gated(&summary, None).unwrap();
-    let table = markdown(&gated);
+    let table = markdown(&gated, None);
     assert!(!table.contains("<script>") && !table.contains("`x`") && !table.contains("[l]"), "{table}");
     let told = annotations(&gated);
     assert!(
@@ -177,26 +179,67 @@ fn figures_go_to_services_by_cell_and_name() {
     let summary = good();
     let p50 = summary.cells[0].failover.whole.as_ref().and_then(|whole| whole.p50).unwrap() as f64 / 1e6;
     assert_eq!(bencher(&summary)["naive"]["failover_p50_ms"]["value"], p50);
-    let entries = benchmark_action(&summary);
+    let entries = benchmark_action(&summary, "abc123");
     let entry = entries.as_array().unwrap().iter().find(|entry| entry["name"] == "naive failover_p50_ms").unwrap();
     assert_eq!((&entry["value"], &entry["unit"]), (&p50.into(), &"ms".into()));
 }
 
 #[test]
 fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
-    let summary = good();
+    let mut summary = good();
     let gated = gated(&summary, None).unwrap();
-    let begun = history(&summary, &gated, None).unwrap();
+    let line = |summary: &Summary, there: &str| history(summary, &gated, "abc123", there);
+    let begun = line(&summary, "").unwrap().unwrap();
     let lines: Vec<&str> = begun.lines().collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0].split(',').count(), lines[1].split(',').count());
-    assert!(lines[0].starts_with("time,run,verdict,naive.failover_p50_ms,"));
-    let more = history(&summary, &gated, Some(lines[0])).unwrap();
-    assert_eq!(more.lines().collect::<Vec<_>>(), lines[1..]);
+    assert!(lines[0].starts_with("time,run,commit,verdict,naive.failover_p50_ms,"));
+    assert_eq!(lines[1].split(',').nth(2), Some("abc123"));
+    assert_eq!(line(&summary, &begun).unwrap(), None, "it is there");
     // A figure that is missing this time leaves its column empty.
-    let mut hidden = summary;
-    hidden.cells[0].failover.whole = None;
-    assert!(history(&hidden, &gated, Some(lines[0])).unwrap().contains(",pass,,,"));
-    let other = history(&run(vec![cell("naive", &around(20.0))]), &gated, Some(lines[0]));
+    summary.manifest.run.push_str("-again");
+    summary.cells[0].failover.whole = None;
+    let more = line(&summary, &begun).unwrap().unwrap();
+    assert!(more.lines().count() == 1 && more.contains(",pass,,,"), "{more}");
+    let other = line(&run(vec![cell("naive", &around(20.0))]), lines[0]);
     assert!(matches!(other, Err(HistoryError::OtherColumns { .. })));
+}
+
+#[test]
+fn a_history_has_one_set_of_columns_for_all_repetitions_of_the_new_side() {
+    let of = |number, side, ms| {
+        let mut cell = cell("naive", &around(ms));
+        cell.info.contest = Some(Contest { pair: "naive".into(), side });
+        let of = if side == Side::New { "naive (new)" } else { "naive" };
+        cell.info.repetition = Some(Repetition { of: of.into(), number, count: 2 });
+        cell.info.name = format!("{of}-r{number}");
+        cell.fan_out.woken = Some((1, 1, u64::from(number) + if side == Side::New { 0 } else { 10 }));
+        cell
+    };
+    let mut summary =
+        run(vec![of(1, Side::Base, 20.0), of(1, Side::New, 20.0), of(2, Side::New, 30.0), of(2, Side::Base, 20.0)]);
+    let pool = repeated().pools.into_iter().next().unwrap();
+    summary.pools = [("naive", 7), ("naive (new)", 9)]
+        .map(|(name, censored)| {
+            let mut pool = Pool { name: name.into(), ..pool.clone() };
+            (pool.handovers.planned, pool.handovers.censored) = (10, censored);
+            pool
+        })
+        .to_vec();
+    let figures = &bencher(&summary)["naive"];
+    assert_eq!(figures["woken_most"]["value"], 2.0, "of both repetitions, and not of the base");
+    assert_eq!(figures["censored_percent"]["value"], 90.0, "the pool's");
+    let entries = benchmark_action(&summary, "abc123");
+    assert_eq!(entries.as_array().unwrap().iter().filter(|entry| entry["name"] == "naive woken_most").count(), 1);
+    let told = history(&summary, &gated(&summary, None).unwrap(), "", "").unwrap().unwrap();
+    assert_eq!(told.lines().next().unwrap().matches("woken_most").count(), 1);
+}
+
+#[test]
+fn markdown_has_base_new_change_interval_and_answer_of_what_was_compared() {
+    let base = good();
+    let slower = run(vec![cell("naive", &around(26.0)), cell("lock-race", &around(30.0))]);
+    let comparing = held(&base, &slower);
+    let gated = gate(&slower, &Asked { limits: None, comparing: Some(&comparing) }, like).unwrap();
+    insta::assert_snapshot!("a_comparison_as_markdown", markdown(&gated, Some(&comparing)));
 }

@@ -6,3 +6,4 @@ mod made;
 #[path = "../render_sample/mod.rs"]
 #[expect(dead_code, reason = "others use the rest of it")]
 mod render_sample;
+mod spoilt;

@@ -243,6 +243,7 @@ fn checks(woken: u64) -> Vec<CheckResult> {
         details: Vec::new(),
         unsafe_as_expected: false,
         rests_on: vec![Grade::Report],
+        by_stalls: false,
         testability: None,
     };
     vec![

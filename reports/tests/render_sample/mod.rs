@@ -162,6 +162,7 @@ fn check(name: &str, verdict: Verdict, headline: &str, details: &[&str]) -> Chec
         details: details.iter().map(|&line| line.to_owned()).collect(),
         unsafe_as_expected: false,
         rests_on: vec![Grade::Effect, Grade::Wire],
+        by_stalls: false,
         testability: None,
     }
 }

@@ -53,6 +53,13 @@ pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
             "the first repetition of each is told; the others have times, victims and places of their own"
         );
     }
+    if scenario.rounds_max() > count {
+        let _ = writeln!(
+            text,
+            "cells of which a stall of the harness spoils a repetition are run again, in at most {} further rounds",
+            scenario.rounds_max() - count
+        );
+    }
     for cell in cells {
         let _ = one(&mut text, cell, &plan(cell, seed));
     }

@@ -106,6 +106,12 @@ impl Scenario {
         self.checked(origin)
     }
 
+    /// How many rounds there may be. Cells that are run once have no others to tell what a spoilt one leaves open.
+    #[must_use]
+    pub fn rounds_max(&self) -> u32 {
+        if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds) } else { self.repeat }
+    }
+
     /// Its cells, in the order in which they are run.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {

@@ -108,6 +108,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
         analysis: String::new(),
         seed: Some(rng.random_range(0..=u64::from(u32::MAX))),
         repeat: 1,
+        further_rounds: 0,
         allow_broken: cell.recipe.is_broken(),
         ensemble,
         election,

@@ -29,6 +29,10 @@ pub struct Scenario {
     /// How many times each cell is run, in as many rounds over all of them. The command line's `--repeat` goes before it.
     #[serde(default = "once")]
     pub repeat: u32,
+    /// Of what is run several times, cells of which a stall of the harness spoilt a repetition are run again, in so many further rounds
+    /// at most, until as many repetitions as `repeat` says are not spoilt.
+    #[serde(default)]
+    pub further_rounds: u32,
     /// Allows recipes that are broken on purpose.
     #[serde(default)]
     pub allow_broken: bool,

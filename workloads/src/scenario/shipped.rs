@@ -15,7 +15,7 @@ pub struct Shipped {
 }
 
 /// All of them. A new one is a file and a line here.
-pub const SHIPPED: [Shipped; 12] = [
+pub const SHIPPED: [Shipped; 13] = [
     Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
     Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
     Shipped { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
@@ -25,6 +25,7 @@ pub const SHIPPED: [Shipped; 12] = [
     Shipped { name: "reconnect", text: include_str!("../../scenarios/reconnect.toml") },
     Shipped { name: "gauntlet", text: include_str!("../../scenarios/gauntlet.toml") },
     Shipped { name: "gate", text: include_str!("../../scenarios/gate.toml") },
+    Shipped { name: "pull-request", text: include_str!("../../scenarios/pull-request.toml") },
     Shipped { name: "pauses", text: include_str!("../../scenarios/pauses.toml") },
     Shipped { name: "league", text: include_str!("../../scenarios/league.toml") },
     Shipped { name: "million", text: include_str!("../../scenarios/million.toml") },

@@ -28,6 +28,7 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
     }
     within(found, "repeat", scenario.repeat.into(), 1, ROUNDS_MAX.into());
+    within(found, "further_rounds", scenario.further_rounds.into(), 0, ROUNDS_MAX.into());
     within(found, "ensemble.warm_up_ms", ensemble.warm_up_ms, 0, HOUR_MS);
     for (key, limit) in [("ensemble.init_limit", ensemble.init_limit), ("ensemble.sync_limit", ensemble.sync_limit)] {
         if let Some(limit) = limit {

@@ -1,0 +1,156 @@
+//! Repetitions that stalls of the harness spoilt: what they leave open the others tell, where most are left.
+
+use hustings_record::{Contest, Repetition, Side};
+use hustings_reports::compare::{Answer, Comparing, Measure, Rules, sides_of};
+use hustings_reports::gate::{Asked, Gated, gate, markdown};
+use hustings_reports::repeated::{decided, wanting};
+use hustings_reports::summary::{CellSummary, Summary};
+use hustings_reports::verdict::Verdict;
+
+use crate::made::{around, cell, run};
+
+/// Leaves a check of it open.
+fn open(mut cell: CellSummary, by_stalls: bool) -> CellSummary {
+    let check = &mut cell.checks[0];
+    (check.verdict, check.by_stalls) = (Verdict::Inconclusive, by_stalls);
+    check.details = vec!["host-001.0 did not run for 300 ms".into()];
+    cell.verdict = Verdict::Inconclusive;
+    cell
+}
+
+fn spoilt(cell: CellSummary) -> CellSummary {
+    open(cell, true)
+}
+
+fn repetition(number: u32, of: &str) -> CellSummary {
+    let mut cell = cell(of, &around(20.0));
+    cell.info.index = number;
+    cell.info.name = if number == 1 { of.to_owned() } else { format!("{of}-r{number}") };
+    cell.info.repetition = Some(Repetition { of: of.to_owned(), number, count: 5 });
+    cell
+}
+
+/// Repetitions of one cell, of which those with these numbers are as `how` makes them.
+fn repetitions(count: u32, numbers: &[u32], how: impl Fn(CellSummary) -> CellSummary) -> Summary {
+    let one = |number| {
+        let cell = repetition(number, "naive");
+        if numbers.contains(&number) { how(cell) } else { cell }
+    };
+    judged(run((1..=count).map(one).collect()))
+}
+
+fn judged(mut summary: Summary) -> Summary {
+    summary.verdict = summary.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge);
+    summary
+}
+
+fn gated(summary: &Summary) -> Gated {
+    gate(summary, &Asked { limits: None, comparing: None }, |_, _| true).unwrap()
+}
+
+#[test]
+fn what_stalls_spoilt_is_left_out_where_most_repetitions_are_not_and_is_told() {
+    let few = repetitions(5, &[2, 4], spoilt);
+    let found = gated(&few);
+    assert_eq!((found.verdict, decided(&few)), (Verdict::Pass, Verdict::Pass));
+    let left_out: Vec<&str> = found.left_out.iter().map(|left| left.cell.as_str()).collect();
+    assert_eq!(left_out, ["naive-r2", "naive-r4"]);
+    assert!(found.items.iter().all(|item| item.cell.as_deref() != Some("naive-r2")), "nothing is asked of it");
+    let strikes = found.items.iter().find(|item| item.name == "strikes").unwrap();
+    assert!(strikes.text.starts_with("24 strikes"), "{}", strikes.text);
+    let table = markdown(&found, None);
+    assert!(
+        table.contains("naive-r2 is left out: split\\_brain: host-001.0 did not run for 300 ms; 3 of 5"),
+        "{table}"
+    );
+    let half = repetitions(5, &[1, 2, 4], spoilt);
+    assert_eq!((gated(&half).verdict, decided(&half)), (Verdict::Inconclusive, Verdict::Inconclusive));
+    assert!(gated(&half).left_out.is_empty());
+    assert_eq!(gated(&repetitions(2, &[2], spoilt)).verdict, Verdict::Inconclusive, "one of two is not most");
+    let alone = judged(run(vec![spoilt(cell("naive", &around(20.0)))]));
+    assert_eq!(gated(&alone).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn what_fails_or_is_open_for_another_reason_is_never_left_out() {
+    let failing = |mut cell: CellSummary| {
+        cell.checks[1].verdict = Verdict::Fail;
+        cell.verdict = Verdict::Fail;
+        cell
+    };
+    assert_eq!(gated(&repetitions(5, &[3], |cell| failing(spoilt(cell)))).verdict, Verdict::Fail);
+    assert_eq!(gated(&repetitions(5, &[3], |cell| open(cell, false))).verdict, Verdict::Inconclusive);
+    let both = |cell| {
+        let mut cell = spoilt(cell);
+        cell.checks[1].verdict = Verdict::Inconclusive;
+        cell
+    };
+    assert_eq!(gated(&repetitions(5, &[3], both)).verdict, Verdict::Inconclusive);
+    let mut doubtful = repetitions(5, &[3], |cell| cell);
+    doubtful.verdict = Verdict::Inconclusive;
+    assert_eq!(decided(&doubtful), Verdict::Inconclusive, "the record as a whole is in doubt");
+}
+
+#[test]
+fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt() {
+    let names = |summary: &Summary| wanting(summary).into_iter().collect::<Vec<_>>();
+    assert!(names(&repetitions(5, &[], spoilt)).is_empty());
+    assert_eq!(names(&repetitions(5, &[2], spoilt)), ["naive"]);
+    assert!(names(&repetitions(6, &[2], spoilt)).is_empty());
+    assert_eq!(names(&repetitions(6, &[2, 6], spoilt)), ["naive"]);
+    assert!(names(&repetitions(5, &[2], |cell| open(cell, false))).is_empty(), "that would be so again");
+}
+
+/// So many rounds of two sides; those with these numbers are spoilt on the base's and on the new side.
+fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, Side) -> Vec<f64>) -> Summary {
+    let one = |number, side| {
+        let (of, numbers) = if side == Side::Base { ("naive", base) } else { ("naive (new)", new) };
+        let mut one = repetition(number, of);
+        one.info.index = 2 * number + u32::from(side == Side::New);
+        one.strikes = cell("", &values(number, side)).strikes;
+        one.info.contest = Some(Contest { pair: "naive".into(), side });
+        if numbers.contains(&number) { spoilt(one) } else { one }
+    };
+    judged(run((1..=count).flat_map(|number| [one(number, Side::Base), one(number, Side::New)]).collect()))
+}
+
+fn compared(summary: &Summary) -> Comparing {
+    sides_of(summary, Rules::default(), |_| true).unwrap()
+}
+
+#[test]
+fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_out_too() {
+    // The stall of the new side's third repetition slowed the base's down.
+    let slowed = |number, side| around(if number == 3 && side == Side::Base { 200.0 } else { 20.0 });
+    let summary = turns(5, &[], &[3], slowed);
+    let found = compared(&summary);
+    let failover = found.pairs[0].comparisons.iter().find(|one| one.measure == Measure::Failover).unwrap();
+    assert_eq!((found.answer, failover.base.strikes, failover.new.strikes), (Answer::Same, 32, 32));
+    assert_eq!((found.pairs[0].base.spoilt, found.pairs[0].new.spoilt), (0, 1));
+    assert_eq!(wanting(&summary).len(), 2, "both sides are run again");
+    assert!(wanting(&turns(6, &[], &[3], slowed)).is_empty());
+    assert_eq!(wanting(&turns(6, &[2], &[3], slowed)).len(), 2, "of two rounds one side is missing");
+}
+
+#[test]
+fn a_new_side_that_is_slower_is_worse_though_some_of_its_repetitions_are_spoilt() {
+    let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
+    assert_eq!(compared(&turns(5, &[1], &[3], slower)).answer, Answer::Worse);
+}
+
+#[test]
+fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
+    let same = |_, _| around(20.0);
+    let found = compared(&turns(11, &[], &[1, 2, 3, 4, 5], same));
+    assert_eq!(found.answer, Answer::CannotTell);
+    assert!(found.stalls.as_ref().is_some_and(|why| why.contains("5 of the new side's 11")), "{:?}", found.stalls);
+    let summary = turns(11, &[], &[1, 2, 3, 4, 5], same);
+    let asked = Asked { limits: None, comparing: Some(&found) };
+    assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive);
+    assert_eq!(
+        compared(&turns(11, &[1, 2, 3, 4, 5], &[], same)).answer,
+        Answer::Same,
+        "the base's stalls accuse nobody"
+    );
+    assert_eq!(compared(&turns(11, &[1, 5, 9], &[2, 3, 4, 8, 10], same)).stalls, None, "both of them stall");
+}
