@@ -103,15 +103,15 @@ impl ActiveToxic {
         match self.toxic.kind {
             Kind::Latency(latency) => self.latency(latency, now),
             Kind::Bandwidth(bandwidth) => self.bandwidth(bandwidth, now),
-            Kind::SlowClose(slow) => self.slow_close(slow.delay, now),
-            Kind::Timeout(after) => self.timeout(after.timeout, now),
-            Kind::ResetPeer(after) => self.reset_peer(after.timeout, now),
+            Kind::SlowClose(slow) => self.slow_close(slow.delay.taken(), now),
+            Kind::Timeout(after) => self.timeout(after.timeout.taken(), now),
+            Kind::ResetPeer(after) => self.reset_peer(after.timeout.taken(), now),
             Kind::Slicer(slicer) => self.slicer(slicer, now),
             Kind::LimitData(limit) => self.limit_data(limit),
             Kind::Hold(_) => Step::Idle,
             Kind::PlainGreeting(_) => self.plain_greeting(),
             // The one is over when data comes, the other acts as it is read.
-            Kind::AwaitUpstream(_) | Kind::LoseReply(_) => self.emit(),
+            Kind::AwaitUpstream(_) | Kind::LoseReply(_) | Kind::Noop(_) => self.emit(),
         }
     }
 
@@ -132,8 +132,8 @@ impl ActiveToxic {
         let Some(front) = self.queue.front() else { return Step::Idle };
         let at = front.at;
         let due = self.due.unwrap_or_else(|| {
-            let swing = (self.draw() * 2.0 - 1.0) * latency.jitter as f64;
-            let delay_ms = (latency.latency as f64 + swing).max(0.0);
+            let swing = (self.draw() * 2.0 - 1.0) * latency.jitter.taken() as f64;
+            let delay_ms = (latency.latency.taken() as f64 + swing).max(0.0);
             at + (delay_ms * MS as f64) as u64
         });
         // The next toxic counts from there: delays behind each other add up.
@@ -145,7 +145,7 @@ impl ActiveToxic {
 
     /// Slices of a tenth of a second, each let go when a line of this rate would have carried it.
     fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> Step {
-        let bytes_per_ms = bandwidth.rate;
+        let bytes_per_ms = bandwidth.rate.taken();
         let slice = usize::try_from(bytes_per_ms.saturating_mul(100)).unwrap_or(usize::MAX);
         let Some(front) = self.queue.front() else { return Step::Idle };
         let What::Data(data) = &front.what else { return self.emit() };
@@ -202,14 +202,18 @@ impl ActiveToxic {
         if self.busy_until > now {
             return Step::Wait(self.busy_until);
         }
-        let swing = (self.draw() * 2.0 - 1.0) * slicer.size_variation as f64;
-        let size = (slicer.average_size as f64 + swing).round().max(1.0) as usize;
-        self.busy_until = now + slicer.delay * US;
+        let (average, variation) = (slicer.average_size.taken(), slicer.size_variation.taken());
+        if average == 0 {
+            return self.emit();
+        }
+        let swing = (self.draw() * 2.0 - 1.0) * variation as f64;
+        let size = (average as f64 + swing).round().max(1.0) as usize;
+        self.busy_until = now + slicer.delay.taken() * US;
         self.emit_part(size)
     }
 
     fn limit_data(&mut self, limit: LimitData) -> Step {
-        let left = usize::try_from(limit.bytes.saturating_sub(self.passed)).unwrap_or(usize::MAX);
+        let left = usize::try_from(limit.bytes.whole().saturating_sub(self.passed)).unwrap_or(usize::MAX);
         let Some(front) = self.queue.front() else { return Step::Idle };
         let at = front.at;
         if !matches!(front.what, What::Data(_)) {
@@ -224,7 +228,7 @@ impl ActiveToxic {
         if let Step::Emit(item) = &step {
             self.passed += item.bytes() as u64;
         }
-        if self.passed >= limit.bytes && self.queue.is_empty() {
+        if self.passed >= limit.bytes.whole() && self.queue.is_empty() {
             self.queue.push_back(Item { at, what: What::End(End::Close) });
         }
         step

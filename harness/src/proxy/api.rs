@@ -39,8 +39,9 @@ pub(super) fn router(registry: Registry, plain: bool) -> Router {
             "/proxies/{proxy}/toxics/{toxic}",
             get(toxic).post(change_toxic).patch(change_toxic).delete(delete_toxic),
         )
-        .fallback(async || ApiError::no_route())
-        .method_not_allowed_fallback(async || ApiError::bad_method())
+        // As Go's router answers.
+        .fallback(async || (StatusCode::NOT_FOUND, "404 page not found\n"))
+        .method_not_allowed_fallback(async || StatusCode::METHOD_NOT_ALLOWED)
         // Bodies are bounded before they come to the handlers.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(bounded))
@@ -94,6 +95,8 @@ async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
     let mut all = registry.0.lock().await;
     let names = all.populate(requests).await?;
     let views = names.iter().map(|name| all.get(name).map(|relay| relay.view())).collect::<Result<Vec<_>, _>>()?;
+    // As Go writes a list that nobody made.
+    let views = Some(views).filter(|views| !views.is_empty());
     Ok(show(StatusCode::CREATED, json!({ "proxies": views })))
 }
 

@@ -1,7 +1,7 @@
 //! What the API answers when it cannot do what it was asked: Toxiproxy's statuses and error body.
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -57,14 +57,6 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "toxic not found")
     }
 
-    pub(super) fn no_route() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "no such resource")
-    }
-
-    pub(super) fn bad_method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")
-    }
-
     pub(super) fn browser() -> Self {
         Self::new(StatusCode::FORBIDDEN, "User agent not allowed")
     }
@@ -90,6 +82,9 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(self)).into_response()
+        // Clients tell an error by its content being called text, as Toxiproxy calls it.
+        let mut response = (status, Json(self)).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        response
     }
 }

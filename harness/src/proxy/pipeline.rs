@@ -39,7 +39,7 @@ impl Chain {
     pub(super) fn patience(&self, connection: u64, seed: u64) -> Duration {
         let all = self.before.iter().filter(|toxic| toxic.hits(connection, seed));
         let patience = all.map(|toxic| match toxic.kind {
-            Kind::AwaitUpstream(after) => Duration::from_millis(after.timeout),
+            Kind::AwaitUpstream(after) => Duration::from_millis(after.timeout.taken()),
             _ => Duration::ZERO,
         });
         patience.max().unwrap_or_default()

@@ -103,9 +103,11 @@ impl Relay {
         if self.toxics.len() >= TOXICS_MAX {
             return Err(ApiError::too_many("toxics on this proxy", TOXICS_MAX));
         }
-        self.toxics.push(toxic);
+        // Those of upstream are told first.
+        let at = self.toxics.partition_point(|other| other.stream <= toxic.stream);
+        self.toxics.insert(at, toxic);
         self.publish();
-        self.toxics.last().ok_or_else(ApiError::no_toxic)
+        Ok(&self.toxics[at])
     }
 
     pub(super) fn toxic(&self, name: &str) -> Result<&Toxic, ApiError> {

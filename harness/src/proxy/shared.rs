@@ -114,7 +114,7 @@ impl Shared {
         let wants = |toxic: &&Arc<Toxic>| match toxic.kind {
             Kind::LoseReply(LoseReply { creates }) => {
                 let so_far = lost.iter().filter(|(serial, _)| *serial == toxic.serial).count() as u64;
-                so_far < creates.min(LOST_MAX) && toxic.hits(connection, self.seed)
+                so_far < creates.taken().min(LOST_MAX) && toxic.hits(connection, self.seed)
             }
             _ => false,
         };

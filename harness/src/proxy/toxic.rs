@@ -7,13 +7,12 @@ use serde_json::{Map, Value, json};
 use super::body::{or_default, said};
 use super::error::ApiError;
 
-/// Largest attribute value. Milliseconds: eleven days; bytes: a gigabyte.
-const ATTRIBUTE_MAX: u64 = 1_000_000_000;
+/// More milliseconds, or kilobytes a second, change nothing: eleven days.
+const TAKEN_MAX: i64 = 1_000_000_000;
 const NAME_BYTES_MAX: usize = 256;
 
 /// A direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stream {
     /// From client to server.
     Upstream,
@@ -29,12 +28,21 @@ impl Stream {
             _ => Err(ApiError::bad_stream()),
         }
     }
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Upstream => "upstream",
-            Self::Downstream => "downstream",
-        }
+/// An attribute as it was asked for: any whole number, as Toxiproxy takes it. Below 0 it does what 0 does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Amount(i64);
+
+impl Amount {
+    pub(super) fn taken(self) -> u64 {
+        self.0.clamp(0, TAKEN_MAX).unsigned_abs()
+    }
+
+    /// However much it is.
+    pub(super) fn whole(self) -> u64 {
+        self.0.max(0).unsigned_abs()
     }
 }
 
@@ -42,46 +50,51 @@ impl Stream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Latency {
-    pub(super) latency: u64,
-    pub(super) jitter: u64,
+    pub(super) latency: Amount,
+    pub(super) jitter: Amount,
 }
 
 /// Limits to `rate` KB/s (1,000 bytes each); 0 holds all data and loses none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Bandwidth {
-    pub(super) rate: u64,
+    pub(super) rate: Amount,
 }
 
 /// Delays the closing by `delay` milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SlowClose {
-    pub(super) delay: u64,
+    pub(super) delay: Amount,
 }
 
 /// Milliseconds of a `timeout`, a `reset_peer` or an `await_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct After {
-    pub(super) timeout: u64,
+    pub(super) timeout: Amount,
 }
 
-/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart.
+/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart; of slices of nothing there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Slicer {
-    pub(super) average_size: u64,
-    pub(super) size_variation: u64,
-    pub(super) delay: u64,
+    pub(super) average_size: Amount,
+    pub(super) size_variation: Amount,
+    pub(super) delay: Amount,
 }
 
 /// Closes the connection once `bytes` have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LimitData {
-    pub(super) bytes: u64,
+    pub(super) bytes: Amount,
 }
+
+/// No attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Noop {}
 
 /// No attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +110,7 @@ pub(super) struct PlainGreeting {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LoseReply {
-    pub(super) creates: u64,
+    pub(super) creates: Amount,
 }
 
 /// What a toxic does to the data.
@@ -113,6 +126,8 @@ pub(super) enum Kind {
     ResetPeer(After),
     Slicer(Slicer),
     LimitData(LimitData),
+    /// Does nothing.
+    Noop(Noop),
     /// Nothing passes and nothing is lost, until the toxic is removed.
     Hold(Hold),
     /// Turns the greeting of a ZooKeeper election connection into the older form, which names no address.
@@ -126,7 +141,7 @@ pub(super) enum Kind {
 
 impl Kind {
     fn parse(kind: &str, attributes: Map<String, Value>) -> Result<Self, ApiError> {
-        let parsed = match kind {
+        Ok(match kind {
             "latency" => Self::Latency(read(attributes)?),
             "bandwidth" => Self::Bandwidth(read(attributes)?),
             "slow_close" => Self::SlowClose(read(attributes)?),
@@ -134,18 +149,13 @@ impl Kind {
             "reset_peer" => Self::ResetPeer(read(attributes)?),
             "slicer" => Self::Slicer(read(attributes)?),
             "limit_data" => Self::LimitData(read(attributes)?),
+            "noop" => Self::Noop(read(attributes)?),
             "hold" => Self::Hold(read(attributes)?),
             "plain_greeting" => Self::PlainGreeting(read(attributes)?),
             "lose_reply" => Self::LoseReply(read(attributes)?),
             "await_upstream" => Self::AwaitUpstream(read(attributes)?),
             _ => return Err(ApiError::bad_toxic_type()),
-        };
-        match parsed {
-            Self::Slicer(Slicer { average_size: 0, .. }) => {
-                Err(ApiError::bad_body("attributes.average_size must be at least 1"))
-            }
-            fine => Ok(fine),
-        }
+        })
     }
 }
 
@@ -154,9 +164,8 @@ fn read<T: DeserializeOwned + Default + Serialize>(mut attributes: Map<String, V
     let Value::Object(known) = json!(T::default()) else { return Ok(T::default()) };
     attributes.retain(|name, value| known.contains_key(name) && !value.is_null());
     for (name, value) in &attributes {
-        if value.as_u64().is_none_or(|v| v > ATTRIBUTE_MAX) {
-            let why = format!("attributes.{name} must be a whole number from 0 to {ATTRIBUTE_MAX}");
-            return Err(ApiError::bad_body(why));
+        if !value.is_i64() {
+            return Err(ApiError::bad_body(format!("attributes.{name} must be a whole number of 64 bits")));
         }
     }
     serde_json::from_value(Value::Object(attributes)).map_err(ApiError::bad_body)
@@ -169,8 +178,12 @@ pub(super) struct Toxic {
     #[serde(skip)]
     pub(super) serial: u64,
     pub(super) name: String,
+    #[serde(skip)]
     pub(super) stream: Stream,
-    /// The share of connections that it hits.
+    /// The stream as it was asked for, in upper or lower case.
+    #[serde(rename = "stream")]
+    said_stream: String,
+    /// The share of connections that it hits: none below 0, all above 1.
     pub(super) toxicity: f32,
     #[serde(flatten)]
     pub(super) kind: Kind,
@@ -193,14 +206,15 @@ impl Toxic {
     /// Reads the body of a creation.
     pub(super) fn create(body: &[u8], serial: u64) -> Result<Self, ApiError> {
         let request: ToxicRequest = said(body)?;
-        let stream = Stream::parse(request.stream.as_deref().unwrap_or("downstream"))?;
+        let said_stream = request.stream.unwrap_or_else(|| "downstream".to_owned());
+        let stream = Stream::parse(&said_stream)?;
         let kind = Kind::parse(&request.r#type, request.attributes.unwrap_or_default())?;
         let name = if request.name.is_empty() {
-            format!("{}_{}", request.r#type, stream.name())
+            format!("{}_{said_stream}", request.r#type)
         } else {
             checked_name(request.name)?
         };
-        Ok(Self { serial, name, stream, toxicity: share(request.toxicity.unwrap_or(1.0))?, kind })
+        Ok(Self { serial, name, stream, said_stream, toxicity: request.toxicity.unwrap_or(1.0), kind })
     }
 
     /// This toxic with the toxicity and the attributes that the body names.
@@ -213,7 +227,7 @@ impl Toxic {
         };
         attributes.extend(request.attributes.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
         let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
-        let toxicity = share(request.toxicity.unwrap_or(self.toxicity))?;
+        let toxicity = request.toxicity.unwrap_or(self.toxicity);
         Ok(Self { toxicity, kind, ..self.clone() })
     }
 
@@ -221,10 +235,6 @@ impl Toxic {
     pub(super) fn hits(&self, connection: u64, seed: u64) -> bool {
         unit(mix(seed ^ mix(connection) ^ mix(self.serial).rotate_left(17))) < f64::from(self.toxicity)
     }
-}
-
-fn share(toxicity: f32) -> Result<f32, ApiError> {
-    if (0.0..=1.0).contains(&toxicity) { Ok(toxicity) } else { Err(ApiError::bad_body("toxicity must be from 0 to 1")) }
 }
 
 /// Names go into paths: not empty, and of a sane length.

@@ -28,7 +28,7 @@ pub fn write_request(xid: i32, request: &Request) -> Vec<u8> {
         Request::Create { path, data, acl, kind, .. } => {
             to.string(path).buffer(data);
             write_acl(&mut to, acl);
-            write_kind(&mut to, *kind);
+            to.int(flags(*kind));
         }
         Request::Delete { path, version } => drop(to.string(path).int(*version)),
         Request::SetData { path, data, version } => drop(to.string(path).buffer(data).int(*version)),
@@ -238,17 +238,9 @@ fn op_of(request: &Request) -> i32 {
 
 fn op_of_create(kind: Kind, with_stat: bool) -> i32 {
     match (kind.life, with_stat) {
-        (Life::Ttl { .. }, _) => op_code::CREATE_TTL,
         (Life::Container, true) => op_code::CREATE_CONTAINER,
         (_, true) => op_code::CREATE2,
         (_, false) => op_code::CREATE,
-    }
-}
-
-fn write_kind(to: &mut Writer, kind: Kind) {
-    to.int(flags(kind));
-    if let Life::Ttl { ms } = kind.life {
-        to.long(ms);
     }
 }
 
@@ -258,7 +250,7 @@ fn write_step(to: &mut Writer, step: &Step) {
             write_head(to, op_of_create(*kind, *with_stat), false);
             to.string(path).buffer(data);
             write_acl(to, acl);
-            write_kind(to, *kind);
+            to.int(flags(*kind));
         }
         Step::Delete { path, version } => {
             write_head(to, op_code::DELETE, false);

@@ -75,6 +75,14 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| WireError::Text)
     }
 
+    /// A string that must be there.
+    pub fn path(&mut self) -> Result<String, WireError> {
+        if self.left.starts_with(&(-1_i32).to_be_bytes()) {
+            return Err(WireError::Value { what: "the length of a path", value: -1 });
+        }
+        self.string()
+    }
+
     /// A vector whose entries take at least `least` bytes each; a count of -1 is read as an empty one.
     pub fn vector<T>(
         &mut self,

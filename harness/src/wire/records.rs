@@ -4,12 +4,13 @@ use hustings_workloads::model::{Acl, Kind, Life, Stat};
 
 use super::jute::{Reader, WireError, Writer};
 
-/// The most milliseconds that a TTL can have: five bytes of an owner's eight.
-pub const TTL_MS_MAX: i64 = 0xff_ffff_ffff;
-
 /// What is wrong with a kind that no znode can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSuchKind;
+pub enum NoSuchKind {
+    Ever,
+    /// Servers as they are installed know no znodes with a TTL.
+    SwitchedOff,
+}
 
 pub(super) fn read_acl(from: &mut Reader<'_>) -> Result<Vec<Acl>, WireError> {
     from.vector(12, |from| Ok(Acl { perms: from.int()?, scheme: from.string()?, id: from.string()? }))
@@ -43,14 +44,14 @@ pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
     to.int(stat.data_length).int(stat.num_children).long(stat.pzxid);
 }
 
-/// The kind that the flags of a create mean. `ttl_ms` is there if the request can carry one.
-pub(super) fn kind(flags: i32, ttl_ms: Option<i64>) -> Result<Kind, NoSuchKind> {
-    let (life, sequential) = match (flags, ttl_ms) {
-        (0 | 2, None) => (Life::Persistent, flags == 2),
-        (1 | 3, None) => (Life::Ephemeral, flags == 3),
-        (4, None) => (Life::Container, false),
-        (5 | 6, Some(ms @ 1..=TTL_MS_MAX)) => (Life::Ttl { ms }, flags == 6),
-        _ => return Err(NoSuchKind),
+/// The kind that the flags of a create mean, of a request that carries a TTL or of one that does not.
+pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<Kind, NoSuchKind> {
+    let (life, sequential) = match (flags, has_ttl) {
+        (0 | 2, false) => (Life::Persistent, flags == 2),
+        (1 | 3, false) => (Life::Ephemeral, flags == 3),
+        (4, false) => (Life::Container, false),
+        (5 | 6, _) => return Err(NoSuchKind::SwitchedOff),
+        _ => return Err(NoSuchKind::Ever),
     };
     Ok(Kind { life, sequential })
 }
@@ -60,6 +61,5 @@ pub(super) fn flags(kind: Kind) -> i32 {
         Life::Persistent => i32::from(kind.sequential) * 2,
         Life::Ephemeral => 1 + i32::from(kind.sequential) * 2,
         Life::Container => 4,
-        Life::Ttl { .. } => 5 + i32::from(kind.sequential),
     }
 }

@@ -32,6 +32,26 @@ pub fn write_reply(xid: i32, zxid: Zxid, result: &Result<Response, Code>, shape:
     to.frame()
 }
 
+/// The frame that tells which identities a connection has proven.
+#[must_use]
+pub fn write_identities(xid: i32, zxid: Zxid, identities: &[(String, String)]) -> Vec<u8> {
+    let mut to = Writer::default();
+    to.int(xid).long(zxid).int(Code::Ok.number());
+    to.vector(identities, |to, (scheme, user)| {
+        to.string(scheme).string(user);
+    });
+    to.frame()
+}
+
+/// The frame that answers a negotiation with no word.
+#[must_use]
+pub fn write_no_token(xid: i32, zxid: Zxid) -> Vec<u8> {
+    const NONE: i32 = -1;
+    let mut to = Writer::default();
+    to.int(xid).long(zxid).int(Code::Ok.number()).int(NONE);
+    to.frame()
+}
+
 /// The frame that tells what a watch has seen.
 #[must_use]
 pub fn write_event(event: &Event) -> Vec<u8> {
@@ -103,7 +123,7 @@ fn write_steps(to: &mut Writer, steps: &[Response], shape: &Shape) {
     for (place, step) in steps.iter().enumerate() {
         let op = match step {
             Response::Created { stat: None, .. } => op_code::CREATE,
-            // Containers and TTL znodes too: clients know these two only.
+            // Containers too: clients know these two only.
             Response::Created { stat: Some(_), .. } => op_code::CREATE2,
             Response::Stat(_) => op_code::SET_DATA,
             _ => ops.get(place).copied().unwrap_or(op_code::DELETE),

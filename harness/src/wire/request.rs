@@ -22,6 +22,14 @@ pub enum Ask {
     Malformed(WireError),
     /// There is no such operation: the answer is `Unimplemented`, and the connection ends.
     Unknown,
+    /// Which identities the connection has proven.
+    WhoAmI,
+    /// The next word of a negotiation that these servers do not take part in: it is answered with nothing.
+    Sasl,
+    /// Servers take it, and never answer: a check outside of a transaction.
+    Unanswered,
+    /// It is no message of its operation, and the connection ends without an answer.
+    Nonsense,
 }
 
 /// Why a request cannot be carried out.
@@ -29,6 +37,7 @@ enum Bad {
     Wire(WireError),
     Arguments,
     Operation,
+    Refused(Code),
 }
 
 impl From<WireError> for Bad {
@@ -38,8 +47,11 @@ impl From<WireError> for Bad {
 }
 
 impl From<NoSuchKind> for Bad {
-    fn from(_: NoSuchKind) -> Self {
-        Self::Arguments
+    fn from(kind: NoSuchKind) -> Self {
+        match kind {
+            NoSuchKind::Ever => Self::Arguments,
+            NoSuchKind::SwitchedOff => Self::Refused(Code::Unimplemented),
+        }
     }
 }
 
@@ -53,12 +65,16 @@ pub fn read_request(message: &[u8]) -> Result<(i32, Ask), WireError> {
     let (xid, op) = (from.int()?, from.int()?);
     let ask = match op {
         op_code::PING => Ask::Ping,
-        op_code::AUTH => read_auth(&mut from).unwrap_or_else(Ask::Malformed),
+        op_code::AUTH => read_auth(&mut from).unwrap_or(Ask::Nonsense),
+        op_code::SASL => from.buffer().map_or(Ask::Nonsense, |_| Ask::Sasl),
+        op_code::WHO_AM_I => Ask::WhoAmI,
+        op_code::CHECK => read_check(&mut from).unwrap_or_else(Ask::Malformed),
         op => match read_body(op, &mut from) {
             Ok((request, shape)) => Ask::Request(request, shape),
             Err(Bad::Wire(error)) => Ask::Malformed(error),
             Err(Bad::Arguments) => Ask::Refused(Code::BadArguments),
             Err(Bad::Operation) => Ask::Unknown,
+            Err(Bad::Refused(code)) => Ask::Refused(code),
         },
     };
     Ok((xid, ask))
@@ -69,22 +85,33 @@ fn read_auth(from: &mut Reader<'_>) -> Result<Ask, WireError> {
     Ok(Ask::Auth { scheme: from.string()?, proof: from.buffer()?.to_vec() })
 }
 
+fn read_check(from: &mut Reader<'_>) -> Result<Ask, WireError> {
+    let (path, _version) = (from.string()?, from.int()?);
+    Ok(if path.is_empty() { Ask::Refused(Code::BadArguments) } else { Ask::Unanswered })
+}
+
+/// Servers as they are installed let nobody change who they are.
+fn read_reconfig(from: &mut Reader<'_>) -> Result<Code, WireError> {
+    let (_joining, _leaving, _members, _version) = (from.string()?, from.string()?, from.string()?, from.long()?);
+    Ok(Code::ReconfigDisabled)
+}
+
 fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
     let request = match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
             alone(read_step(op, from)?)?
         }
         op_code::DELETE | op_code::SET_DATA => alone(read_step(op, from)?)?,
-        op_code::EXISTS => Request::Exists { path: from.string()?, watch: from.boolean()? },
-        op_code::GET_DATA => Request::GetData { path: from.string()?, watch: from.boolean()? },
-        op_code::GET_ACL => Request::GetAcl { path: from.string()? },
+        op_code::EXISTS => Request::Exists { path: from.path()?, watch: from.boolean()? },
+        op_code::GET_DATA => Request::GetData { path: from.path()?, watch: from.boolean()? },
+        op_code::GET_ACL => Request::GetAcl { path: from.path()? },
         op_code::SET_ACL => Request::SetAcl { path: from.string()?, acl: read_acl(from)?, version: from.int()? },
         op_code::GET_CHILDREN | op_code::GET_CHILDREN2 => {
             let with_stat = op == op_code::GET_CHILDREN2;
-            Request::GetChildren { path: from.string()?, watch: from.boolean()?, with_stat }
+            Request::GetChildren { path: from.path()?, watch: from.boolean()?, with_stat }
         }
         op_code::GET_EPHEMERALS => Request::GetEphemerals { prefix: from.string()? },
-        op_code::GET_ALL_CHILDREN_NUMBER => Request::CountAllChildren { path: from.string()? },
+        op_code::GET_ALL_CHILDREN_NUMBER => Request::CountAllChildren { path: from.path()? },
         op_code::SYNC => Request::Sync { path: from.string()? },
         op_code::MULTI => return read_multi(from),
         op_code::MULTI_READ => Request::MultiRead(read_reads(from)?),
@@ -93,12 +120,12 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
             let recursive = match from.int()? {
                 0 => false,
                 1 => true,
-                _ => return Err(Bad::Arguments),
+                value => return Err(Bad::Wire(WireError::Value { what: "a mode of watching", value })),
             };
             return Ok((Request::AddWatch { path, recursive }, Shape::WithError));
         }
         op_code::CHECK_WATCHES | op_code::REMOVE_WATCHES => {
-            let path = from.string()?;
+            let path = if op == op_code::CHECK_WATCHES { from.path()? } else { from.string()? };
             let of = match from.int()? {
                 1 => WatcherType::Children,
                 2 => WatcherType::Data,
@@ -109,6 +136,10 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
         }
         op_code::SET_WATCHES | op_code::SET_WATCHES2 => read_watches(from, op == op_code::SET_WATCHES2)?,
         op_code::CLOSE_SESSION => Request::CloseSession,
+        op_code::RECONFIG => return Err(Bad::Refused(read_reconfig(from)?)),
+        // Only servers ask for these, of themselves.
+        op_code::DELETE_CONTAINER => return Err(Bad::Arguments),
+        op_code::CREATE_SESSION => return Err(Bad::Refused(Code::MarshallingError)),
         _ => return Err(Bad::Operation),
     };
     Ok((request, Shape::Plain))
@@ -141,7 +172,7 @@ fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
         let mut step = read_step(op, from)?;
         if let Step::Create { kind, with_stat, .. } = &mut step {
             // Servers answer by the kind of the znode here, not by the operation.
-            *with_stat = matches!(kind.life, Life::Container | Life::Ttl { .. });
+            *with_stat = kind.life == Life::Container;
         }
         steps.push(step);
         ops.push(op);
@@ -173,12 +204,15 @@ fn alone(step: Step) -> Result<Request, Bad> {
 }
 
 fn read_step(op: i32, from: &mut Reader<'_>) -> Result<Step, Bad> {
-    let path = from.string()?;
+    let path = if op == op_code::SET_DATA { from.string()? } else { from.path()? };
     Ok(match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
             let (data, acl, flags) = (from.buffer()?.to_vec(), read_acl(from)?, from.int()?);
-            let ttl_ms = if op == op_code::CREATE_TTL { Some(from.long()?) } else { None };
-            Step::Create { path, data, acl, kind: kind(flags, ttl_ms)?, with_stat: op != op_code::CREATE }
+            let has_ttl = op == op_code::CREATE_TTL;
+            if has_ttl {
+                from.long()?;
+            }
+            Step::Create { path, data, acl, kind: kind(flags, has_ttl)?, with_stat: op != op_code::CREATE }
         }
         op_code::DELETE => Step::Delete { path, version: from.int()? },
         op_code::SET_DATA => Step::SetData { path, data: from.buffer()?.to_vec(), version: from.int()? },

@@ -88,14 +88,11 @@ fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
         r#"{"type":"unknown"}"#,
         r#"{}"#,
         r#"{"type":"latency","stream":"sideways"}"#,
-        r#"{"type":"latency","attributes":{"latency":-1}}"#,
         r#"{"type":"latency","attributes":{"latency":1.5}}"#,
         r#"{"type":"latency","attributes":{"latency":"1"}}"#,
         r#"{"type":"latency","attributes":{"latency":18446744073709551615}}"#,
         r#"{"type":"latency","attributes":[]}"#,
-        r#"{"type":"latency","toxicity":1.1}"#,
         r#"{"type":"latency","toxicity":"all"}"#,
-        r#"{"type":"slicer","attributes":{"average_size":0}}"#,
         "",
         "null",
         "[]",
@@ -109,6 +106,36 @@ fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
     let long = json!({"name":"x".repeat(300),"upstream":"a"});
     assert_eq!(proxy.call("POST", "/proxies", &long.to_string()).0, 400);
     assert_eq!(proxy.call("POST", "/populate", r#"{"name":"x"}"#).0, 400);
+}
+
+#[test]
+fn numbers_without_a_meaning_are_stored_as_they_are_and_do_no_harm() {
+    let proxy = Proxy::start(&[]);
+    let address = proxy.link(echo().0);
+    let at = "/proxies/link/toxics";
+    for (number, request) in [
+        r#"{"type":"latency","attributes":{"latency":-1,"jitter":-9223372036854775808}}"#,
+        r#"{"type":"slicer","attributes":{"average_size":0,"size_variation":-1,"delay":-1}}"#,
+        r#"{"type":"slow_close","attributes":{"delay":-5},"toxicity":1.5}"#,
+        r#"{"type":"bandwidth","attributes":{"rate":-1},"toxicity":-0.5}"#,
+        r#"{"type":"limit_data","attributes":{"bytes":9223372036854775807}}"#,
+        r#"{"type":"noop"}"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let wanted: Value = serde_json::from_str(request).unwrap();
+        let mut named = wanted.clone();
+        named["name"] = format!("t{number}").into();
+        let (status, made) = proxy.call("POST", at, &named.to_string());
+        assert_eq!(status, 200, "{made}");
+        for (name, value) in wanted.as_object().unwrap() {
+            assert_eq!(made[name], *value, "{made}");
+        }
+    }
+    let mut stream = connect(address);
+    stream.write_all(b"through").unwrap();
+    assert_eq!(read_exactly(&mut stream, 7), b"through");
 }
 
 #[test]
@@ -127,7 +154,7 @@ fn null_is_the_default_everywhere_and_what_is_unknown_is_ignored() {
     }
     let populated = proxy.call("POST", "/populate", r#"[{"name":"b","upstream":"127.0.0.1:1","enabled":null}]"#);
     assert_eq!((populated.0, &populated.1["proxies"][0]["enabled"]), (201, &json!(true)));
-    assert_eq!(proxy.call("POST", "/populate", "null"), (201, json!({"proxies":[]})));
+    assert_eq!(proxy.call("POST", "/populate", "null"), (201, json!({"proxies":null})));
 
     let at = "/proxies/a/toxics";
     let request = r#"{"type":"latency","name":null,"stream":null,"toxicity":null,"attributes":null,"extra":{}}"#;

@@ -6,6 +6,7 @@ mod embedded_session;
 mod observer;
 mod real_expire;
 mod real_links;
+mod real_opcodes;
 mod real_recipes;
 mod real_session;
 mod real_support;

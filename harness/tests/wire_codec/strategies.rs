@@ -17,13 +17,12 @@ fn acl() -> impl Strategy<Value = Vec<Acl>> {
     vec(entry, 0..3)
 }
 
-/// A kind, and whether the stat is asked for: with a TTL there is no way not to.
+/// A kind, and whether the stat is asked for.
 fn kind() -> impl Strategy<Value = (Kind, bool)> {
     let life = prop_oneof![
         (Just(Life::Persistent), any::<bool>(), any::<bool>()),
         (Just(Life::Ephemeral), any::<bool>(), any::<bool>()),
         (Just(Life::Container), Just(false), any::<bool>()),
-        ((1..=hustings::wire::records::TTL_MS_MAX).prop_map(|ms| Life::Ttl { ms }), any::<bool>(), Just(true)),
     ];
     life.prop_map(|(life, sequential, with_stat)| (Kind { life, sequential }, with_stat))
 }
@@ -32,7 +31,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         // Within a transaction the kind says whether the stat is told.
         (path(), data(), acl(), kind()).prop_map(|(path, data, acl, (kind, _))| {
-            let with_stat = matches!(kind.life, Life::Container | Life::Ttl { .. });
+            let with_stat = kind.life == Life::Container;
             Step::Create { path, data, acl, kind, with_stat }
         }),
         (path(), any::<i32>()).prop_map(|(path, version)| Step::Delete { path, version }),

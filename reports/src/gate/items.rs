@@ -131,7 +131,7 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     }
     if let Some(comparing) = asked.comparing {
         items.extend(comparing.pairs.iter().flat_map(of_pair));
-        items.extend(comparing.stalls.iter().map(of_stalls));
+        items.extend(comparing.stalls.as_deref().map(of_stalls));
     }
     let verdict = items.iter().map(|item| item.verdict).fold(decided(summary), Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
@@ -261,13 +261,13 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
     why.into_iter().chain(pair.comparisons.iter().map(compared)).collect()
 }
 
-fn of_stalls(why: &String) -> Item {
+fn of_stalls(why: &str) -> Item {
     Item {
         cell: None,
         what: What::Comparison,
         name: "stalls".to_owned(),
         verdict: Verdict::Inconclusive,
-        text: why.clone(),
+        text: why.to_owned(),
         not_testable: None,
     }
 }

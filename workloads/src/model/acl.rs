@@ -7,6 +7,10 @@ use super::op::{Acl, Code};
 /// Everything to everyone: shared, for nearly every znode has it.
 pub(super) static OPEN: LazyLock<Arc<[Acl]>> = LazyLock::new(|| Acl::open().into());
 
+/// Nothing but reading to everyone.
+pub(super) static READ_ONLY: LazyLock<Arc<[Acl]>> =
+    LazyLock::new(|| Acl::open().into_iter().map(|acl| Acl { perms: Acl::READ, ..acl }).collect());
+
 /// Identities that a connection has proven.
 pub(super) type Proven = Vec<(String, String)>;
 

@@ -62,7 +62,7 @@ pub struct Options {
     pub sync_limit: u64,
     /// From the moment that a quorum of looking servers can speak to each other to the moment that they serve.
     pub election_ms: u64,
-    /// How often containers and TTL znodes are looked at.
+    /// How often containers are looked at.
     pub container_check_ms: u64,
     /// Milliseconds since 1970 at the start of the model's time, for ctime and mtime.
     pub epoch_ms: i64,

@@ -74,6 +74,6 @@ pub(super) enum Stalled {
     },
     /// The session has expired.
     Expire(SessionId),
-    /// A container or a TTL znode is due.
+    /// A container is due.
     Reap(String),
 }

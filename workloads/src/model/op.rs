@@ -34,8 +34,6 @@ pub enum Life {
     Ephemeral,
     /// The ensemble's, once it had children and its last one has gone.
     Container,
-    /// The ensemble's, once it had no change for so many milliseconds and has no children.
-    Ttl { ms: i64 },
 }
 
 impl From<CreateMode> for Kind {
@@ -86,7 +84,7 @@ pub struct Stat {
     /// Creates and deletes of children.
     pub cversion: i32,
     pub aversion: i32,
-    /// The owning session; 0 for all that is not ephemeral, containers and TTL znodes too.
+    /// The owning session; 0 for all that is not ephemeral, containers too.
     pub ephemeral_owner: i64,
     pub data_length: i32,
     pub num_children: i32,
@@ -263,6 +261,7 @@ pub enum Code {
     AuthFailed = -115,
     SessionMoved = -118,
     NoWatcher = -121,
+    ReconfigDisabled = -123,
 }
 
 impl Code {

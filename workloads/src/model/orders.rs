@@ -246,7 +246,7 @@ impl Ensemble {
         self.commit_close(now, leader, None, session);
     }
 
-    /// A container or a TTL znode goes, if it still can.
+    /// A container goes, if it still can.
     pub(super) fn reap(&mut self, now: Micros, leader: Server, path: String) {
         if self.must_wait(leader, || Stalled::Reap(path.clone())) {
             return;

@@ -3,7 +3,9 @@
 use super::op::Code;
 
 /// Znodes that are always there and cannot be deleted.
-pub(super) const SPECIAL: [&str; 4] = ["/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"];
+pub(super) const SPECIAL: [&str; 4] = ["/", "/zookeeper", "/zookeeper/quota", CONFIG];
+/// What servers write of themselves: their clients may read it.
+pub(super) const CONFIG: &str = "/zookeeper/config";
 
 /// Whether a znode can have this path.
 ///

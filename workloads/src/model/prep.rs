@@ -81,7 +81,7 @@ impl<'a> Prep<'a> {
         kind: Kind,
         with_stat: bool,
     ) -> Result<Change, Code> {
-        let owner = life::owner(kind.life, self.session)?;
+        let owner = life::owner(kind.life, self.session);
         // The path need not be valid for its parent to be missing.
         let above = match path.rfind('/') {
             Some(0) => "/",
@@ -181,7 +181,7 @@ impl<'a> Prep<'a> {
     }
 }
 
-/// A container or a znode with a TTL that is due, as the leader itself deletes it.
+/// A container that is due, as the leader itself deletes it.
 ///
 /// # Errors
 /// When it must stay after all.

@@ -2,7 +2,6 @@
 
 use super::ensemble::Ensemble;
 use super::interface::Server;
-use super::life;
 use super::op::Micros;
 
 impl Ensemble {
@@ -37,11 +36,8 @@ impl Ensemble {
     fn reap_containers(&mut self, now: Micros, leader: Server) {
         let Some(lead) = self.members[leader].lead.as_mut().filter(|lead| lead.containers_due <= now) else { return };
         lead.containers_due = now + self.options.container_check_ms * 1_000;
-        let now_ms = self.options.epoch_ms + (now / 1_000) as i64;
         let tree = &self.members[leader].tree;
-        let is_over = |owner: i64, since_ms: i64| life::ttl_ms(owner).is_some_and(|ttl_ms| now_ms - since_ms > ttl_ms);
-        let dead = tree.mortal().filter(|node| node.children == 0 && is_over(node.owner, node.mtime_ms));
-        let mut due: Vec<String> = tree.emptied().chain(dead).map(|node| node.path.to_string()).collect();
+        let mut due: Vec<String> = tree.emptied().map(|node| node.path.to_string()).collect();
         due.sort_unstable();
         for path in due {
             self.reap(now, leader, path);

@@ -39,7 +39,7 @@ pub(super) struct Node {
     pub(super) pzxid: Zxid,
     pub(super) ctime_ms: i64,
     pub(super) mtime_ms: i64,
-    /// The owning session, or the mark of a container or a TTL.
+    /// The owning session, or the mark of a container.
     pub(super) owner: i64,
     pub(super) version: i32,
     pub(super) aversion: i32,
@@ -83,8 +83,6 @@ pub(super) struct Tree {
     data_bytes: u64,
     /// Containers that had children and have none.
     emptied: BTreeSet<Place>,
-    /// Znodes with a TTL.
-    mortal: BTreeSet<Place>,
 }
 
 /// What a new znode is made of.
@@ -108,13 +106,12 @@ impl Tree {
             ephemerals: 0,
             data_bytes: 0,
             emptied: BTreeSet::new(),
-            mortal: BTreeSet::new(),
         };
         for special in path::SPECIAL {
             let made = Made {
                 path: special.into(),
                 data: EMPTY.clone(),
-                acl: acl::OPEN.clone(),
+                acl: if special == path::CONFIG { acl::READ_ONLY.clone() } else { acl::OPEN.clone() },
                 owner: 0,
                 zxid: 0,
                 time_ms: 0,
@@ -204,9 +201,6 @@ impl Tree {
     }
 
     fn link_owned(&mut self, owner: i64, place: Place) {
-        if life::ttl_ms(owner).is_some() {
-            self.mortal.insert(place);
-        }
         if !life::is_session(owner) {
             return;
         }
@@ -247,7 +241,6 @@ impl Tree {
             self.emptied.insert(parent);
         }
         self.emptied.remove(&place);
-        self.mortal.remove(&place);
         if life::is_session(owner) {
             self.unlink_owned(owner, place, owned);
         }
@@ -334,10 +327,6 @@ impl Tree {
 
     pub(super) fn emptied(&self) -> impl Iterator<Item = &Node> {
         self.emptied.iter().map(|&place| self.node(place))
-    }
-
-    pub(super) fn mortal(&self) -> impl Iterator<Item = &Node> {
-        self.mortal.iter().map(|&place| self.node(place))
     }
 
     pub(super) fn len(&self) -> usize {

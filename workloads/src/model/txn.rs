@@ -61,7 +61,7 @@ pub(super) struct Create {
     pub(super) path: Arc<str>,
     pub(super) data: Arc<[u8]>,
     pub(super) acl: Arc<[Acl]>,
-    /// The owning session, or the mark of a container or a TTL.
+    /// The owning session, or the mark of a container.
     pub(super) owner: i64,
     /// How many creates the parent has seen with this one.
     pub(super) parent_creates: i32,

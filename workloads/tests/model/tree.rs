@@ -69,9 +69,6 @@ fn creates_that_cannot_be_are_refused_each_with_its_code() {
     let Request::Create { path, data, kind, .. } = create("/x", Life::Persistent) else { unreachable!() };
     let request = Request::Create { path, data, acl: Vec::new(), kind, with_stat: false };
     assert_eq!(bench.call(client, request), Err(Code::InvalidAcl));
-    for ms in [0, -1, 1 << 40] {
-        assert_eq!(bench.call(client, create("/ttl", Life::Ttl { ms })), Err(Code::BadArguments), "{ms}");
-    }
     assert!(validate("/e/below").is_ok() && validate("/e/").is_err());
 }
 
@@ -195,31 +192,21 @@ fn access_is_for_those_whom_the_list_names() {
 }
 
 #[test]
-fn an_emptied_container_and_a_dead_ttl_go_with_the_next_round() {
+fn an_emptied_container_goes_with_the_next_round() {
     let mut bench = Bench::new(Options { container_check_ms: 1_000, timeout_max_ms: 60_000, ..options(3) });
     let client = bench.connect(0, 60_000);
     let start = bench.now;
     for name in ["emptied", "never-used", "used"] {
         bench.call(client, create(&format!("/{name}"), Life::Container)).unwrap();
     }
-    bench.call(client, create("/dead", Life::Ttl { ms: 500 })).unwrap();
-    bench.call(client, create("/parent", Life::Ttl { ms: 500 })).unwrap();
-    bench.call(client, create("/alive", Life::Ttl { ms: 5_000 })).unwrap();
-    for path in ["/emptied/a", "/used/a", "/used/b", "/parent/a"] {
+    for path in ["/emptied/a", "/used/a", "/used/b"] {
         bench.create(client, path).unwrap();
     }
     bench.call(client, delete("/emptied/a")).unwrap();
     bench.call(client, delete("/used/a")).unwrap();
     bench.run_to(start + 1_100 * MS);
     let there = |bench: &Bench, path: &str| (0..3).all(|server| bench.exists(server, path));
-    for (path, stays) in [
-        ("/emptied", false),
-        ("/never-used", true),
-        ("/used", true),
-        ("/dead", false),
-        ("/parent", true),
-        ("/alive", true),
-    ] {
+    for (path, stays) in [("/emptied", false), ("/never-used", true), ("/used", true)] {
         assert_eq!(there(&bench, path), stays, "{path}");
     }
     bench.create(client, "/emptied").expect("it can be made again");

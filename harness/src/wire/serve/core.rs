@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_workloads::model::{
-    Code, Conn, Connect, Ensemble, Metrics, Micros, Options, Output, Response, Server, Zxid, settle,
+    Code, Conn, Connect, Ensemble, Metrics, Micros, Options, Output, Request, Response, Server, Zxid, settle,
 };
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::super::connect::write_connected;
-use super::super::reply::{Shape, write_event, write_reply};
+use super::super::reply::{Shape, write_event, write_identities, write_no_token, write_reply};
 use super::super::request::Ask;
 use super::super::{auth, op_code};
 use super::line::{Due, Fate, Line};
@@ -128,12 +128,24 @@ impl Core {
                 Due::Ping
             }
             Ask::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
-                Some(request) => return self.request(server, conn, line, xid, Ask::Request(request, Shape::Timeless)),
+                Some(request) => {
+                    if let Request::AddAuth { scheme, id } = &request {
+                        line.has_proven(scheme, id);
+                    }
+                    return self.request(server, conn, line, xid, Ask::Request(request, Shape::Timeless));
+                }
                 None => refusal(Code::AuthFailed, 0, Fate::Close),
             },
             Ask::Refused(code) => refusal(code, self.last_zxid(server), Fate::Open),
             Ask::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), Fate::Open),
             Ask::Unknown => refusal(Code::Unimplemented, -1, Fate::Close),
+            Ask::WhoAmI => {
+                let frame = write_identities(xid, self.last_zxid(server), &line.identities.borrow());
+                Due::Ready { frame, fate: Fate::Open }
+            }
+            Ask::Sasl => Due::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: Fate::Open },
+            Ask::Unanswered => return,
+            Ask::Nonsense => Due::Ready { frame: Vec::new(), fate: Fate::Close },
         };
         self.owe(server, line, due);
     }

@@ -51,6 +51,8 @@ pub(super) struct Line {
     pub(super) fate: Cell<Fate>,
     pub(super) unsent: RefCell<Vec<u8>>,
     pub(super) wake: Notify,
+    /// By scheme and user: where it comes from, and what it has proven.
+    pub(super) identities: RefCell<Vec<(String, String)>>,
     due: RefCell<VecDeque<Due>>,
 }
 
@@ -66,6 +68,7 @@ impl Line {
             fate: Cell::new(Fate::Open),
             unsent: RefCell::default(),
             wake: Notify::new(),
+            identities: RefCell::new(vec![("ip".to_owned(), peer.ip().to_string())]),
             due: RefCell::default(),
         }
     }
@@ -74,6 +77,21 @@ impl Line {
     pub(super) fn may_ask(&self) -> bool {
         let granted = self.asked.get().is_none() || self.timeout_ms.get() > 0;
         self.fate.get() == Fate::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
+    }
+
+    /// The user of a digest is what stands before its colon.
+    pub(super) fn has_proven(&self, scheme: &str, id: &str) {
+        let user = if scheme == "digest" { id.split(':').next().unwrap_or_default() } else { id };
+        let identity = (scheme.to_owned(), user.to_owned());
+        let mut identities = self.identities.borrow_mut();
+        if !identities.contains(&identity) {
+            identities.push(identity);
+        }
+    }
+
+    pub(super) fn reset_counts(&self) {
+        self.received.set(0);
+        self.sent.set(0);
     }
 
     pub(super) fn unanswered(&self) -> usize {

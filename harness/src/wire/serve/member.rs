@@ -62,10 +62,14 @@ impl Member {
     /// Gives the milliseconds for which it has looked for a leader, if it has found one.
     pub(super) fn has_become(&self, state: ServerState, now: Micros) -> u64 {
         if state == ServerState::Down {
-            self.received.set(0);
-            self.sent.set(0);
+            self.reset_counts();
         }
         self.absences.borrow_mut().has_become(now, state)
+    }
+
+    pub(super) fn reset_counts(&self) {
+        self.received.set(0);
+        self.sent.set(0);
     }
 
     pub(super) fn count(&self, metrics: &mut Metrics) {

@@ -1,7 +1,7 @@
 //! Four-letter words, answered in the format of the version that the servers say they are.
 
 use hustings_record::{Holdings, ServerState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use hustings_workloads::model::Server;
@@ -25,8 +25,19 @@ pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<Strin
         b"cons" if serves => clients(core, server, true) + "\n",
         b"mntr" if serves => mntr(core, server),
         b"dump" if serves => dump(&core.holdings(server)),
-        b"wchp" if serves => watches(&core.holdings(server)),
-        b"dump" | b"wchp" | b"envi" | b"conf" | b"srvr" | b"stat" | b"cons" | b"mntr" => IDLE.to_owned(),
+        b"wchp" if serves => watches_by_path(&core.holdings(server)),
+        b"wchc" if serves => watches_by_session(&core.holdings(server)),
+        b"wchs" if serves => count_of_watches(&core.holdings(server)),
+        b"srst" if serves => {
+            core.members[server].reset_counts();
+            "Server stats reset.\n".to_owned()
+        }
+        b"crst" if serves => {
+            core.members[server].lines.borrow().values().for_each(|line| line.reset_counts());
+            "Connection stats reset.\n".to_owned()
+        }
+        b"wchc" | b"wchs" | b"srst" | b"crst" | b"dump" | b"wchp" | b"envi" | b"conf" | b"srvr" | b"stat" | b"cons"
+        | b"mntr" => IDLE.to_owned(),
         _ => return None,
     };
     Some(text)
@@ -123,7 +134,26 @@ fn dump(holdings: &Holdings) -> String {
     text + "Connections dump:\n"
 }
 
-fn watches(holdings: &Holdings) -> String {
+fn watches_by_session(holdings: &Holdings) -> String {
+    let mut by_session: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
+    for (path, sessions) in &holdings.watches {
+        sessions.iter().for_each(|session| by_session.entry(*session).or_default().push(path));
+    }
+    let mut text = String::new();
+    for (session, paths) in by_session {
+        let _ = writeln!(text, "0x{session:x}");
+        paths.iter().for_each(|path| text.extend(["\t", path, "\n"]));
+    }
+    text + "\n"
+}
+
+fn count_of_watches(holdings: &Holdings) -> String {
+    let watchers: BTreeSet<i64> = holdings.watches.values().flat_map(|sessions| sessions.iter().copied()).collect();
+    let total: usize = holdings.watches.values().map(|sessions| sessions.len()).sum();
+    format!("{} connections watching {} paths\nTotal watches:{total}\n", watchers.len(), holdings.watches.len())
+}
+
+fn watches_by_path(holdings: &Holdings) -> String {
     let mut text = String::new();
     for (path, sessions) in &holdings.watches {
         let _ = writeln!(text, "{path}");

@@ -64,11 +64,11 @@ pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
         delta: format::share(rules.delta),
         differences,
         rows: pairs.iter().flat_map(|pair| telling(pair).map(|found| row(pair, found))).collect(),
-        reasons: pairs.iter().filter_map(reason).chain(stalls.iter().map(of_stalls)).collect(),
+        reasons: pairs.iter().filter_map(reason).chain(stalls.as_deref().map(of_stalls)).collect(),
     })
 }
 
-fn of_stalls(why: &String) -> (Chip, String) {
+fn of_stalls(why: &str) -> (Chip, String) {
     (state(Answer::CannotTell).into(), clean::line(why))
 }
 
