@@ -17,7 +17,6 @@ NOT_RECOUNTED = {
     "checks[].details": "words",
     "checks[].rests_on": "words",
     "checks[].by_stalls": "words",
-    "checks[].by_stalls": "words",
     "checks[].testability": "mutations of the record",
     "faults.receipts[].evidence": "words",
     "ensemble.elections[].votes": "words",

@@ -46,7 +46,7 @@ def grouped(members):
 
 def pool(members):
     entered = [member for member in members if member.is_whole]
-    planned = members[0].repetition["count"]
+    planned = max(members[0].repetition["count"], len(members))
     verdicts = [member.summary["verdict"] for member in members]
     missing = ["inconclusive"] if len(entered) < planned else []
     return {

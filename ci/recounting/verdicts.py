@@ -52,7 +52,12 @@ def self_test(summary, checks):
 
 
 def of_run(summary):
-    return {"verdict": AtLeast(worst(cell["verdict"] for cell in summary["cells"]))}
+    manifest = summary["manifest"]
+    is_whole = manifest["state"] == "completed" and len(summary["cells"]) >= manifest["cells_planned"]
+    return {
+        "verdict": AtLeast(worst(cell["verdict"] for cell in summary["cells"])),
+        "whole": AtLeast("pass" if is_whole else "inconclusive"),
+    }
 
 
 def worst(verdicts):

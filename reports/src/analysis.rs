@@ -81,6 +81,7 @@ impl Looked {
         let notes = end.chain(notes.iter().cloned()).chain(doubts).collect();
         Summary {
             verdict,
+            whole,
             manifest,
             recorded_ns: self.phases.map(|(first, last)| last.saturating_sub(first)),
             notes,

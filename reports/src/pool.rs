@@ -22,7 +22,7 @@ pub struct Pool {
     pub unsafe_as_expected: bool,
     /// T: the negotiated session timeout, in milliseconds; None when no session was established.
     pub timeout_ms: Option<u64>,
-    /// Repetitions that were planned.
+    /// Repetitions that were planned, with those that were run again.
     pub planned: u32,
     /// Those that are in the figures below: the ones that ended in order.
     pub pooled: u32,

@@ -74,6 +74,8 @@ fn common(info: &CellInfo) -> CellInfo {
 
 fn pool(group: Group<'_>) -> Pool {
     let Group { of, timeout_ms, planned, cells, .. } = group;
+    // What stalls spoilt was run again.
+    let planned = planned.max(cells.len() as u32);
     let repetitions: Vec<Repeated> = cells.iter().map(|(cell, number, kept)| repeated(cell, *number, kept)).collect();
     let (mut phases, mut overlaps) = (Phases::default(), Samples::default());
     let mut entered: Vec<(&CellSummary, Option<f64>)> = Vec::new();

@@ -1,7 +1,7 @@
 //! The configurations of a run, each with its repetitions. One that stalls of the harness spoilt decides nothing where most of the
 //! others of its configuration are not: what it leaves open these tell.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::CellSummary;
 use crate::summary::Summary;
@@ -14,8 +14,8 @@ pub(crate) struct Configuration<'a> {
     pub(crate) name: &'a str,
     /// Repetitions that decide: all, where too many are spoilt.
     pub(crate) cells: Vec<&'a CellSummary>,
-    /// Those that are left out.
-    pub(crate) spoilt: Vec<&'a CellSummary>,
+    /// Those that are left out: spoilt ones, where most of them all are not.
+    pub(crate) left_out: Vec<&'a CellSummary>,
 }
 
 impl<'a> Configuration<'a> {
@@ -28,20 +28,24 @@ impl<'a> Configuration<'a> {
     }
 
     /// The rounds of those that are left out.
-    pub(crate) fn spoilt_rounds(&self) -> BTreeSet<u32> {
-        self.spoilt.iter().map(|cell| round(cell)).collect()
+    pub(crate) fn rounds_left_out(&self) -> BTreeSet<u32> {
+        self.left_out.iter().map(|cell| round(cell)).collect()
+    }
+
+    /// All of them, left out or not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'a CellSummary> {
+        self.cells.iter().chain(&self.left_out).copied()
     }
 
     /// How many are spoilt, whether they are left out or not, and how many there are.
     pub(crate) fn spoilt_of(&self) -> (u64, u64) {
-        let all = || self.cells.iter().chain(&self.spoilt);
-        (all().filter(|cell| cell.is_spoilt()).count() as u64, all().count() as u64)
+        (self.all().filter(|cell| cell.is_spoilt()).count() as u64, self.all().count() as u64)
     }
 
     fn settle(mut self) -> Self {
         let (spoilt, sound): (Vec<_>, Vec<_>) = self.cells.iter().copied().partition(|cell| cell.is_spoilt());
         if 2 * sound.len() > self.cells.len() {
-            (self.cells, self.spoilt) = (sound, spoilt);
+            (self.cells, self.left_out) = (sound, spoilt);
         }
         self
     }
@@ -65,7 +69,7 @@ pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Confi
         };
         match found.iter_mut().find(|one| one.name == name) {
             Some(one) => one.cells.push(cell),
-            None => found.push(Configuration { name, cells: vec![cell], spoilt: Vec::new() }),
+            None => found.push(Configuration { name, cells: vec![cell], left_out: Vec::new() }),
         }
     }
     found.into_iter().map(Configuration::settle).collect()
@@ -79,34 +83,30 @@ pub(crate) fn of_all_sides(summary: &Summary) -> impl Iterator<Item = Configurat
 /// The record's verdict without repetitions that are left out.
 #[must_use]
 pub fn decided(summary: &Summary) -> Verdict {
-    let judged = || summary.cells.iter().filter(|cell| !cell.info.self_test);
-    let fold = |cells: &mut dyn Iterator<Item = &CellSummary>| {
-        cells.map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge)
-    };
-    // What is said of the record as a whole stays.
-    let whole = if summary.verdict > fold(&mut judged()) { summary.verdict } else { Verdict::Pass };
     let left_out: BTreeSet<u32> =
-        of_all_sides(summary).flat_map(|one| one.spoilt).map(|cell| cell.info.index).collect();
-    whole.merge(fold(&mut judged().filter(|cell| !left_out.contains(&cell.info.index))))
+        of_all_sides(summary).flat_map(|one| one.left_out).map(|cell| cell.info.index).collect();
+    let asked = summary.cells.iter().filter(|cell| !cell.info.self_test && !left_out.contains(&cell.info.index));
+    asked.map(|cell| cell.verdict).fold(summary.whole, Verdict::merge)
 }
 
-/// Configurations of which fewer repetitions than were planned are not spoilt, by the names that their cells have in the scenario.
-/// Of two sides both are named: what is run again is run again in turn.
+/// Cells that are to be run again, by the names that they have in the scenario: of their configurations fewer repetitions are sound
+/// than were planned, or no more than half of them, and nothing but stalls is in the way of a pass. Of two sides both are named: what
+/// is run again is run again in turn.
 #[must_use]
-pub fn wanting(summary: &Summary) -> BTreeSet<String> {
+pub fn to_run_again(summary: &Summary) -> BTreeSet<String> {
+    let mut pairs: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
+    for one in of_all_sides(summary) {
+        pairs.entry(one.name).or_default().extend(one.all());
+    }
     let mut names = BTreeSet::new();
-    for cell in summary.cells.iter().filter(|cell| cell.is_spoilt()) {
-        let Some(repetition) = &cell.info.repetition else { continue };
-        let is_alike = |other: &&CellSummary| match (&cell.info.contest, &other.info.contest) {
-            (Some(own), Some(contest)) => own.pair == contest.pair,
-            _ => other.info.repetition.as_ref().is_some_and(|other| other.of == repetition.of),
-        };
-        let alike: Vec<&CellSummary> = summary.cells.iter().filter(is_alike).collect();
-        let spoilt: BTreeSet<u32> = alike.iter().filter(|cell| cell.is_spoilt()).map(|cell| round(cell)).collect();
-        let rounds: BTreeSet<u32> = alike.iter().map(|cell| round(cell)).collect();
-        if rounds.difference(&spoilt).count() < repetition.count as usize {
-            let of = |cell: &&CellSummary| cell.info.repetition.as_ref().map(|repetition| repetition.of.clone());
-            names.extend(alike.iter().filter_map(of));
+    for cells in pairs.values() {
+        let Some(count) = cells.iter().find_map(|cell| Some(cell.info.repetition.as_ref()?.count)) else { continue };
+        let spoilt: BTreeSet<u32> = cells.iter().filter(|cell| cell.is_spoilt()).map(|cell| round(cell)).collect();
+        let rounds: BTreeSet<u32> = cells.iter().map(|cell| round(cell)).collect();
+        let sound = rounds.len() - spoilt.len();
+        let is_hopeless = cells.iter().any(|cell| cell.verdict > Verdict::Pass && !cell.is_spoilt());
+        if !spoilt.is_empty() && !is_hopeless && (sound < count as usize || 2 * sound <= rounds.len()) {
+            names.extend(cells.iter().filter_map(|cell| Some(cell.info.repetition.as_ref()?.of.clone())));
         }
     }
     names

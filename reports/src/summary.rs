@@ -48,6 +48,10 @@ use hustings_record::{Manifest, Nanos};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub verdict: Verdict,
+    /// That of the record as a whole, its cells apart: no pass where the run did not end in order, where cells or events are missing,
+    /// or where no self-test was caught.
+    #[serde(default)]
+    pub whole: Verdict,
     pub manifest: Manifest,
     /// From the first cell's first phase to the last cell's end.
     #[serde(default)]

@@ -127,8 +127,8 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow::Error::new(error).context(file))
     };
     let gated = gate(&summary, &asked, like).map_err(of_limits)?;
-    write_all(args, &summary, &gated, comparing.as_ref())?;
     tell(&gated);
+    write_all(args, &summary, &gated, comparing.as_ref())?;
     if args.json {
         say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::Parser as _;
 use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::Examine;
-use hustings_reports::repeated::{decided, wanting};
+use hustings_reports::repeated::{decided, to_run_again};
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
 };
@@ -321,7 +321,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         interrupt,
         lying_proxy: args.lying_proxy,
         exe,
-        wanting: |record| Ok(wanting(&report::summed(record, Damage::Refused, Examine::Nothing)?)),
+        to_run_again: |record| Ok(to_run_again(&report::summed(record, Damage::Refused, Examine::Nothing)?)),
         command,
         screen: is_screen(),
         quiet: args.quiet,

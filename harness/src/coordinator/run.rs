@@ -53,8 +53,8 @@ pub struct RunOptions {
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
     pub exe: PathBuf,
-    /// Of which cells repetitions of the record in this folder are to be run again, for stalls spoilt them.
-    pub wanting: fn(&Path) -> anyhow::Result<BTreeSet<String>>,
+    /// Which cells of the record in this folder are to be run again, for stalls spoilt repetitions of theirs.
+    pub to_run_again: fn(&Path) -> anyhow::Result<BTreeSet<String>>,
     /// What was typed.
     pub command: String,
     /// Standard error is a terminal on which lines can be drawn over.
@@ -222,11 +222,12 @@ async fn further_rounds(
     named: Option<&Named>,
     record: &Rc<RefCell<Archive>>,
 ) -> Result<(), CutShort> {
-    let RunContext { options: RunOptions { chosen, wanting, .. }, progress, .. } = run;
+    let RunContext { options: RunOptions { chosen, to_run_again, .. }, progress, .. } = run;
     for number in chosen.scenario.repeat + 1..=chosen.scenario.rounds_max() {
-        let (wanting, folder) = (*wanting, record.borrow().folder().to_owned());
+        let (to_run_again, folder) = (*to_run_again, record.borrow().folder().to_owned());
         progress.now("looking for repetitions that stalls spoilt");
-        let names = match tokio::task::spawn_blocking(move || wanting(&folder)).await.map_err(anyhow::Error::from) {
+        let names = match tokio::task::spawn_blocking(move || to_run_again(&folder)).await.map_err(anyhow::Error::from)
+        {
             Ok(Ok(names)) => names,
             Ok(Err(error)) | Err(error) => {
                 progress.line(&format!("warning: whether stalls spoilt repetitions cannot be told: {error:#}"));

@@ -26,6 +26,9 @@ const OWN: i32 = 1;
 const OTHERWISE: &[(&str, &str)] = &[
     ("operation 9 of no path", "a path that is not there is told back as one of no length"),
     ("operation 106 of no path", "a watch on a path that is not there is refused"),
+    ("a transaction that makes a ttl", "it is refused as a whole, with the code of its step"),
+    ("a transaction that makes no kind of znode", "it is refused as a whole, with the code of its step"),
+    ("a transaction that checks a path that is not there", "its refusal has no list of steps behind it"),
 ];
 
 /// Words that are answered otherwise, and why.
@@ -169,6 +172,19 @@ fn requests() -> Vec<(String, i32, i32, Vec<u8>)> {
     add("sasl", 102, &[&text("token")]);
     add("check alone", 13, &[&text("/"), &int(-1)]);
     add("a transaction that never ends", 14, &[&int(13), &[0], &int(-1), &text("/"), &int(-1)]);
+    let end = [&int(-1)[..], &[1], &int(-1)].concat();
+    for (name, op, flags, ttl) in
+        [("a ttl", 21, 5, Some(1_000)), ("no kind of znode", 1, 9, None), ("a container", 19, 4, None)]
+    {
+        let ttl = ttl.map_or(Vec::new(), |ttl| long(ttl).to_vec());
+        let made = [&text("/in-a-transaction")[..], &nothing, &acl, &int(flags), &ttl].concat();
+        add(&format!("a transaction that makes {name}"), 14, &[&int(op), &[0], &int(-1), &made, &end]);
+    }
+    add(
+        "a transaction that checks a path that is not there",
+        14,
+        &[&int(13), &[0], &int(-1), &int(-1), &int(-1), &end],
+    );
     add("a transaction of an unknown step", 14, &[&int(77), &[0], &int(-1)]);
     add("exists with a path that is longer than the message", 3, &[&int(1_000), b"/"]);
     add("exists with a path of negative length", 3, &[&int(-1), &[0]]);

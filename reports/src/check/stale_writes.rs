@@ -120,7 +120,7 @@ impl Section for Writes {
         harness(index, &mut finding, &counts);
         if counts.left_out > 0 {
             let text = format!("{} writes left out: a stall of the harness may have made them stale", counts.left_out);
-            finding.inconclusive(text);
+            finding.inconclusive_by_stall(text);
         }
         if writes.unordered > 0 {
             let text = format!("{} writes bear no token: nobody knows whether they are stale", writes.unordered);

@@ -60,7 +60,10 @@ impl Section for Stalls {
             let who = &stall.who;
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
-                finding.inconclusive_by_stall(format!("{text}, while a fault or a handover was being measured"));
+                let text = format!("{text}, while a fault or a handover was being measured");
+                // A process that was busy with itself would be so again.
+                let was_kept_waiting = stall.host.is_none() || stall.waited > limit;
+                if was_kept_waiting { finding.inconclusive_by_stall(text) } else { finding.inconclusive(text) }
             } else if is_measured(stall) {
                 finding.note(text);
             } else {

@@ -9,11 +9,15 @@ use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::{Refused, list, values};
-use crate::repeated::{Configuration, configurations};
-use crate::stats::proportions::fisher;
+use crate::repeated::{Configuration, configurations, round};
+use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Side as Place;
+
+/// So improbable it has to be that the new side stalls more often by chance, in all pairs together and in one of them.
+const STALLS_ALPHA: f64 = 0.1;
+const STALLS_ALPHA_OF_ONE: f64 = 0.05;
 
 /// Everything that a comparison found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +67,7 @@ pub struct Side {
     /// Cells that it is from: its repetitions.
     pub cells: u64,
     /// Repetitions that are left out, for stalls of the harness spoilt them.
-    pub spoilt: u64,
+    pub left_out: u64,
 }
 
 /// Compares two runs. `wanted` chooses cells by name; `force` compares what would be refused, and says so.
@@ -121,7 +125,7 @@ pub fn compare(
 /// Compares the two sides of one run.
 ///
 /// # Errors
-/// It has none.
+/// It has none, or none of a cell that is `wanted`.
 pub fn sides_of(summary: &Summary, rules: Rules, wanted: impl Fn(&str) -> bool) -> Result<Comparing, Refused> {
     let (ours, theirs) = (configurations(summary, Some(Place::Base)), configurations(summary, Some(Place::New)));
     if ours.is_empty() && theirs.is_empty() {
@@ -145,7 +149,7 @@ fn held(
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
         // In turn both sides of a round meet the same.
-        let of_turn = |other: &Configuration<'_>| if in_turn { other.spoilt_rounds() } else { BTreeSet::new() };
+        let of_turn = |other: &Configuration<'_>| if in_turn { other.rounds_left_out() } else { BTreeSet::new() };
         let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
             let values = InRounds::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
@@ -161,7 +165,8 @@ fn held(
         while let Some((_, comparison)) = comparisons.next_if(|(of, _)| *of == at) {
             own.extend(comparison);
         }
-        pairs.push(pair(one, other, own));
+        let few = in_turn.then(|| few_rounds(one, other)).flatten();
+        pairs.push(pair(one, other, own, few));
     }
     let run = |summary: &Summary| Run {
         run: summary.manifest.run.clone(),
@@ -169,34 +174,53 @@ fn held(
         command: summary.manifest.command.clone(),
     };
     let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(Answer::CannotTell);
-    let stalls = in_turn.then(|| stalls(both, &rules)).flatten();
+    let stalls = stalls(both);
     let answer = if stalls.is_some() { answer.max(Answer::CannotTell) } else { answer };
     Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, stalls, pairs }
 }
 
-/// What is left out must not be what the new side does: whether it stalls more often than chance has it in turn on one machine.
-fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)], rules: &Rules) -> Option<String> {
-    let of_side = |side: &mut dyn Iterator<Item = &&Configuration<'_>>| {
-        side.map(|one| one.spoilt_of()).fold((0, 0), |(spoilt, all), one| (spoilt + one.0, all + one.1))
-    };
-    let (base, new) = both.iter().map(|(one, other)| (one, other)).unzip::<_, _, Vec<_>, Vec<_>>();
-    let (base, new) = (of_side(&mut base.into_iter()), of_side(&mut new.into_iter()));
-    let more = new.0 * base.1 > base.0 * new.1;
-    (more && fisher(base, new) < rules.alpha).then(|| {
-        format!(
-            "stalls spoilt {} of the new side's {} repetitions and {} of the base's {}, in turn on one machine: the new side may have \
-             brought them about",
-            new.0, new.1, base.0, base.1
-        )
-    })
+/// Why the rounds that are left on both sides are too few to go by, where they are.
+fn few_rounds(one: &Configuration<'_>, other: &Configuration<'_>) -> Option<String> {
+    let all: BTreeSet<u32> = one.all().chain(other.all()).map(round).collect();
+    let left_out: BTreeSet<u32> = one.rounds_left_out().union(&other.rounds_left_out()).copied().collect();
+    (2 * left_out.len() >= all.len() && !left_out.is_empty())
+        .then(|| format!("stalls spoilt {} of {} rounds on one side or the other", left_out.len(), all.len()))
 }
 
-fn pair(one: &Configuration<'_>, other: &Configuration<'_>, comparisons: Vec<Comparison>) -> Pair {
+/// What is left out must not be what the new side does: whether it stalls more often than the base. To let it through is the worse
+/// error, so that little is enough to say so: of all pairs together, or of one of them.
+fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)]) -> Option<String> {
+    type Spoilt = (u64, u64);
+    let sum = |all: Spoilt, one: Spoilt| (all.0 + one.0, all.1 + one.1);
+    let of_pairs = both.iter().map(|(one, other)| (one.name, one.spoilt_of(), other.spoilt_of()));
+    let told = |name: &str, base: Spoilt, new: Spoilt| {
+        format!(
+            "stalls spoilt {} of the new side's {} repetitions{name} and {} of the base's {}: the new side may have brought them about",
+            new.0, new.1, base.0, base.1
+        )
+    };
+    let (mut base, mut new) = ((0, 0), (0, 0));
+    let mut of_one = None;
+    for (name, of_base, of_new) in of_pairs {
+        (base, new) = (sum(base, of_base), sum(new, of_new));
+        if more_often(of_base, of_new) < STALLS_ALPHA_OF_ONE {
+            of_one.get_or_insert_with(|| told(&format!(" of {name}"), of_base, of_new));
+        }
+    }
+    (more_often(base, new) < STALLS_ALPHA).then(|| told("", base, new)).or(of_one)
+}
+
+fn pair(
+    one: &Configuration<'_>,
+    other: &Configuration<'_>,
+    comparisons: Vec<Comparison>,
+    few_rounds: Option<String>,
+) -> Pair {
     let side = |of: &Configuration<'_>| Side {
         verdict: of.verdict(),
         reason: of.reason(),
         cells: of.cells.len() as u64,
-        spoilt: of.spoilt.len() as u64,
+        left_out: of.left_out.len() as u64,
     };
     let (base, new) = (side(one), side(other));
     let told = |side: &Side| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
@@ -205,7 +229,7 @@ fn pair(one: &Configuration<'_>, other: &Configuration<'_>, comparisons: Vec<Com
         (Verdict::Pass, Verdict::Pass) if comparisons.is_empty() => {
             Some((Answer::CannotTell, "no strike cost a lead on both sides".to_owned()))
         }
-        (Verdict::Pass, Verdict::Pass) => None,
+        (Verdict::Pass, Verdict::Pass) => few_rounds.map(|why| (Answer::CannotTell, why)),
         (Verdict::Pass | Verdict::Inconclusive, Verdict::Fail) => {
             Some((Answer::Worse, format!("the new side fails{}", told(&new))))
         }

@@ -47,11 +47,11 @@ impl<'a> Measured<'a> {
     pub fn all(summary: &'a Summary) -> Vec<Self> {
         let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
         let found = configurations(summary, contest.then_some(Side::New)).into_iter();
-        found.map(|one| Self::of(&summary.pools, one)).collect()
+        found.map(|one| Self::of(&summary.pools, &one)).collect()
     }
 
-    fn of(pools: &'a [Pool], Configuration { name, cells, .. }: Configuration<'a>) -> Self {
-        let first = cells[0];
+    fn of(pools: &'a [Pool], one: &Configuration<'a>) -> Self {
+        let (name, first, cells) = (one.name, one.first(), one.all().collect());
         let is_of = |pool: &&Pool| first.info.repetition.as_ref().is_some_and(|repetition| repetition.of == pool.name);
         let Some(pool) = pools.iter().find(is_of) else { return Self { name, ..Self::cell(first) } };
         Self {

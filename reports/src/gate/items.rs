@@ -124,7 +124,7 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     let mut items = of_record(summary);
     items.extend(judged.iter().flat_map(|cell| of_checks(cell)));
     let least = asked.limits.and_then(|limits| limits.strikes).unwrap_or(STRIKES_MIN);
-    let counted = counted(&judged);
+    let counted = counted(summary, &judged);
     items.extend(counted.iter().map(|one| strikes(one, least)));
     if let Some(limits) = asked.limits {
         items.extend(limits.on(&judged, like)?.iter().map(of_limit));
@@ -146,18 +146,16 @@ fn left_out(summary: &Summary) -> Vec<LeftOut> {
         LeftOut { cell: cell.info.name.clone(), why: format!("{open}{left} of {all} repetitions are left") }
     };
     let of_one = |one: crate::repeated::Configuration<'_>| {
-        let counts = (one.cells.len(), one.cells.len() + one.spoilt.len());
-        one.spoilt.into_iter().map(move |cell| of(cell, counts)).collect::<Vec<_>>()
+        let counts = (one.cells.len(), one.all().count());
+        one.left_out.into_iter().map(move |cell| of(cell, counts)).collect::<Vec<_>>()
     };
     of_all_sides(summary).flat_map(of_one).collect()
 }
 
 /// What the record's own verdict has beside its cells'.
 fn of_record(summary: &Summary) -> Vec<Item> {
-    let of_cells = summary.cells.iter().filter(|cell| !cell.info.self_test);
-    let of_cells = of_cells.map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge);
-    let doubtful = summary.verdict > of_cells;
-    let verdict = if doubtful { summary.verdict } else { Verdict::Pass };
+    let verdict = summary.whole;
+    let doubtful = verdict > Verdict::Pass;
     let text = match summary.notes.first() {
         Some(note) if doubtful => note.clone(),
         _ => format!("{} of {} cells", summary.cells.len(), summary.manifest.cells_planned),
@@ -186,11 +184,13 @@ struct Counted<'a> {
     seen: u64,
 }
 
-fn counted<'a>(cells: &[&'a CellSummary]) -> Vec<Counted<'a>> {
+/// The plan is that of all cells; strikes are those of cells that are asked.
+fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Counted<'a>> {
     let mut counted: Vec<Counted<'_>> = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.info.has_candidates()) {
+    for cell in summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates()) {
         let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
-        let (planned, seen) = (cell.faults.planned, cell.strikes.len() as u64);
+        let is_asked = asked.iter().any(|one| one.info.index == cell.info.index);
+        let (planned, seen) = (cell.faults.planned, if is_asked { cell.strikes.len() as u64 } else { 0 });
         match counted.iter_mut().find(|one| one.name == name) {
             Some(one) => (one.planned, one.seen) = (one.planned + planned, one.seen + seen),
             None => counted.push(Counted { name, planned, seen }),

@@ -55,10 +55,10 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     if let Some(stalls) = &comparing.stalls {
         text.push_str(&marked("?", &super::clean::line(stalls), width));
     }
-    let spoilt: u64 = comparing.pairs.iter().map(|pair| pair.base.spoilt + pair.new.spoilt).sum();
-    if spoilt > 0 {
+    let left_out: u64 = comparing.pairs.iter().map(|pair| pair.base.left_out + pair.new.left_out).sum();
+    if left_out > 0 {
         let told = plural(
-            spoilt,
+            left_out,
             "repetition is left out, for a stall of the harness spoilt it",
             "repetitions are left out, for stalls of the harness spoilt them",
         );

@@ -23,6 +23,14 @@ pub fn fisher(base: (u64, u64), new: (u64, u64)) -> f64 {
     as_far.sum::<f64>().min(1.0)
 }
 
+/// Fisher's exact test, one-sided: how likely it is that the new side has so many, or more, by chance.
+#[must_use]
+pub fn more_often(base: (u64, u64), new: (u64, u64)) -> f64 {
+    let (all, seen) = (base.1 + new.1, base.0 + new.0);
+    let Ok(dealt) = Hypergeometric::new(all, seen, new.1) else { return 1.0 };
+    (new.0..=seen.min(new.1)).map(|k| dealt.pmf(k)).sum::<f64>().min(1.0)
+}
+
 /// An interval of probability 1 − `alpha` for how far the share of `new` lies above that of `base`, each with the number that it is
 /// a share of: the hybrid of two score intervals (Newcombe 1998, his tenth). Of means of shares it is wider than it need be. None
 /// where a side has nothing.
@@ -43,6 +51,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn more_often_is_the_tail_of_the_hypergeometric_distribution() {
+        // Four of ten against none: 210 of 4,845 ways to deal four out among twenty.
+        assert!((more_often((0, 10), (4, 10)) - 210.0 / 4_845.0).abs() < 1e-12);
+        assert!((more_often((4, 10), (0, 10)) - 1.0).abs() < 1e-12);
+        assert!((more_often((0, 5), (0, 5)) - 1.0).abs() < 1e-12);
+        assert!((more_often((0, 0), (0, 0)) - 1.0).abs() < 1e-12);
+    }
 
     #[test]
     fn the_difference_is_that_of_a_published_example() {

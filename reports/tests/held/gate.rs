@@ -36,7 +36,7 @@ fn a_record_that_passes_goes_through_and_one_that_does_not_does_not() {
     assert_eq!(gated(&good(), None).unwrap().verdict, Verdict::Pass);
     for verdict in [Verdict::Fail, Verdict::Inconclusive] {
         let mut bad = good();
-        bad.verdict = verdict;
+        (bad.verdict, bad.whole) = (verdict, verdict);
         bad.notes.push("a self-test was not caught".into());
         let gated = gated(&bad, None).unwrap();
         assert_eq!(gated.verdict, verdict);

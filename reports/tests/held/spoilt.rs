@@ -3,7 +3,7 @@
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Rules, sides_of};
 use hustings_reports::gate::{Asked, Gated, gate, markdown};
-use hustings_reports::repeated::{decided, wanting};
+use hustings_reports::repeated::{decided, to_run_again};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -86,19 +86,30 @@ fn what_fails_or_is_open_for_another_reason_is_never_left_out() {
         cell
     };
     assert_eq!(gated(&repetitions(5, &[3], both)).verdict, Verdict::Inconclusive);
-    let mut doubtful = repetitions(5, &[3], |cell| cell);
-    doubtful.verdict = Verdict::Inconclusive;
-    assert_eq!(decided(&doubtful), Verdict::Inconclusive, "the record as a whole is in doubt");
+    let mut doubtful = repetitions(5, &[3], spoilt);
+    assert_eq!(gated(&doubtful).verdict, Verdict::Pass);
+    doubtful.whole = Verdict::Inconclusive;
+    doubtful.notes.push("1 of 6 planned cells are missing".into());
+    let found = gated(&doubtful);
+    assert_eq!((found.verdict, decided(&doubtful)), (Verdict::Inconclusive, Verdict::Inconclusive));
+    assert!(found.items.iter().any(|item| item.text.contains("are missing")), "the record as a whole is in doubt");
 }
 
 #[test]
 fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt() {
-    let names = |summary: &Summary| wanting(summary).into_iter().collect::<Vec<_>>();
+    let names = |summary: &Summary| to_run_again(summary).into_iter().collect::<Vec<_>>();
     assert!(names(&repetitions(5, &[], spoilt)).is_empty());
     assert_eq!(names(&repetitions(5, &[2], spoilt)), ["naive"]);
     assert!(names(&repetitions(6, &[2], spoilt)).is_empty());
     assert_eq!(names(&repetitions(6, &[2, 6], spoilt)), ["naive"]);
     assert!(names(&repetitions(5, &[2], |cell| open(cell, false))).is_empty(), "that would be so again");
+    assert_eq!(names(&repetitions(10, &[1, 2, 3, 4, 5], spoilt)), ["naive"], "five of ten are not most");
+    let mut failed = repetitions(5, &[2], spoilt);
+    failed.cells[4].verdict = Verdict::Fail;
+    assert!(names(&failed).is_empty(), "no further round would let it through");
+    let mut servers = repetitions(5, &[2], spoilt);
+    servers.cells.iter_mut().for_each(|cell| cell.info.candidates_per_group = 0);
+    assert!(names(&servers).is_empty(), "cells without candidates are never left out");
 }
 
 /// So many rounds of two sides; those with these numbers are spoilt on the base's and on the new side.
@@ -126,10 +137,10 @@ fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_o
     let found = compared(&summary);
     let failover = found.pairs[0].comparisons.iter().find(|one| one.measure == Measure::Failover).unwrap();
     assert_eq!((found.answer, failover.base.strikes, failover.new.strikes), (Answer::Same, 32, 32));
-    assert_eq!((found.pairs[0].base.spoilt, found.pairs[0].new.spoilt), (0, 1));
-    assert_eq!(wanting(&summary).len(), 2, "both sides are run again");
-    assert!(wanting(&turns(6, &[], &[3], slowed)).is_empty());
-    assert_eq!(wanting(&turns(6, &[2], &[3], slowed)).len(), 2, "of two rounds one side is missing");
+    assert_eq!((found.pairs[0].base.left_out, found.pairs[0].new.left_out), (0, 1));
+    assert_eq!(to_run_again(&summary).len(), 2, "both sides are run again");
+    assert!(to_run_again(&turns(6, &[], &[3], slowed)).is_empty());
+    assert_eq!(to_run_again(&turns(6, &[2], &[3], slowed)).len(), 2, "of two rounds one side is missing");
 }
 
 #[test]
@@ -139,18 +150,42 @@ fn a_new_side_that_is_slower_is_worse_though_some_of_its_repetitions_are_spoilt(
 }
 
 #[test]
+fn of_too_few_rounds_that_are_sound_on_both_sides_nothing_is_told() {
+    let same = |_, _| around(20.0);
+    let found = compared(&turns(5, &[1, 2], &[3, 4], same));
+    assert_eq!(found.answer, Answer::CannotTell);
+    assert!(found.pairs[0].why.as_ref().is_some_and(|why| why.contains("4 of 5 rounds")), "{:?}", found.pairs[0].why);
+    assert_eq!(compared(&turns(5, &[1, 2], &[1, 2], same)).answer, Answer::Same);
+}
+
+#[test]
 fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
     let same = |_, _| around(20.0);
-    let found = compared(&turns(11, &[], &[1, 2, 3, 4, 5], same));
-    assert_eq!(found.answer, Answer::CannotTell);
-    assert!(found.stalls.as_ref().is_some_and(|why| why.contains("5 of the new side's 11")), "{:?}", found.stalls);
-    let summary = turns(11, &[], &[1, 2, 3, 4, 5], same);
-    let asked = Asked { limits: None, comparing: Some(&found) };
-    assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive);
+    for (count, base, new, of) in [
+        (10, &[][..], &[1, 2, 3, 4][..], "4 of the new side's 10"),
+        (11, &[], &[1, 2, 3, 4, 5], "5 of the new side's 11"),
+        (5, &[], &[1, 2, 3], "3 of the new side's 5"),
+    ] {
+        let summary = turns(count, base, new, same);
+        let found = compared(&summary);
+        assert_eq!(found.answer, Answer::CannotTell, "{of}");
+        assert!(found.stalls.as_ref().is_some_and(|why| why.contains(of)), "{:?}", found.stalls);
+        let asked = Asked { limits: None, comparing: Some(&found) };
+        assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive, "{of}");
+    }
     assert_eq!(
         compared(&turns(11, &[1, 2, 3, 4, 5], &[], same)).answer,
         Answer::Same,
         "the base's stalls accuse nobody"
     );
-    assert_eq!(compared(&turns(11, &[1, 5, 9], &[2, 3, 4, 8, 10], same)).stalls, None, "both of them stall");
+    assert_eq!(compared(&turns(11, &[1, 5, 9], &[1, 5, 9, 10], same)).stalls, None, "both of them stall");
+}
+
+#[test]
+fn a_record_that_stalls_more_often_than_its_baseline_is_not_let_through() {
+    let spoilt = repetitions(10, &[1, 2, 3, 4], spoilt);
+    let found = crate::compare::held(&repetitions(10, &[], |cell| cell), &spoilt);
+    assert!(found.stalls.is_some());
+    let asked = Asked { limits: None, comparing: Some(&found) };
+    assert_eq!(gate(&spoilt, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive);
 }

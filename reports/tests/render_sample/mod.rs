@@ -52,6 +52,7 @@ pub(crate) fn empty() -> Summary {
     };
     Summary {
         verdict: Verdict::Pass,
+        whole: Verdict::Pass,
         manifest,
         recorded_ns: None,
         notes: Vec::new(),

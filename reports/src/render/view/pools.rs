@@ -66,8 +66,8 @@ pub(crate) fn configurations(summary: &Summary) -> Cow<'_, Summary> {
     let alone = summary.cells.iter().filter(|cell| cell.info.repetition.is_none()).cloned();
     let cells = of_pools(summary).into_iter().map(|(_, cell)| cell).chain(alone).collect();
     let (manifest, pools, notes) = (summary.manifest.clone(), Vec::new(), Vec::new());
-    let (verdict, recorded_ns, replays) = (summary.verdict, summary.recorded_ns, Vec::new());
-    Cow::Owned(Summary { verdict, manifest, recorded_ns, notes, pools, cells, replays })
+    let (verdict, whole, recorded_ns, replays) = (summary.verdict, summary.whole, summary.recorded_ns, Vec::new());
+    Cow::Owned(Summary { verdict, whole, manifest, recorded_ns, notes, pools, cells, replays })
 }
 
 fn of_pools(summary: &Summary) -> Vec<(&Pool, CellSummary)> {
