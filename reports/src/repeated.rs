@@ -27,6 +27,14 @@ impl<'a> Configuration<'a> {
         self.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge)
     }
 
+    /// Why it is no pass: what the first of its worst cells says.
+    pub(crate) fn reason(&self) -> Option<String> {
+        let verdict = self.verdict();
+        let cell = self.cells.iter().find(|cell| cell.verdict == verdict).filter(|_| verdict > Verdict::Pass)?;
+        let check = cell.checks.iter().find(|check| check.verdict == verdict)?;
+        Some(format!("{}: {}", check.name, check.reason()))
+    }
+
     /// The rounds of those that are left out.
     pub(crate) fn rounds_left_out(&self) -> BTreeSet<u32> {
         self.left_out.iter().map(|cell| round(cell)).collect()
@@ -73,6 +81,12 @@ pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Confi
         }
     }
     found.into_iter().map(Configuration::settle).collect()
+}
+
+/// Those that a run is about: where two sides were held against each other, the new one's.
+pub(crate) fn of_new_side(summary: &Summary) -> Vec<Configuration<'_>> {
+    let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
+    configurations(summary, contest.then_some(Side::New))
 }
 
 /// Of both sides, where a run has two.

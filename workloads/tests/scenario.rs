@@ -71,7 +71,7 @@ fn split_brain_expects_what_theory_says() {
 /// Cells of `split-brain` in which this program stands.
 fn split_brain_of(declared: &[&str]) -> Vec<Cell> {
     let declared: Vec<String> = declared.iter().map(|one| (*one).to_owned()).collect();
-    let spec = declared_program(vec!["./mine".to_owned()], &declared).unwrap();
+    let spec = declared_program("--candidate", vec!["./mine".to_owned()], &declared).unwrap();
     let scenario = Shipped::find("split-brain").unwrap().parse(&[]).unwrap();
     let (scenario, left_out) = scenario.with_program("candidate", spec, "--candidate").unwrap();
     assert!(left_out.is_empty(), "{left_out:?}");
@@ -86,7 +86,7 @@ fn every_scenario_takes_a_program_and_says_what_it_leaves_out_for_it() {
         if scenario.cells().iter().all(|cell| cell.groups == 0) {
             continue;
         }
-        let spec = declared_program(vec!["./mine".to_owned()], &[]).unwrap();
+        let spec = declared_program("--candidate", vec!["./mine".to_owned()], &[]).unwrap();
         let fitted = scenario.with_program("candidate", spec, "--candidate");
         let (scenario, left_out) = match fitted {
             Ok(fitted) => fitted,
@@ -143,7 +143,9 @@ fn a_program_that_declares_a_policy_is_expected_to_show_what_theory_says_of_it()
     assert_eq!(split_brain_of(told).len(), 12);
     // A pause shows it whatever the policy, but a program may look at its watch before it writes.
     assert_eq!(expected(told, "foreign-candidate-pause-on-expiry-unfenced").1, Expectation::Any);
-    let wrong = |set: &str| declared_program(vec!["./mine".to_owned()], &[set.to_owned()]).unwrap_err().to_string();
+    let wrong = |set: &str| {
+        declared_program("--candidate", vec!["./mine".to_owned()], &[set.to_owned()]).unwrap_err().to_string()
+    };
     assert!(wrong("step_down=never").contains("as-told"), "{}", wrong("step_down=never"));
     assert!(wrong("leaderwakes=one").contains("leader_wakes"), "{}", wrong("leaderwakes=one"));
 }

@@ -180,7 +180,7 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
         let named = |error| Failure::usage(anyhow::Error::new(error).context(path.display().to_string()));
         match history(summary, gated, &commit_of(args), &there).map_err(named)? {
             Some(lines) => append(path, &lines)?,
-            None => inform!("{} has a line of this run already", path.display()),
+            None => inform!("{} has a line of this run already, which stays as it is", path.display()),
         }
     }
     if args.github {

@@ -214,7 +214,7 @@ fn program_of(option: &str, text: &str, sets: &[String]) -> anyhow::Result<Forei
     let words = shlex::split(text).filter(|words| !words.is_empty());
     let command =
         words.ok_or_else(|| anyhow::anyhow!("{option} {text:?} is no command; name a program and its arguments"))?;
-    Ok(declared_program(command, sets)?)
+    Ok(declared_program(option, command, sets)?)
 }
 
 /// Programs of others know nobody's secrets.

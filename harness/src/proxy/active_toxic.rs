@@ -133,7 +133,7 @@ impl ActiveToxic {
         let at = front.at;
         let due = self.due.unwrap_or_else(|| {
             let swing = (self.draw() * 2.0 - 1.0) * latency.jitter.taken() as f64;
-            let delay_ms = (latency.latency.taken() as f64 + swing).max(0.0);
+            let delay_ms = (latency.latency.signed() + swing).max(0.0);
             at + (delay_ms * MS as f64) as u64
         });
         // The next toxic counts from there: delays behind each other add up.

@@ -40,6 +40,11 @@ impl Amount {
         self.0.clamp(0, TAKEN_MAX).unsigned_abs()
     }
 
+    /// Below 0 too.
+    pub(super) fn signed(self) -> f64 {
+        self.0.clamp(-TAKEN_MAX, TAKEN_MAX) as f64
+    }
+
     /// However much it is.
     pub(super) fn whole(self) -> u64 {
         self.0.max(0).unsigned_abs()
@@ -214,7 +219,7 @@ impl Toxic {
         } else {
             checked_name(request.name)?
         };
-        Ok(Self { serial, name, stream, said_stream, toxicity: request.toxicity.unwrap_or(1.0), kind })
+        Ok(Self { serial, name, stream, said_stream, toxicity: finite(request.toxicity.unwrap_or(1.0))?, kind })
     }
 
     /// This toxic with the toxicity and the attributes that the body names.
@@ -227,7 +232,7 @@ impl Toxic {
         };
         attributes.extend(request.attributes.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
         let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
-        let toxicity = request.toxicity.unwrap_or(self.toxicity);
+        let toxicity = finite(request.toxicity.unwrap_or(self.toxicity))?;
         Ok(Self { toxicity, kind, ..self.clone() })
     }
 
@@ -235,6 +240,11 @@ impl Toxic {
     pub(super) fn hits(&self, connection: u64, seed: u64) -> bool {
         unit(mix(seed ^ mix(connection) ^ mix(self.serial).rotate_left(17))) < f64::from(self.toxicity)
     }
+}
+
+/// What is too large for its 32 bits Go's decoder refuses.
+fn finite(toxicity: f32) -> Result<f32, ApiError> {
+    if toxicity.is_finite() { Ok(toxicity) } else { Err(ApiError::bad_body("toxicity must be a number of 32 bits")) }
 }
 
 /// Names go into paths: not empty, and of a sane length.

@@ -93,6 +93,7 @@ fn what_makes_no_sense_is_refused_with_400_and_changes_nothing() {
         r#"{"type":"latency","attributes":{"latency":18446744073709551615}}"#,
         r#"{"type":"latency","attributes":[]}"#,
         r#"{"type":"latency","toxicity":"all"}"#,
+        r#"{"type":"latency","toxicity":1e300}"#,
         "",
         "null",
         "[]",

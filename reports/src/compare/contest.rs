@@ -9,7 +9,7 @@ use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::{Refused, list, values};
-use crate::repeated::{Configuration, configurations, round};
+use crate::repeated::{Configuration, configurations, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -30,9 +30,9 @@ pub struct Comparing {
     pub rules: Rules,
     /// What would have been refused, had it not been forced.
     pub forced: Vec<String>,
-    /// Why nothing is told though the pairs tell something: the new side itself may have brought the stalls about.
+    /// Why nothing is told, whatever the pairs tell: a record is not whole, or the new side itself may have brought stalls about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stalls: Option<String>,
+    pub doubt: Option<String>,
     pub pairs: Vec<Pair>,
 }
 
@@ -70,7 +70,7 @@ pub struct Side {
     pub left_out: u64,
 }
 
-/// Compares two runs. `wanted` chooses cells by name; `force` compares what would be refused, and says so.
+/// Compares two runs, of a run with two sides the new one. `wanted` chooses cells by name; `force` compares what would be refused, and says so.
 ///
 /// # Errors
 /// Cells that only one side has, cells or runs that differ in more than what is compared.
@@ -82,7 +82,7 @@ pub fn compare(
     force: bool,
 ) -> Result<Comparing, Refused> {
     let chosen = |summary| -> Vec<Configuration<'_>> {
-        configurations(summary, None).into_iter().filter(|one| wanted(one.name)).collect()
+        of_new_side(summary).into_iter().filter(|one| wanted(one.name)).collect()
     };
     let (ours, theirs) = (chosen(base), chosen(new));
     if ours.is_empty() && theirs.is_empty() {
@@ -174,9 +174,17 @@ fn held(
         command: summary.manifest.command.clone(),
     };
     let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(Answer::CannotTell);
-    let stalls = stalls(both);
-    let answer = if stalls.is_some() { answer.max(Answer::CannotTell) } else { answer };
-    Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, stalls, pairs }
+    let sides =
+        if in_turn { vec![("the record", new)] } else { vec![("the base's record", base), ("the new record", new)] };
+    let doubt = sides.into_iter().find_map(|(which, summary)| not_whole(which, summary)).or_else(|| stalls(both));
+    let answer = if doubt.is_some() { answer.max(Answer::CannotTell) } else { answer };
+    Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, doubt, pairs }
+}
+
+/// Why a record as a whole tells nothing, where it does not.
+fn not_whole(which: &str, summary: &Summary) -> Option<String> {
+    let why = || summary.notes.first().map_or_else(|| "it is not whole".to_owned(), Clone::clone);
+    (summary.whole > Verdict::Pass).then(|| format!("{which}: {}", why()))
 }
 
 /// Why the rounds that are left on both sides are too few to go by, where they are.

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
-use crate::repeated::{Configuration, of_all_sides, round};
+use crate::repeated::{of_all_sides, round};
 use crate::summary::Summary;
-use crate::verdict::Verdict;
 
 use super::differences::Difference;
 use super::measure::Measure;
@@ -29,16 +28,6 @@ pub enum Refused {
 
 pub(super) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-impl Configuration<'_> {
-    /// Why it is no pass: what the first of its worst cells says.
-    pub(super) fn reason(&self) -> Option<String> {
-        let verdict = self.verdict();
-        let cell = self.cells.iter().find(|cell| cell.verdict == verdict).filter(|_| verdict > Verdict::Pass)?;
-        let check = cell.checks.iter().find(|check| check.verdict == verdict)?;
-        Some(format!("{}: {}", check.name, check.reason()))
-    }
 }
 
 /// Of the strikes of each of these cells, with the round that it is of; none of rounds that the other side has to leave out: what held

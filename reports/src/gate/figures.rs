@@ -4,10 +4,10 @@ use crate::check::CellSummary;
 use crate::check::failover::Failover;
 use crate::check::handovers::Handovers;
 use crate::pool::{Pool, Without};
-use crate::repeated::{Configuration, configurations};
+use crate::repeated::{Configuration, of_new_side};
 use crate::stats::{Distribution, Tail};
 use crate::summary::Summary;
-use hustings_record::{Nanos, Side};
+use hustings_record::Nanos;
 
 /// A figure, by the name that limits and histories know it by.
 pub struct Figure {
@@ -42,12 +42,10 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Every configuration with candidates; where two sides were held against each other, those of the new one.
+    /// Every configuration with candidates; where a record has two sides, of the new one.
     #[must_use]
     pub fn all(summary: &'a Summary) -> Vec<Self> {
-        let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
-        let found = configurations(summary, contest.then_some(Side::New)).into_iter();
-        found.map(|one| Self::of(&summary.pools, &one)).collect()
+        of_new_side(summary).into_iter().map(|one| Self::of(&summary.pools, &one)).collect()
     }
 
     fn of(pools: &'a [Pool], one: &Configuration<'a>) -> Self {

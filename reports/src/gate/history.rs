@@ -39,7 +39,9 @@ pub fn history(summary: &Summary, gated: &Gated, commit: &str, there: &str) -> R
         None | Some("") => Ok(Some(format!("{head}\n{line}\n"))),
         Some(first) if first == head => {
             let known = lines.any(|line| line.split(',').nth(1) == Some(&manifest.run));
-            Ok((!known).then(|| format!("{line}\n")))
+            // What stands there may have been written by hand.
+            let behind = if there.ends_with('\n') { "" } else { "\n" };
+            Ok((!known).then(|| format!("{behind}{line}\n")))
         }
         Some(first) => Err(HistoryError::OtherColumns { was: first.split(',').count(), is: columns.len() }),
     }

@@ -10,6 +10,7 @@ use crate::render::format;
 use crate::repeated::{decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
+use hustings_record::FaultKind;
 use hustings_record::words::{plural, three_digits};
 
 /// Strikes of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
@@ -131,7 +132,7 @@ pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> b
     }
     if let Some(comparing) = asked.comparing {
         items.extend(comparing.pairs.iter().flat_map(of_pair));
-        items.extend(comparing.stalls.as_deref().map(of_stalls));
+        items.extend(comparing.doubt.as_deref().map(of_doubt));
     }
     let verdict = items.iter().map(|item| item.verdict).fold(decided(summary), Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
@@ -182,6 +183,8 @@ struct Counted<'a> {
     name: &'a str,
     planned: u64,
     seen: u64,
+    /// Whether all of them came to be measured.
+    measured: bool,
 }
 
 /// The plan is that of all cells; strikes are those of cells that are asked.
@@ -191,9 +194,13 @@ fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Counted<'a>>
         let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
         let is_asked = asked.iter().any(|one| one.info.index == cell.info.index);
         let (planned, seen) = (cell.faults.planned, if is_asked { cell.strikes.len() as u64 } else { 0 });
+        let measured = planned > 0 || cell.info.fault_kind == FaultKind::None;
         match counted.iter_mut().find(|one| one.name == name) {
-            Some(one) => (one.planned, one.seen) = (one.planned + planned, one.seen + seen),
-            None => counted.push(Counted { name, planned, seen }),
+            Some(one) => {
+                (one.planned, one.seen, one.measured) =
+                    (one.planned + planned, one.seen + seen, one.measured && measured);
+            }
+            None => counted.push(Counted { name, planned, seen, measured }),
         }
     }
     counted
@@ -201,7 +208,8 @@ fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Counted<'a>>
 
 /// Configurations whose plan has fewer faults than strikes are asked for, if there are any.
 fn hopeless(counted: &[Counted<'_>], least: u64) -> Option<String> {
-    let few = || counted.iter().filter(|one| one.planned < least && one.seen < least);
+    // What was never measured has no plan in the record.
+    let few = || counted.iter().filter(|one| one.measured && one.planned < least && one.seen < least);
     let Counted { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
         0 => "repeating it plans none".to_owned(),
@@ -261,11 +269,11 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
     why.into_iter().chain(pair.comparisons.iter().map(compared)).collect()
 }
 
-fn of_stalls(why: &str) -> Item {
+fn of_doubt(why: &str) -> Item {
     Item {
         cell: None,
         what: What::Comparison,
-        name: "stalls".to_owned(),
+        name: "all".to_owned(),
         verdict: Verdict::Inconclusive,
         text: why.to_owned(),
         not_testable: None,

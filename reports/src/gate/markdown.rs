@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::items::{Gated, Item};
 use crate::compare::Comparing;
 use crate::render::clean::markdown as escaped;
-use crate::render::compared::{HEAD, counted, row, telling};
+use crate::render::compared::{HEAD, NOT_IN_TURN, counted, row, telling};
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
 
@@ -84,6 +84,12 @@ fn compared(comparing: &Comparing, bytes_max: usize) -> String {
         let _ = writeln!(text, "{}|", of_row(&mut row(pair, found).iter().map(|cell| escaped(cell))));
     }
     let _ = writeln!(text, "\n{}\n", escaped(&counted(comparing)));
+    for forced in &comparing.forced {
+        let _ = writeln!(text, "- compared all the same: {}", escaped(forced));
+    }
+    if !comparing.in_turn {
+        let _ = writeln!(text, "{}\n", escaped(NOT_IN_TURN));
+    }
     text
 }
 

@@ -6,6 +6,10 @@ use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Rules, Unit};
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 
+/// Why two runs tell less than two sides of one.
+pub(crate) const NOT_IN_TURN: &str = "two runs, one after the other: a machine that was busier in one of them looks like a difference; \
+                                      `hustings run A --against B` runs both sides in turn";
+
 /// What a table of comparisons has above its columns.
 pub(crate) const HEAD: [&str; 8] = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
 

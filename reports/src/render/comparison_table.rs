@@ -1,6 +1,6 @@
 //! A comparison for a terminal: a line a figure that tells something, why a pair is what it is, and the answer last.
 
-use super::compared::{self, HEAD, change, counted, interval, row, state, typical, words};
+use super::compared::{self, HEAD, NOT_IN_TURN, change, counted, interval, row, state, typical, words};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
 use super::state::Chip;
@@ -52,8 +52,8 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     for forced in &comparing.forced {
         text.push_str(&marked("!", &super::clean::line(&format!("compared all the same: {forced}")), width));
     }
-    if let Some(stalls) = &comparing.stalls {
-        text.push_str(&marked("?", &super::clean::line(stalls), width));
+    if let Some(doubt) = &comparing.doubt {
+        text.push_str(&marked("?", &super::clean::line(doubt), width));
     }
     let left_out: u64 = comparing.pairs.iter().map(|pair| pair.base.left_out + pair.new.left_out).sum();
     if left_out > 0 {
@@ -65,9 +65,7 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
         text.push_str(&lines(&told, width));
     }
     if !comparing.in_turn {
-        let weaker = "two runs, one after the other: a machine that was busier in one of them looks like a difference; \
-                      `hustings run A --against B` runs both sides in turn";
-        text.push_str(&lines(weaker, width));
+        text.push_str(&lines(NOT_IN_TURN, width));
     }
     text.push_str(&verdict(comparing, colour));
     text

@@ -201,6 +201,7 @@ fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
     summary.cells[0].failover.whole = None;
     let more = line(&summary, &begun).unwrap().unwrap();
     assert!(more.lines().count() == 1 && more.contains(",pass,,,"), "{more}");
+    assert!(line(&summary, begun.trim_end()).unwrap().unwrap().starts_with('\n'), "a line of its own");
     let other = line(&run(vec![cell("naive", &around(20.0))]), lines[0]);
     assert!(matches!(other, Err(HistoryError::OtherColumns { .. })));
 }

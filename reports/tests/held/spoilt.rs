@@ -7,6 +7,7 @@ use hustings_reports::repeated::{decided, to_run_again};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
+use crate::compare::held;
 use crate::made::{around, cell, run};
 
 /// Leaves a check of it open.
@@ -169,7 +170,7 @@ fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
         let summary = turns(count, base, new, same);
         let found = compared(&summary);
         assert_eq!(found.answer, Answer::CannotTell, "{of}");
-        assert!(found.stalls.as_ref().is_some_and(|why| why.contains(of)), "{:?}", found.stalls);
+        assert!(found.doubt.as_ref().is_some_and(|why| why.contains(of)), "{:?}", found.doubt);
         let asked = Asked { limits: None, comparing: Some(&found) };
         assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive, "{of}");
     }
@@ -178,14 +179,38 @@ fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
         Answer::Same,
         "the base's stalls accuse nobody"
     );
-    assert_eq!(compared(&turns(11, &[1, 5, 9], &[1, 5, 9, 10], same)).stalls, None, "both of them stall");
+    assert_eq!(compared(&turns(11, &[1, 5, 9], &[1, 5, 9, 10], same)).doubt, None, "both of them stall");
 }
 
 #[test]
 fn a_record_that_stalls_more_often_than_its_baseline_is_not_let_through() {
     let spoilt = repetitions(10, &[1, 2, 3, 4], spoilt);
-    let found = crate::compare::held(&repetitions(10, &[], |cell| cell), &spoilt);
-    assert!(found.stalls.is_some());
+    let found = held(&repetitions(10, &[], |cell| cell), &spoilt);
+    assert!(found.doubt.is_some());
     let asked = Asked { limits: None, comparing: Some(&found) };
     assert_eq!(gate(&spoilt, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_record_that_is_not_whole_tells_nothing_whatever_its_cells_show() {
+    let whole = repetitions(5, &[], |cell| cell);
+    let mut cut = whole.clone();
+    cut.whole = Verdict::Inconclusive;
+    cut.notes.push("the run was interrupted".into());
+    for found in [held(&whole, &cut), held(&cut, &whole)] {
+        assert_eq!(found.answer, Answer::CannotTell);
+        assert!(found.doubt.is_some_and(|why| why.contains("the run was interrupted")));
+    }
+    let mut turns = turns(5, &[], &[], |_, _| around(20.0));
+    turns.whole = Verdict::Inconclusive;
+    assert_eq!(compared(&turns).answer, Answer::CannotTell);
+}
+
+#[test]
+fn of_a_record_with_two_sides_the_new_one_is_held_against_a_baseline_and_may_be_one() {
+    let plain = repetitions(5, &[], |cell| cell);
+    let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
+    let two_sided = turns(5, &[], &[], slower);
+    assert_eq!(held(&plain, &two_sided).answer, Answer::Worse);
+    assert_eq!(held(&two_sided, &plain).answer, Answer::Better);
 }

@@ -33,15 +33,16 @@ pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario
     Ok(scenario)
 }
 
-/// A program with this command, and what is said of it as `leader_wakes=one`, by the keys of `[foreign.<name>]`.
+/// A program with this command, which `option` of a command line names, and what is said of it as `leader_wakes=one`, by the keys of
+/// `[foreign.<name>]`.
 ///
 /// # Errors
 /// A key that there is not, or a value that it does not take.
-pub fn declared_program(command: Vec<String>, sets: &[String]) -> Result<ForeignSpec, ScenarioError> {
+pub fn declared_program(option: &str, command: Vec<String>, sets: &[String]) -> Result<ForeignSpec, ScenarioError> {
     let mut spec = ForeignSpec { command, ..ForeignSpec::default() };
-    let mut table = Table::try_from(&spec).map_err(|error| syntax("--candidate", error.to_string()))?;
+    let mut table = Table::try_from(&spec).map_err(|error| syntax(option, error.to_string()))?;
     for set in sets {
-        let origin = format!("--candidate-set {set}");
+        let origin = format!("{option}-set {set}");
         let (path, value) = split(set, &origin)?;
         put(&mut table, &path, value, &origin)?;
         spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;

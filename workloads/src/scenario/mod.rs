@@ -109,7 +109,7 @@ impl Scenario {
     /// How many rounds there may be. Cells that are run once have no others to tell what a spoilt one leaves open.
     #[must_use]
     pub fn rounds_max(&self) -> u32 {
-        if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds) } else { self.repeat }
+        if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds).min(ROUNDS_MAX) } else { self.repeat }
     }
 
     /// Its cells, in the order in which they are run.

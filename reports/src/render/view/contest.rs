@@ -42,7 +42,7 @@ struct Row {
 /// None of a run that has no two sides.
 pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
     let comparing = sides_of(summary, Rules::default(), |_| true).ok()?;
-    let Comparing { answer, rules, pairs, stalls, .. } = &comparing;
+    let Comparing { answer, rules, pairs, doubt, .. } = &comparing;
     let mut differences: Vec<String> =
         pairs.iter().flat_map(|pair| &pair.differences).map(|one| clean::line(&one.to_string())).collect();
     differences.sort();
@@ -64,11 +64,11 @@ pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
         delta: format::share(rules.delta),
         differences,
         rows: pairs.iter().flat_map(|pair| telling(pair).map(|found| row(pair, found))).collect(),
-        reasons: pairs.iter().filter_map(reason).chain(stalls.as_deref().map(of_stalls)).collect(),
+        reasons: pairs.iter().filter_map(reason).chain(doubt.as_deref().map(of_all)).collect(),
     })
 }
 
-fn of_stalls(why: &str) -> (Chip, String) {
+fn of_all(why: &str) -> (Chip, String) {
     (state(Answer::CannotTell).into(), clean::line(why))
 }
 
