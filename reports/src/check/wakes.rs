@@ -50,7 +50,10 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
     range.most += of_a_namesake(index, lost);
     let doubts = [
         (!lost.certain, "its znode is not known to have gone within the window"),
-        (is_cut_short(index, lost, at), "another lead of the same name came and went"),
+        (
+            is_cut_short(index, lost, at),
+            "another lead of the same name came and went, or the measured time was over, before everybody can have been told",
+        ),
         (
             lost.lead.is_none() && expires && index.faults.on_servers().next().is_some(),
             "servers may have restarted its session's clock",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Section as _;
 use crate::check::fan_out::FanOutSeen;
-use crate::index::is_gone_by_the_successor;
+use crate::index::{EDGE_NS, is_gone_by_the_successor};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -31,6 +31,10 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .keep("nobody was notified", |&loss| missed(scene, loss).is_some())
         .keep("nothing but the notification tells that the znode has gone", |&loss| {
             is_gone_by_the_successor(scene.index, &scene.losses()[loss])
+        })
+        .keep("the measured time was over before everybody can have been told", |&loss| {
+            let known = scene.granted(loss).unwrap_or(Nanos::MAX);
+            scene.losses()[loss].until >= known.saturating_add(EDGE_NS)
         })
         .keep("somebody of every group was hit, cut off, stalled or busy at the time", |&loss| {
             missed(scene, loss).is_some_and(|(_, at)| scene.group_is_calm(loss, at))
