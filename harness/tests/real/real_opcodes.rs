@@ -3,20 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use hustings::ensemble::Ensemble as _;
-use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
-use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
-use hustings::ensemble::server_options::ServerOptions;
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::stream::read_frame;
-use hustings::workdir::WorkDir;
 use hustings_workloads::model::Connect;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::real_support::on_real_and_embedded;
 
 const WITHIN: Duration = Duration::from_secs(20);
 const PING: i32 = -2;
@@ -46,22 +42,6 @@ const WORDS_OTHERWISE: &[(&str, &str)] = &[
 enum Heard {
     Answer { xid: i32, error: i32, body: Vec<u8> },
     Closed,
-}
-
-fn on_both(test: impl AsyncFnOnce(SocketAddr, SocketAddr)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let root = tempfile::tempdir().expect("a temp dir");
-        let work = WorkDir::create_in(root.path(), "opcodes").expect("a folder");
-        let exe = PathBuf::from(env!("CARGO_BIN_EXE_hustings"));
-        let one = ServerOptions { tick_ms: 1_000, ..ServerOptions::of(1) };
-        let options = LocalOptions::new(one.clone(), exe.clone());
-        let real = LocalEnsemble::start(options, &work).await.expect("a real server");
-        let embedded = EmbeddedEnsemble::start(EmbeddedOptions::new(one, exe), &work).await.expect("an embedded one");
-        test(real.servers()[0], embedded.servers()[0]).await;
-        real.stop().await.expect("stopped");
-        embedded.stop().await.expect("stopped");
-    });
 }
 
 async fn open(server: SocketAddr) -> TcpStream {
@@ -227,7 +207,7 @@ fn plain(name: &str, heard: Vec<Heard>) -> Vec<Heard> {
 
 #[test]
 fn every_operation_is_answered_alike_and_keeps_or_closes_the_connection_alike() {
-    on_both(async |real, embedded| {
+    on_real_and_embedded(async |real, embedded| {
         let mut differ = BTreeMap::new();
         let requests = requests();
         for (name, xid, op, body) in &requests {
@@ -257,7 +237,7 @@ fn listed(differ: BTreeMap<String, String>, listed: &[(&str, &str)]) {
 
 #[test]
 fn passwords_that_are_not_the_session_s_are_refused_alike() {
-    on_both(async |real, embedded| {
+    on_real_and_embedded(async |real, embedded| {
         let mut differ = BTreeMap::new();
         for length in [0_usize, 1, 8, 15, 16, 17, 32] {
             for known in [false, true] {
@@ -315,7 +295,7 @@ fn shape(answer: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_four_letter_word_is_answered_alike() {
-    on_both(async |real, embedded| {
+    on_real_and_embedded(async |real, embedded| {
         let mut differ = BTreeMap::new();
         for asked in [
             "conf", "cons", "crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "mntr", "reqs", "ruok", "srst",

@@ -1,25 +1,21 @@
 //! A real server and an embedded one, asked the same over the wire, answer the same.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use hustings::ensemble::Ensemble as _;
-use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
-use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
-use hustings::ensemble::server_options::ServerOptions;
 use hustings::wire::auth::digest;
 use hustings::wire::client::{Told, code, read_response, read_told, write_ping, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::op_code;
 use hustings::wire::stream::read_frame;
-use hustings::workdir::WorkDir;
 use hustings_workloads::model::{
     Acl, Code, Connect, Connected, Event, Kind, Life, Read, Request, Response, Stat, Step, WatcherType, Watches, Zxid,
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
+
+use crate::real_support::on_real_and_embedded;
 
 /// A server that says nothing for so long will not answer.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -38,19 +34,9 @@ enum Heard {
 
 #[test]
 fn embedded_and_real_servers_answer_alike() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let root = tempfile::tempdir().expect("a temp dir");
-        let work = WorkDir::create_in(root.path(), "wire").expect("a folder");
-        let exe = PathBuf::from(env!("CARGO_BIN_EXE_hustings"));
-        let one = ServerOptions { tick_ms: 1_000, ..ServerOptions::of(1) };
-        let options = LocalOptions::new(one.clone(), exe.clone());
-        let real = LocalEnsemble::start(options, &work).await.expect("a real server");
-        let options = EmbeddedOptions::new(one, exe);
-        let embedded = EmbeddedEnsemble::start(options, &work).await.expect("an embedded server");
-
+    on_real_and_embedded(async |real, embedded| {
         let mut differences = Vec::new();
-        let both = futures::future::join(transcript(real.servers()[0]), transcript(embedded.servers()[0]));
+        let both = futures::future::join(transcript(real), transcript(embedded));
         let (wanted, found) = both.await;
         for ((asked, wanted), (_, found)) in wanted.iter().zip(&found) {
             if wanted != found {
@@ -60,8 +46,6 @@ fn embedded_and_real_servers_answer_alike() {
         println!("{} requests compared", wanted.len());
         assert_eq!(wanted.len(), found.len());
         assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
-        real.stop().await.expect("stopped");
-        embedded.stop().await.expect("stopped");
     });
 }
 

@@ -7,7 +7,7 @@ use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
 use crate::compare::{Answer, Comparing, Comparison, Pair};
 use crate::render::format;
-use crate::repeated::{decided, of_all_sides};
+use crate::repeated::{Configuration, decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::FaultKind;
@@ -146,7 +146,7 @@ fn left_out(summary: &Summary) -> Vec<LeftOut> {
         let open = open.map_or_else(String::new, |check| format!("{}: {}; ", check.name, check.reason()));
         LeftOut { cell: cell.info.name.clone(), why: format!("{open}{left} of {all} repetitions are left") }
     };
-    let of_one = |one: crate::repeated::Configuration<'_>| {
+    let of_one = |one: Configuration<'_>| {
         let counts = (one.cells.len(), one.all().count());
         one.left_out.into_iter().map(move |cell| of(cell, counts)).collect::<Vec<_>>()
     };

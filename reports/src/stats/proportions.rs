@@ -10,12 +10,17 @@ fn wilson(share: f64, n: f64, z: f64) -> (f64, f64) {
     ((middle - half) / (1.0 + square / n), (middle + half) / (1.0 + square / n))
 }
 
+/// How many of those that were seen fall to the new side by chance, and how many were seen.
+fn dealt(base: (u64, u64), new: (u64, u64)) -> Option<(Hypergeometric, u64)> {
+    let (all, seen) = (base.1 + new.1, base.0 + new.0);
+    Some((Hypergeometric::new(all, seen, new.1).ok()?, seen))
+}
+
 /// Fisher's exact test, two-sided, of so many seen among so many on either side: the probability of all ways to deal out what was
 /// seen that are no likelier than this one. 1 where there is nothing.
 #[must_use]
 pub fn fisher(base: (u64, u64), new: (u64, u64)) -> f64 {
-    let (all, seen) = (base.1 + new.1, base.0 + new.0);
-    let Ok(dealt) = Hypergeometric::new(all, seen, new.1) else { return 1.0 };
+    let Some((dealt, seen)) = dealt(base, new) else { return 1.0 };
     let this = dealt.pmf(new.0);
     let least = seen.saturating_sub(base.1);
     // Those that are as likely differ in their last digits.
@@ -26,8 +31,7 @@ pub fn fisher(base: (u64, u64), new: (u64, u64)) -> f64 {
 /// Fisher's exact test, one-sided: how likely it is that the new side has so many, or more, by chance.
 #[must_use]
 pub fn more_often(base: (u64, u64), new: (u64, u64)) -> f64 {
-    let (all, seen) = (base.1 + new.1, base.0 + new.0);
-    let Ok(dealt) = Hypergeometric::new(all, seen, new.1) else { return 1.0 };
+    let Some((dealt, seen)) = dealt(base, new) else { return 1.0 };
     (new.0..=seen.min(new.1)).map(|k| dealt.pmf(k)).sum::<f64>().min(1.0)
 }
 

@@ -37,19 +37,19 @@ pub(crate) struct Stage<E = LocalEnsemble> {
 
 /// Servers that a test starts, without links between them.
 pub(crate) trait Start: Ensemble + Sized {
-    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self;
+    async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self;
 }
 
 impl Start for LocalEnsemble {
-    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
-        let options = LocalOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(3) }, PathBuf::from(EXE));
+    async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self {
+        let options = LocalOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(servers) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }
 
 impl Start for EmbeddedEnsemble {
-    async fn start_three(tick_ms: u64, work: &WorkDir) -> Self {
-        let options = EmbeddedOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(3) }, PathBuf::from(EXE));
+    async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self {
+        let options = EmbeddedOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(servers) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }
@@ -58,7 +58,7 @@ impl<E: Start> Stage<E> {
     pub(crate) async fn set_up(tick_ms: u64) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "real").expect("a folder");
-        let ensemble = E::start_three(tick_ms, &work).await;
+        let ensemble = E::start_with(3, tick_ms, &work).await;
         let links = Links::start_embedded(Path::new(EXE), 1, false).await.expect("a proxy");
         let hosts: Vec<String> = (0..LINKS).map(|host| format!("host-{host}")).collect();
         links.populate(&hosts, &ensemble.servers(), &ensemble.servers()).await.expect("links");
@@ -108,6 +108,19 @@ impl<E: Start> Stage<E> {
 
 pub(crate) fn joined(addresses: &[SocketAddr]) -> String {
     addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// What is asked of a real server and of an embedded one, by their addresses.
+pub(crate) fn on_real_and_embedded(ask: impl AsyncFnOnce(SocketAddr, SocketAddr)) {
+    on_one_thread(async {
+        let root = tempfile::tempdir().expect("a temp dir");
+        let work = WorkDir::create_in(root.path(), "both").expect("a folder");
+        let real = LocalEnsemble::start_with(1, 1_000, &work).await;
+        let embedded = EmbeddedEnsemble::start_with(1, 1_000, &work).await;
+        ask(real.servers()[0], embedded.servers()[0]).await;
+        real.stop().await.expect("stopped");
+        embedded.stop().await.expect("stopped");
+    });
 }
 
 /// Runs the future as a host does: on one thread.
