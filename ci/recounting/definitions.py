@@ -1,4 +1,4 @@
-"""The definitions of the README that figures are recounted by, by the place of the figure in the summary."""
+"""The definitions of reports/METHODOLOGY.md that figures are recounted by, by the place of the figure in the summary."""
 
 DEFINITIONS = {
     "split_brain": "beliefs overlap from the later 'after the grant' to the earlier 'before the revoke', less the clock's "

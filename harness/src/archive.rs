@@ -1,7 +1,6 @@
 //! The record's folder while a run writes to it: the manifest, always whole, and the segments it names.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,6 +9,7 @@ use hustings_record::{
 };
 use rustix::fs::Access;
 
+use crate::replace::{rename_over, replace};
 use crate::{bounded, utc};
 
 const SCENARIO_FILE: &str = "scenario.toml";
@@ -109,7 +109,8 @@ impl Archive {
     /// Begins a cell: its folder, and its place in the manifest.
     pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
         let folder = self.folder.join("events").join(name);
-        std::fs::create_dir_all(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
+        // Of a record that was taken away meanwhile nothing comes back.
+        std::fs::create_dir(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
         let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
         self.update(|manifest| manifest.cells.push(entry))
     }
@@ -149,6 +150,18 @@ impl Archive {
         plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
     }
 
+    /// Has the disk hold what was written, so that it outlives the machine. Not before the end: this may take a second, in which
+    /// nothing else is done.
+    pub fn settle(&self) -> anyhow::Result<()> {
+        let segments = self.manifest.cells.iter().flat_map(|cell| &cell.segments);
+        let segments = segments.map(|segment| self.folder.join("events").join(&segment.file));
+        for path in segments.filter(|path| path.exists()).chain([self.folder.join(MANIFEST_FILE)]) {
+            let synced = File::open(&path).and_then(|file| file.sync_all());
+            synced.with_context(|| path.display().to_string())?;
+        }
+        Ok(())
+    }
+
     /// Writes a file that can be rebuilt, beside the manifest.
     pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.join(name);
@@ -173,23 +186,7 @@ pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
 fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {
     let path = folder.join(MANIFEST_FILE);
     let text = manifest.to_sealed_json()?;
-    replace(&path, &text).with_context(|| path.display().to_string())
-}
-
-/// Replaces a file whole: a reader sees the old or the new content, whatever happens meanwhile.
-pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let part = path.with_extension("part");
-    let written = (|| {
-        let mut file = File::create(&part)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        std::fs::rename(&part, path)
-    })();
-    if written.is_err() {
-        // A full disk may take no more, but it gives.
-        let _ = std::fs::remove_file(&part);
-    }
-    written
+    rename_over(&path, &text).with_context(|| path.display().to_string())
 }
 
 fn commented(text: &str) -> String {

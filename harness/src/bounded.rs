@@ -1,9 +1,10 @@
 //! Files that users name: whatever lies there, a device that never ends for one, no more of it is read than such a file has.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
+const BOM: char = '\u{feff}';
 /// Scenarios, limits, keys and the like are shorter by far.
 pub const SMALL: u64 = 16 << 20;
 
@@ -23,14 +24,29 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The text that is in the file.
+/// The text that is in the file, without the mark by which some editors begin theirs.
 ///
 /// # Errors
 /// As for [`bytes`], and where it is no UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(bytes(path, most)?).map_err(|error| {
+    let mut text = String::from_utf8(bytes(path, most)?).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8: {}", error.utf8_error()))
-    })
+    })?;
+    if text.starts_with(BOM) {
+        text.remove(0);
+    }
+    Ok(text)
+}
+
+/// The same of a file that was written before, as a record's: it is a plain one, for a pipe would be waited for.
+///
+/// # Errors
+/// As for [`text`], and where it is none.
+pub fn stored_text(path: &Path, most: u64) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file"));
+    }
+    text(path, most)
 }
 
 #[cfg(test)]
@@ -46,5 +62,7 @@ mod tests {
         assert_eq!(bytes(file.path(), 2).unwrap(), [b'a', 0xff]);
         assert!(text(file.path(), 2).unwrap_err().to_string().contains("no text"));
         assert!(bytes(file.path(), 1).is_err());
+        std::fs::write(file.path(), "\u{feff}name = 1").unwrap();
+        assert_eq!(text(file.path(), 100).unwrap(), "name = 1");
     }
 }

@@ -66,15 +66,15 @@ pub enum CapacityError {
     #[error(
         "a host process would need {needed} descriptors ({sessions} sessions / {hosts} hosts = {share}, {each} each, \
          + {PROCESS_DESCRIPTORS}), \
-         and a process may have {limit}; use at least {enough} hosts, fewer candidates, or {RAISE}"
+         and a process may have {limit}; {}{RAISE}", hosts_or(*.enough, "")
     )]
-    Host { sessions: u32, hosts: u32, share: u64, each: u64, needed: u64, limit: u64, enough: u64 },
+    Host { sessions: u32, hosts: u32, share: u64, each: u64, needed: u64, limit: u64, enough: Option<u64> },
     #[error(
         "the proxy of one host's links would need {needed} descriptors (2 x {share} sessions of a host + {servers} ports \
-         + {PROCESS_DESCRIPTORS}), and a process may have {limit}; use at least {enough} hosts, fewer candidates, a \
-         fault that needs no links, or {RAISE}"
+         + {PROCESS_DESCRIPTORS}), and a process may have {limit}; {}{RAISE}",
+        hosts_or(*.enough, "a fault that needs no links, ")
     )]
-    Proxy { share: u64, servers: u32, needed: u64, limit: u64, enough: u64 },
+    Proxy { share: u64, servers: u32, needed: u64, limit: u64, enough: Option<u64> },
     #[error(
         "the tunnel to servers that speak TLS would need {needed} descriptors (2 x {sessions} sessions + \
          {PROCESS_DESCRIPTORS}), and a process may have {limit}; use fewer candidates, or {RAISE}"
@@ -179,13 +179,20 @@ impl Demand {
     }
 }
 
-/// Hosts that are enough when each has room for so many sessions; no number is when there is no room.
-fn hosts_enough(sessions: u32, room: u64) -> u64 {
-    u64::from(sessions).checked_div(room).map_or(u64::MAX, |_| u64::from(sessions).div_ceil(room))
+/// Hosts that are enough when each has room for so many sessions. None: there is no room, and no number is.
+fn hosts_enough(sessions: u32, room: u64) -> Option<u64> {
+    (room > 0).then(|| u64::from(sessions).div_ceil(room))
+}
+
+/// What is said before the last remedy.
+fn hosts_or(enough: Option<u64>, others: &str) -> String {
+    enough.map_or_else(String::new, |enough| format!("use at least {enough} hosts, fewer candidates, {others}or "))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{CapacityError, Demand, Limits, OnHost};
 
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
@@ -201,22 +208,22 @@ mod tests {
         assert_eq!(external(demand(936, 1, false)).check(wide), Ok(()));
         assert!(matches!(
             external(demand(937, 1, false)).check(wide),
-            Err(CapacityError::Host { needed: 1_001, enough: 2, .. })
+            Err(CapacityError::Host { needed: 1_001, enough: Some(2), .. })
         ));
         assert_eq!(external(demand(466, 1, true)).check(wide), Ok(()));
         assert!(matches!(
             external(demand(467, 1, true)).check(wide),
-            Err(CapacityError::Proxy { needed: 1_001, enough: 2, .. })
+            Err(CapacityError::Proxy { needed: 1_001, enough: Some(2), .. })
         ));
         let tunnelled = |sessions| Demand { tunnel: true, ..external(demand(sessions, 9, false)) };
         assert_eq!(tunnelled(468).check(wide), Ok(()));
         assert!(matches!(tunnelled(469).check(wide), Err(CapacityError::Tunnel { needed: 1_002, .. })));
         let beside = |sessions| Demand { a_session: OnHost::Beside, ..external(demand(sessions, 1, false)) };
         assert_eq!(beside(312).check(wide), Ok(()));
-        assert!(matches!(beside(313).check(wide), Err(CapacityError::Host { needed: 1_003, enough: 2, .. })));
+        assert!(matches!(beside(313).check(wide), Err(CapacityError::Host { needed: 1_003, enough: Some(2), .. })));
         let relayed = |sessions| Demand { a_session: OnHost::Relayed, ..external(demand(sessions, 1, false)) };
         assert_eq!(relayed(187).check(wide), Ok(()));
-        assert!(matches!(relayed(188).check(wide), Err(CapacityError::Host { needed: 1_004, enough: 2, .. })));
+        assert!(matches!(relayed(188).check(wide), Err(CapacityError::Host { needed: 1_004, enough: Some(2), .. })));
         assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));
         assert!(matches!(demand(2_233, 9, false).check(wide), Err(CapacityError::Server { needed: 1_001, .. })));
         assert_eq!(demand(1_500, 9, false).check(LIMITS), Ok(()));
@@ -224,20 +231,31 @@ mod tests {
         assert_eq!(demand(1, 0, false).check(LIMITS), Err(CapacityError::Nobody));
     }
 
-    #[test]
-    fn the_remedy_is_one() {
-        for links in [false, true] {
-            let asked = Demand { local_servers: false, servers: 1_000, ..demand(100_000, 2, links) };
-            let limits = Limits { descriptors: 3_000, ports: 500 };
-            let enough = match asked.check(limits) {
-                Err(CapacityError::Host { enough, .. } | CapacityError::Proxy { enough, .. }) => enough,
-                other => panic!("{other:?}"),
-            };
-            let hosts = u32::try_from(enough).expect("a number");
-            assert!(!matches!(
-                (Demand { hosts, links: false, ..asked }).check(limits),
-                Err(CapacityError::Host { .. })
-            ));
+    proptest! {
+        #[test]
+        fn as_many_hosts_as_are_advised_are_enough_and_where_none_would_be_none_are_advised(
+            sessions in 1_u32..2_000_000,
+            hosts in 1_u32..5_000,
+            descriptors in 0_u64..70_000,
+            links: bool,
+        ) {
+            let asked = Demand { local_servers: false, servers: 3, ..demand(sessions, hosts, links) };
+            let limits = Limits { descriptors, ports: u64::MAX };
+            if let Err(CapacityError::Host { enough, .. } | CapacityError::Proxy { enough, .. }) = asked.check(limits) {
+                match enough {
+                    Some(enough) => {
+                        let hosts = u32::try_from(enough).expect("no more than there are sessions");
+                        prop_assert!(hosts <= sessions);
+                        let again = Demand { hosts, ..asked }.check(limits);
+                        let still = matches!(again, Err(CapacityError::Host { .. }));
+                        prop_assert!(!still, "{:?}", again);
+                    }
+                    None => {
+                        let least = Demand { hosts: sessions, ..asked }.check(limits);
+                        prop_assert!(least.is_err(), "a host of one session each would do");
+                    }
+                }
+            }
         }
     }
 

@@ -16,7 +16,36 @@ use crate::procfs::is_ignored;
 /// Signals cannot be listened to.
 pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
-    let (told, (ready, listening)) = (asked.clone(), std::sync::mpsc::channel());
+    let told = asked.clone();
+    on_thread(move || told.store(true, Ordering::Relaxed))?;
+    Ok(asked)
+}
+
+/// Ends the program once somebody asks it to stop, after this was done. For work that leaves nothing behind but what this removes.
+///
+/// # Errors
+/// Signals cannot be listened to.
+pub fn ends(after: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    on_thread(|| {
+        ENDING.store(true, Ordering::SeqCst);
+        after();
+        end_at_once()
+    })
+}
+
+/// Set once the program is being ended, with 130.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Whatever comes of the work meanwhile, it ends the program no more: that is under way, and this never returns then.
+pub fn unless_ending() {
+    while ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
+/// Does this at the first request, on a thread of its own, and ends the program at the second.
+fn on_thread(first: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let (ready, listening) = std::sync::mpsc::channel();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let listen = async {
             match Interrupt::listen() {
@@ -24,7 +53,7 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
                 Ok(interrupt) => {
                     let _ = ready.send(Ok(()));
                     interrupt.first().await;
-                    told.store(true, Ordering::Relaxed);
+                    first();
                     interrupt.second().await;
                     end_at_once();
                 }
@@ -35,10 +64,10 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
             tokio::task::LocalSet::new().block_on(&runtime, listen);
         }
     })?;
-    listening.recv().map_err(std::io::Error::other).flatten().map(|()| asked)
+    listening.recv().map_err(std::io::Error::other).flatten()
 }
 
-#[expect(clippy::exit, reason = "whoever asks twice wants no thread waited for, and there is nothing to put in order")]
+#[expect(clippy::exit, reason = "no thread is waited for, and what was to be put in order is")]
 fn end_at_once() -> ! {
     std::process::exit(Exit::Interrupted as i32)
 }

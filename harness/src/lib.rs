@@ -29,6 +29,7 @@ pub mod procfs;
 pub mod progress;
 pub mod protocol;
 pub mod proxy;
+mod replace;
 pub mod secret;
 pub mod session;
 pub mod simulate;

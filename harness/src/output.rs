@@ -6,15 +6,20 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
+use hustings_reports::render::clean_prose;
 
 use crate::exit::Failure;
 
-/// Writes this and the end of a line. A reader that has gone had enough: that is no error.
+/// Writes this and the end of a line, on a terminal without what would do something there. A reader that has gone had enough: that is no error.
 ///
 /// # Errors
 /// It cannot be written, as on a full disk.
 pub fn say(text: impl Display) -> Result<(), Failure> {
-    put(format_args!("{text}\n"))
+    if io::stdout().is_terminal() {
+        put(format_args!("{}\n", clean_prose(&text.to_string())))
+    } else {
+        put(format_args!("{text}\n"))
+    }
 }
 
 /// Writes this as it is.
@@ -37,8 +42,13 @@ macro_rules! inform {
 }
 pub(crate) use inform;
 
-/// What [`inform!`] does.
+/// What [`inform!`] does: names and texts from outside do nothing on a terminal.
 pub(crate) fn write_error(text: impl Display) {
+    write_error_as_it_is(clean_prose(&text.to_string()));
+}
+
+/// The same of text that was cleaned where it was made, and may have colours.
+pub(crate) fn write_error_as_it_is(text: impl Display) {
     // There is nobody left to complain to.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -1,10 +1,12 @@
 //! Progress for people: a bar on a terminal, a line a phase elsewhere. Nothing is ever read back from here.
 
-use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use hustings_reports::render::clean_prose;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::inform;
 
 /// Where nothing can be drawn over, a phase that takes long is told of again after this.
 const TOLD_AGAIN: Duration = Duration::from_secs(15);
@@ -43,23 +45,22 @@ impl Progress {
     /// Something that is worth a line of its own.
     pub fn line(&self, text: &str) {
         if self.plain.is_some() {
-            // A run must not end because nobody reads along any more.
-            let _ = writeln!(std::io::stderr(), "{text}");
+            inform!("{text}");
         } else {
-            self.bar.println(text);
+            self.bar.println(clean_prose(text));
         }
     }
 
     /// What is going on now; overwritten by the next. Elsewhere than on a terminal only what begins is told, and told again
     /// when it takes long.
     pub fn now(&self, text: &str) {
-        self.bar.set_message(text.to_owned());
+        self.bar.set_message(clean_prose(text));
         let Some(Ok(mut last)) = self.plain.as_ref().map(|plain| plain.lock()) else { return };
         let phase: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
         let (told, at) = &mut *last;
         if *told != phase || at.elapsed() > TOLD_AGAIN {
             (*told, *at) = (phase, Instant::now());
-            let _ = writeln!(std::io::stderr(), "  {text}");
+            inform!("  {text}");
         }
     }
 

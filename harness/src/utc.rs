@@ -8,7 +8,8 @@ use crate::clock;
 /// Now, as RFC 3339 in UTC to the second.
 #[must_use]
 pub fn now() -> String {
-    humantime::format_rfc3339_seconds(wall()).to_string()
+    // It knows no time before 1970, which a clock without a battery shows.
+    humantime::format_rfc3339_seconds(wall().max(UNIX_EPOCH)).to_string()
 }
 
 /// A moment of the wall clock that others are told from.
@@ -18,7 +19,7 @@ pub struct Epoch(SystemTime);
 impl Epoch {
     #[must_use]
     pub fn now() -> Self {
-        Self(wall())
+        Self(wall().max(UNIX_EPOCH))
     }
 
     /// So many microseconds later, as RFC 3339 in UTC to the microsecond.

@@ -20,7 +20,7 @@ use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, Recor
 pub fn summarise(record: &Record) -> Summary {
     let mut looked = Looked::default();
     record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell, Examine::Nothing));
-    looked.end(record.manifest.clone(), &record.notes)
+    looked.end(record.manifest.clone(), &record.notes, &record.changed)
 }
 
 /// Whether to find out if the checks that passed could have failed.
@@ -40,7 +40,7 @@ pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary,
     while let Some(cell) = reading.next_cell()? {
         looked.add(&reading.manifest, &cell, examine);
     }
-    Ok(looked.end(reading.manifest, &reading.notes))
+    Ok(looked.end(reading.manifest, &reading.notes, &reading.changed))
 }
 
 /// What was seen of the cells by now.
@@ -69,9 +69,10 @@ impl Looked {
         }
     }
 
-    fn end(self, manifest: Manifest, notes: &[String]) -> Summary {
+    fn end(self, manifest: Manifest, notes: &[String], changed: &[String]) -> Summary {
         let end = end_in_doubt(manifest.state);
-        let mut doubts = self.doubts(&manifest);
+        let mut doubts = changed.to_vec();
+        doubts.extend(self.doubts(&manifest));
         doubts.extend(self_test::doubts(&self.cells));
         let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
         // A broken recipe that one fault shows need not show under every other.

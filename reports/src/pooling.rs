@@ -47,7 +47,7 @@ struct Group<'a> {
 pub(crate) fn pools(cells: &[CellSummary], kept: Vec<Option<Kept>>) -> Vec<Pool> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (cell, kept) in cells.iter().zip(kept) {
-        let Some(Repetition { of, number, count }) = &cell.info.repetition else { continue };
+        let Some(Repetition { of, number, count, .. }) = &cell.info.repetition else { continue };
         let common = common(&cell.info);
         let alike = |group: &&mut Group<'_>| {
             let same_t = group.timeout_ms.zip(cell.timeout_ms).is_none_or(|(one, other)| one == other);

@@ -56,7 +56,7 @@ fn what_has_no_pair_is_refused() {
 #[test]
 fn of_two_rounds_each_side_goes_first_once_and_who_begins_is_drawn() {
     let all = sides(&cells(&[]), &cells(&[])).unwrap();
-    let rounds = Rounds::new(&all, 40);
+    let rounds = Rounds::new(&all, 40, 40);
     let first = |seed, number| -> Vec<bool> {
         let cells = in_turn(rounds.round(&all, number).collect(), seed, number);
         cells.chunks(2).map(is_base_first).collect()

@@ -45,7 +45,7 @@ fn some_cells_of_a_scenario_keep_places_of_their_own_in_every_round() {
 fn cells_on_several_ensembles_keep_places_of_their_own_though_each_goes_its_rounds_alone() {
     let scenario = Shipped::find("quick").unwrap().parse(&["matrix.servers=[1,3]".to_owned()]).unwrap();
     let cells = scenario.cells();
-    let all = Rounds::new(&cells, 3);
+    let all = Rounds::new(&cells, 3, 3);
     let apart: Vec<Cell> = (1..=3)
         .flat_map(|number| cells.chunk_by(Cell::same_ensemble).flat_map(move |some| all.round(some, number)))
         .collect();

@@ -252,6 +252,10 @@ fn refusals_say_what_where_and_what_would_be_right() {
         ("limits", (SMALL, &["ensemble.init_limit=0", "ensemble.sync_limit=10001", "ensemble.watch_ms=4"])),
         ("majority", (SMALL, &["faults.cut.hosts=3"])),
         ("crashes for good", ("name = \"x\"\n[faults.a]\nkind = \"crash\"\nrepeat = 3\n", &[])),
+        (
+            "crashes of everybody for good",
+            ("name = \"x\"\n[faults.a]\nkind = \"crash\"\nrepeat = 5\nallow_majority = true\n", &[]),
+        ),
         ("no links", (SMALL, &["election.links=never"])),
         ("no duration", ("name = \"x\"\n[faults.a]\nkind = \"pause\"\n", &[])),
         ("needless duration", ("name = \"x\"\n[faults.a]\nkind = \"resign\"\nfor_ms = 5\n", &[])),

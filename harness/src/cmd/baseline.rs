@@ -13,7 +13,7 @@ use hustings_reports::verdict::Verdict;
 use crate::cmd::files;
 use crate::cmd::report::{read_summary, width};
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_coloured, say};
+use crate::output::{inform, is_coloured, say, write_error_as_it_is};
 use hustings_reports::analysis::Examine;
 
 /// Where baselines are kept, if nothing else is said.
@@ -72,7 +72,7 @@ pub(super) fn run(args: &BaselineArgs) -> Result<Exit, Failure> {
         Action::List => list(folder),
         Action::Show { name } => {
             let summary = load(&path(folder, name))?;
-            inform!("{}", render::terminal(&summary, width(), is_coloured()));
+            write_error_as_it_is(render::terminal(&summary, width(), is_coloured()));
             Ok(Exit::Pass)
         }
     }
@@ -87,7 +87,9 @@ fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     let summary = read_summary(record, Damage::Refused, Examine::Nothing)?;
     let verdict = decided(&summary);
     if verdict != Verdict::Pass {
-        let why = anyhow!("{} is {verdict}, and no baseline: only what passed can be", record.display());
+        let note = summary.notes.first().filter(|_| summary.whole > Verdict::Pass);
+        let note = note.map_or_else(String::new, |note| format!(" ({note})"));
+        let why = anyhow!("{} is {verdict}{note}, and no baseline: only what passed can be", record.display());
         return Err(Failure { exit: Exit::of(&summary), error: why });
     }
     let path = path(folder, name);

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
 use hustings_record::words::duration;
-use hustings_record::{EnsembleKind, Record};
+use hustings_record::{Damage, EnsembleKind, Record};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
 use crate::archive::resolved_scenario;
 use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
-use crate::cmd::files::save;
+use crate::cmd::files::{Output, check_outputs};
+use crate::cmd::report::read;
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_screen, put, say};
+use crate::output::{inform, is_screen, say};
 use crate::progress::Progress;
 
 /// Find the service times with which a simulation shows what a real run measured.
@@ -35,7 +36,7 @@ pub(super) struct CalibrateArgs {
     timing: Option<PathBuf>,
     /// File for the service times [default: standard output]
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<Output>,
     /// Fit nothing: only compare, with the service times given or assumed
     #[arg(long, conflicts_with = "out")]
     as_is: bool,
@@ -49,8 +50,9 @@ pub(super) struct CalibrateArgs {
 
 /// Fits, and writes down what came of it.
 pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
+    check_outputs(&[("--out", args.out.as_ref())])?;
     let mut start = super::simulate::timing(args.timing.as_deref())?;
-    let record = Record::read(&args.record).map_err(Failure::infrastructure)?;
+    let record = read(&args.record, Damage::Refused)?;
     if record.manifest.ensemble_kind == EnsembleKind::Simulated {
         return Err(Failure::usage(anyhow::anyhow!(
             "{} is the record of a simulation: its service times are known; give that of a run",
@@ -97,11 +99,7 @@ fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
     }
     inform!("{}", worst(&fitted.compared));
     let text = toml(&fitted.timing).map_err(Failure::infrastructure)?;
-    match &args.out {
-        None => put(&text)?,
-        Some(path) => save(path, &text)?,
-    }
-    Ok(())
+    args.out.as_ref().unwrap_or(&Output::Standard).write(&text)
 }
 
 fn toml(timing: &Timing) -> anyhow::Result<String> {

@@ -1,14 +1,17 @@
 //! `hustings candidate`: programs of others, and this one as one of them.
 
+use anyhow::Context as _;
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario;
 use serde_json::Value;
 
+use crate::cmd::programs::is_there;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::foreign::kit::{Command, Examined, Finding, Need, Outcome, examine};
 use crate::foreign::own::{Flaw, Own, stand};
+use crate::interrupt::Interrupt;
 use crate::output::{inform, say};
 
 /// Examine any program that stands for election, or stand as one.
@@ -79,8 +82,14 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
 }
 
 async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
+    is_there(&command.line).map_err(Failure::usage)?;
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
-    let examined = examine(&exe, command, |what| inform!("… {what}")).await.map_err(Failure::infrastructure)?;
+    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    // Dropped, it takes the programs and its folder with it.
+    let examined = tokio::select! {
+        examined = examine(&exe, command, |what| inform!("… {what}")) => examined.map_err(Failure::infrastructure)?,
+        () = interrupt.first() => return Ok(Exit::Interrupted),
+    };
     tell(&examined);
     if json {
         say(serde_json::to_string_pretty(&examined).map_err(Failure::infrastructure)?)?;

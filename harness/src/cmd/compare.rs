@@ -1,8 +1,9 @@
 //! `hustings compare`: is one run worse than another, better, the same, or can it not be told yet?
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use hustings_record::EnsembleKind;
 use hustings_reports::analysis::Examine;
 use hustings_reports::compare::{Comparing, Rules, compare, names, noise, sides_of};
 use hustings_reports::render;
@@ -33,9 +34,10 @@ pub(super) struct CompareArgs {
     /// Compare only the cells of this name; `*` stands for anything; may be given many times
     #[arg(long, value_name = "CELL")]
     only: Vec<String>,
-    /// What is no further apart than this share of the median is the same, as `5%`
-    #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = share)]
-    delta: f64,
+    /// What is no further apart than this share of the median is the same, as `5%` [default: 15%, or half a round trip to the
+    /// servers, where that is more]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    delta: Option<f64>,
     /// How likely any of the comparisons is to be called worse or better by chance alone, as `5%`
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
     alpha: f64,
@@ -65,12 +67,15 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 
 /// Compares two records, or the two sides of one.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
-    let rules = Rules { alpha: args.alpha, delta: args.delta };
+    let rules = Rules { alpha: args.alpha, ..rules(args.delta) };
     let only = Only::new(&args.only);
     let wanted = |name: &str| only.wants(name);
     let damage = damage(args.salvage);
     let base = read_summary(&args.base, damage, Examine::Nothing)?;
     let new = args.new.as_ref().map(|new| read_summary(new, damage, Examine::Nothing)).transpose()?;
+    if let (Some(path), Some(new)) = (&args.new, &new) {
+        refuse_one((&args.base, &base), (path, new))?;
+    }
     only.check(&names([Some(&base), new.as_ref()].into_iter().flatten())).map_err(Failure::usage)?;
     let compared = match &new {
         Some(new) => compare(&base, new, rules, wanted, args.force),
@@ -91,9 +96,24 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
+/// What counts as the same: as it was asked for, else as it is.
+pub(super) fn rules(delta: Option<f64>) -> Rules {
+    delta.map_or_else(Rules::default, Rules::within)
+}
+
+/// A record is like itself, which says nothing of anything. Simulations have no names of their own: the same seed is the same run.
+fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Path, &Summary)) -> Result<(), Failure> {
+    let simulated = of_base.manifest.ensemble_kind == EnsembleKind::Simulated;
+    let one_place = base.canonicalize().ok().is_some_and(|base| new.canonicalize().is_ok_and(|new| new == base));
+    if one_place || !simulated && of_base.manifest.run == of_new.manifest.run {
+        return Err(Failure::usage(anyhow!("{} and {} are one record", base.display(), new.display())));
+    }
+    Ok(())
+}
+
 /// Compares the two sides of a run that has just ended.
-pub(super) fn of_run(summary: &Summary, delta: f64, json: bool) -> Result<Exit, Failure> {
-    let comparing = sides_of(summary, Rules { delta, ..Rules::default() }, |_| true).map_err(Failure::usage)?;
+pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit, Failure> {
+    let comparing = sides_of(summary, rules, |_| true).map_err(Failure::usage)?;
     tell(&comparing, json)
 }
 

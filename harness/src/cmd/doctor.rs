@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(file) = &args.watch {
         return watch(file, args.long, args.json);
     }
+    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {
         context.places.zookeeper_home.clone_from(&args.zookeeper_home);

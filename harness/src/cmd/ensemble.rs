@@ -86,6 +86,22 @@ fn range(text: &str) -> Result<(u16, u16), String> {
 }
 
 impl EnsembleArgs {
+    /// The first of these options that was given, apart from what the environment says: of commands that start nothing none has a
+    /// meaning.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        [
+            (self.ensemble.is_some(), "--ensemble"),
+            (self.require_real, "--require-real"),
+            (self.base_port.is_some(), "--base-port"),
+            (!self.connect.is_empty(), "--connect"),
+            (!self.toxiproxy_upstreams.is_empty(), "--toxiproxy-upstreams"),
+            (self.toxiproxy.is_some(), "--toxiproxy"),
+            (self.toxiproxy_ports.is_some(), "--toxiproxy-ports"),
+        ]
+        .into_iter()
+        .find_map(|(given, option)| given.then_some(option))
+    }
+
     /// What was asked for.
     ///
     /// # Errors

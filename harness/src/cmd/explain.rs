@@ -120,7 +120,7 @@ fn fault(kind: FaultKind) -> String {
 
 fn check(checker: &Checker) -> String {
     format!(
-        "check {}: {}{}\n  the README has the definitions, under \"What is measured, and how\"",
+        "check {}: {}{}\n  reports/METHODOLOGY.md has the definitions",
         checker.name,
         checker.about,
         rests_on(checker)

@@ -1,16 +1,16 @@
 //! `hustings export`: a record for other tools, and for people who want a table of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hustings_record::{Damage, Record};
 use hustings_reports::analysis::Examine;
 use hustings_reports::export::{handovers, interval_log, withheld};
 use hustings_reports::render::league;
 
-use crate::cmd::files::save;
+use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::{read, read_summary};
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, say};
+use crate::output::inform;
 
 /// Write the handovers of a record for other tools, or a table of its recipes side by side.
 #[derive(Debug, clap::Args)]
@@ -24,40 +24,33 @@ pub(super) struct ExportArgs {
     record: PathBuf,
     /// Write a line a lost lead as CSV [default, without another: on standard output]
     #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    csv: Option<Output>,
     /// Write an HdrHistogram interval log of the completed failovers, in nanoseconds, an interval a cell
     #[arg(long, value_name = "FILE")]
-    hdr: Option<PathBuf>,
+    hdr: Option<Output>,
     /// Write Markdown tables of all recipes and programs: failovers by fault, what each costs, and what was seen of it
     #[arg(long, value_name = "FILE")]
-    table: Option<PathBuf>,
+    table: Option<Output>,
 }
 
 /// Writes what is asked for.
 pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
-    if let Some(path) = &args.table {
-        write(path, &league(&read_summary(&args.record, Damage::Refused, Examine::Nothing)?))?;
-        if args.csv.is_none() && args.hdr.is_none() {
+    let ExportArgs { csv, hdr, table, .. } = args;
+    check_outputs(&[("--csv", csv.as_ref()), ("--hdr", hdr.as_ref()), ("--table", table.as_ref())])?;
+    if let Some(table) = table {
+        table.written("written", &league(&read_summary(&args.record, Damage::Refused, Examine::Nothing)?))?;
+        if csv.is_none() && hdr.is_none() {
             return Ok(Exit::Pass);
         }
     }
     let record: Record = read(&args.record, Damage::Refused)?;
     withheld(&record).iter().for_each(|line| inform!("{line}"));
-    if args.csv.is_some() || args.hdr.is_none() {
+    if csv.is_some() || hdr.is_none() {
         let text = handovers(&record).map_err(Failure::infrastructure)?;
-        match &args.csv {
-            Some(path) => write(path, &text)?,
-            None => say(text.trim_end())?,
-        }
+        csv.as_ref().unwrap_or(&Output::Standard).written("written", &text)?;
     }
-    if let Some(path) = &args.hdr {
-        write(path, &interval_log(&record).map_err(Failure::infrastructure)?)?;
+    if let Some(hdr) = hdr {
+        hdr.written("written", &interval_log(&record).map_err(Failure::infrastructure)?)?;
     }
     Ok(Exit::Pass)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    save(path, text)?;
-    inform!("written: {}", path.display());
-    Ok(())
 }

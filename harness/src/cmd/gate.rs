@@ -1,11 +1,10 @@
 //! `hustings gate`: a record against limits and a baseline, for pipelines.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
-use hustings_reports::compare::{Comparing, Rules, compare, sides_of};
+use hustings_reports::compare::{Comparing, compare, sides_of};
 use hustings_reports::gate::{
     Asked, FIGURES, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
@@ -15,8 +14,8 @@ use wildmatch::WildMatch;
 
 use crate::bounded;
 use crate::cmd::baseline;
-use crate::cmd::compare::share;
-use crate::cmd::files::save;
+use crate::cmd::compare::{rules, share};
+use crate::cmd::files::{Output, append, distinct, read_toml};
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
 use crate::exit::{Exit, Failure, with_codes};
@@ -63,7 +62,8 @@ pub(super) struct GateArgs {
     /// Where baselines are kept
     #[arg(long, value_name = "DIR", default_value = baseline::FOLDER)]
     baselines: PathBuf,
-    /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 15%]
+    /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 15%, or
+    /// half a round trip to the servers, where that is more]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     delta: Option<f64>,
     /// Compare with a baseline that is not alike; the result says so
@@ -71,19 +71,19 @@ pub(super) struct GateArgs {
     force: bool,
     /// Write the result as JUnit XML: a suite a cell, what is inconclusive an error
     #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
+    junit: Option<Output>,
     /// Write the result as a table in Markdown, as for a pull request
     #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
+    markdown: Option<Output>,
     /// Print GitHub's annotations on standard output, and add the table to the job's summary ($GITHUB_STEP_SUMMARY)
     #[arg(long, conflicts_with = "json")]
     github: bool,
     /// Write the figures in the Bencher Metric Format
     #[arg(long, value_name = "FILE")]
-    bencher: Option<PathBuf>,
+    bencher: Option<Output>,
     /// Write the figures for github-action-benchmark (customSmallerIsBetter)
     #[arg(long, value_name = "FILE")]
-    benchmark_action: Option<PathBuf>,
+    benchmark_action: Option<Output>,
     /// Add a line to a CSV file, once for each run: time, run, commit, verdict and all figures
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub(super) struct GateArgs {
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     commit: Option<String>,
     /// List the figures that limits can be put on, and end
-    #[arg(long)]
+    #[arg(long, exclusive = true)]
     figures: bool,
     /// Print the result as JSON on standard output
     #[arg(long)]
@@ -106,12 +106,21 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Pass);
     }
+    let standard = args.json.then_some(&Output::Standard).or_else(|| args.github.then_some(&Output::Standard));
+    let history = args.history.clone().map(Output::File);
+    distinct(&[
+        (if args.json { "--json" } else { "--github" }, standard),
+        ("--junit", args.junit.as_ref()),
+        ("--markdown", args.markdown.as_ref()),
+        ("--bencher", args.bencher.as_ref()),
+        ("--benchmark-action", args.benchmark_action.as_ref()),
+        ("--history", history.as_ref()),
+    ])?;
     let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
-    let limits = args.limits.as_deref().map(read_limits).transpose()?;
+    let limits = args.limits.as_deref().map(read_toml::<Limits>).transpose()?;
     let summary = read_summary(record, Damage::Refused, Examine::Checks)?;
     let allowed = limits.as_ref().and_then(|limits| limits.allowed_regression_percent).map(|percent| percent / 100.0);
-    let delta = args.delta.or(allowed).unwrap_or(Rules::default().delta);
-    let rules = Rules { delta, ..Rules::default() };
+    let rules = rules(args.delta.or(allowed));
     let comparing = match &args.baseline {
         Some(name) => {
             let base = baseline::find(&args.baselines, name)?;
@@ -128,18 +137,12 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     };
     let gated = gate(&summary, &asked, like).map_err(of_limits)?;
     tell(&gated);
-    write_all(args, &summary, &gated, comparing.as_ref())?;
     if args.json {
         say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }
+    write_all(args, &summary, &gated, comparing.as_ref())?;
     // A run that broke off is no verdict on what it did not run.
     Ok(Exit::of_run(gated.verdict, summary.manifest.state))
-}
-
-fn read_limits(path: &Path) -> Result<Limits, Failure> {
-    let failed = |error: anyhow::Error| Failure::usage(error.context(path.display().to_string()));
-    let text = bounded::text(path, bounded::SMALL).map_err(|error| failed(error.into()))?;
-    toml::from_str(&text).map_err(|error| failed(anyhow!("{}", error.to_string().trim_end())))
 }
 
 /// What a line of a CSV file can hold.
@@ -159,20 +162,20 @@ fn commit_of(args: &GateArgs) -> String {
 
 fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Option<&Comparing>) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
-        save(path, &junit(gated).map_err(Failure::infrastructure)?)?;
+        path.write(&junit(gated).map_err(Failure::infrastructure)?)?;
     }
     if let Some(path) = &args.markdown {
-        save(path, &markdown(gated, comparing))?;
+        path.write(&markdown(gated, comparing))?;
     }
     let pretty = |value| serde_json::to_string_pretty(&value).map_err(Failure::infrastructure);
     if let Some(path) = &args.bencher {
-        save(path, &pretty(bencher(summary))?)?;
+        path.write(&pretty(bencher(summary))?)?;
     }
     if let Some(path) = &args.benchmark_action {
-        save(path, &pretty(benchmark_action(summary, &commit_of(args)))?)?;
+        path.write(&pretty(benchmark_action(summary, &commit_of(args)))?)?;
     }
     if let Some(path) = &args.history {
-        let there = match bounded::text(path, HISTORY_BYTES_MAX) {
+        let there = match bounded::stored_text(path, HISTORY_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Failure::infrastructure(anyhow!("{}: {error}", path.display()))),
@@ -190,12 +193,6 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
         }
     }
     Ok(())
-}
-
-fn append(path: &Path, content: &str) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
-    written.with_context(|| path.display().to_string()).map_err(Failure::infrastructure)
 }
 
 fn tell(gated: &Gated) {

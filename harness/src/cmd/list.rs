@@ -8,6 +8,7 @@ use hustings_workloads::adapters::ADAPTERS;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
+use crate::cmd::files::Output;
 use crate::cmd::past;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::output::say;
@@ -28,7 +29,7 @@ pub(super) struct ListArgs {
     r#in: PathBuf,
     /// Write a page over all of them; best into the folder, for its links lead from there
     #[arg(long, value_name = "FILE", requires = "runs")]
-    page: Option<PathBuf>,
+    page: Option<Output>,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -37,7 +38,7 @@ pub(super) struct ListArgs {
 /// Prints the list.
 pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
     if args.runs {
-        return past::list(&args.r#in, args.page.as_deref(), args.json);
+        return past::list(&args.r#in, args.page.as_ref(), args.json);
     }
     let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
     let scenarios: Vec<(String, String)> = parsed.map(|s| (s.name, s.summary)).collect();

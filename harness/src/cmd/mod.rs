@@ -24,6 +24,7 @@ mod mutations;
 mod only;
 mod pages;
 mod past;
+mod programs;
 mod proxy;
 mod report;
 mod run;
@@ -39,6 +40,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::exit::{Exit, Failure, with_codes};
 use crate::host;
+use crate::interrupt;
 use crate::output::inform;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
@@ -85,6 +87,38 @@ enum Command {
     Host(host::HostArgs),
 }
 
+impl Command {
+    /// Whether nothing has to be put in order when somebody asks it to stop: it starts nothing, and writes files whole. The others
+    /// listen for themselves.
+    fn ends_at_once(&self) -> bool {
+        match self {
+            Self::Calibrate(_)
+            | Self::Init(_)
+            | Self::List(_)
+            | Self::Explain(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Check(_)
+            | Self::Report(_)
+            | Self::Compare(_)
+            | Self::Export(_)
+            | Self::Schema(_)
+            | Self::Gate(_)
+            | Self::Baseline(_)
+            | Self::Clean(_) => true,
+            Self::Run(_)
+            | Self::Host(_)
+            | Self::Simulate(_)
+            | Self::Tune(_)
+            | Self::Proxy(_)
+            | Self::Embedded(_)
+            | Self::Candidate(_)
+            | Self::Doctor(_)
+            | Self::Guard(_) => false,
+        }
+    }
+}
+
 /// Parses the command line, does what it says, and tells what went wrong.
 #[must_use]
 pub fn main() -> Exit {
@@ -92,7 +126,9 @@ pub fn main() -> Exit {
     let cli = Cli::parse();
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
-    match dispatch(command) {
+    let done = dispatch(command);
+    interrupt::unless_ending();
+    match done {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
             inform!("error: {}", in_full(&error));
@@ -128,6 +164,9 @@ fn in_full(error: &anyhow::Error) -> String {
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
+    if command.ends_at_once() {
+        interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
+    }
     match command {
         Command::Run(args) => block_on(run::run(*args, typed())),
         Command::Host(args) => {
@@ -149,7 +188,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Schema(args) => schema::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Baseline(args) => baseline::run(&args),
-        Command::Proxy(args) => proxy::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
+        Command::Proxy(args) => proxy::run(&args),
         Command::Embedded(args) => embedded::run(&args).map(|()| Exit::Pass).map_err(Failure::infrastructure),
         Command::Candidate(args) => block_on(candidate::run(args)),
         Command::Doctor(args) => doctor::run(&args),

@@ -13,9 +13,9 @@ use crate::output::{inform, say};
 
 /// Applies every mutation to every cell of a record, and tells what came of it. Nothing is written.
 pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exit, Failure> {
-    let mut reading = Reading::begin(folder, damage).map_err(|error| unread(error, damage))?;
+    let mut reading = Reading::begin(folder, damage).map_err(|error| unread(folder, error, damage))?;
     let mut all = Vec::new();
-    while let Some(cell) = reading.next_cell().map_err(|error| unread(error, damage))? {
+    while let Some(cell) = reading.next_cell().map_err(|error| unread(folder, error, damage))? {
         // A recipe that is broken on purpose is there to fail.
         if !cell.info.self_test {
             let found = matrix(&cell);

@@ -7,7 +7,7 @@ use hustings_record::MANIFEST_FILE;
 use hustings_reports::past::Past;
 use hustings_reports::render;
 
-use crate::cmd::files::{kept_summary, save};
+use crate::cmd::files::{Output, check_outputs, kept_summary};
 use crate::cmd::report::SUMMARY_FILE;
 use crate::exit::{Exit, Failure};
 use crate::output::{inform, say};
@@ -16,7 +16,8 @@ use crate::output::{inform, say};
 pub(super) const FOLDER: &str = "runs";
 
 /// Lists them by the summaries that were written beside them; what has none is named.
-pub(super) fn list(folder: &Path, page: Option<&Path>, json: bool) -> Result<Exit, Failure> {
+pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<Exit, Failure> {
+    check_outputs(&[("--json", json.then_some(&Output::Standard)), ("--page", page)])?;
     let mut runs = Vec::new();
     for record in records(folder).map_err(Failure::infrastructure)? {
         let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -28,8 +29,7 @@ pub(super) fn list(folder: &Path, page: Option<&Path>, json: bool) -> Result<Exi
     runs.sort_by(|one, other| (&one.started_utc, &one.folder).cmp(&(&other.started_utc, &other.folder)));
     if let Some(page) = page {
         let html = render::runs_page(&runs).map_err(Failure::infrastructure)?;
-        save(page, &html)?;
-        inform!("page: {}", page.display());
+        page.written("page", &html)?;
     }
     if json {
         say(serde_json::to_string_pretty(&runs).map_err(Failure::infrastructure)?)?;

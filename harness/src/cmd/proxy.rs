@@ -5,12 +5,14 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::aside::{self, Aside};
-use crate::exit::with_codes;
+use crate::exit::{Exit, Failure, with_codes};
+use crate::interrupt::Interrupt;
+use crate::output::say;
 use crate::proxy::{Options, Server, Taps};
 use crate::{child, limits};
 use anyhow::Context as _;
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::LocalSet;
 
 /// Serve faulty links: a proxy that speaks Toxiproxy's HTTP API
 ///
@@ -51,31 +53,41 @@ pub(crate) struct Args {
     plain: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(parent) = args.die_with_parent {
-        child::die_with_parent(parent).context("cannot be tied to the parent process")?;
+        child::die_with_parent(parent)
+            .context("cannot be tied to the parent process")
+            .map_err(Failure::infrastructure)?;
     }
-    limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no async runtime")?;
-    let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
-    let served = runtime.block_on(async {
-        let server = Server::bind(options).with_context(|| {
-            format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
-        })?;
-        let taps = server.taps();
-        // As the first process of a container it would not hear a signal that it does not listen to.
-        let mut terminated = signal(SignalKind::terminate()).context("cannot listen to signals")?;
-        println!("{}", json!({ "api": server.address()?.to_string() }));
-        tokio::select! {
-            served = server.serve() => served.context("the API ended"),
-            interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for Ctrl-C"),
-            _ = terminated.recv() => Ok(()),
-            failed = record(args.record, taps) => match failed.context("cannot take orders from standard input")? {},
-        }
-    });
+    limits::raise_descriptor_limit().context("cannot raise the descriptor limit").map_err(Failure::infrastructure)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::infrastructure)?;
+    let served = LocalSet::new().block_on(&runtime, serve(args));
     // A read of standard input may be under way.
     runtime.shutdown_background();
     served
+}
+
+async fn serve(args: &Args) -> Result<Exit, Failure> {
+    let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
+    let server = Server::bind(options).with_context(|| {
+        format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
+    });
+    let server = server.map_err(Failure::infrastructure)?;
+    let taps = server.taps();
+    // As the first process of a container it would not hear a signal that it does not listen to.
+    let interrupt = Interrupt::listen().context("cannot listen to signals").map_err(Failure::infrastructure)?;
+    let address = server.address().map_err(Failure::infrastructure)?;
+    say(json!({ "api": address.to_string() }))?;
+    let failed = tokio::select! {
+        served = server.serve() => served.map_or_else(anyhow::Error::from, |()| anyhow::anyhow!("the API ended")),
+        failed = record(args.record, taps) => match failed {
+            Ok(never) => match never {},
+            Err(error) => anyhow::Error::from(error).context("cannot take orders from standard input"),
+        },
+        () = interrupt.first() => return Ok(Exit::Interrupted),
+    };
+    Err(Failure::infrastructure(failed))
 }
 
 async fn record(wanted: bool, taps: Taps) -> io::Result<Infallible> {

@@ -11,7 +11,7 @@ use hustings_reports::summary::Summary;
 use crate::cmd::files::{save, unread};
 use crate::cmd::{in_full, mutations};
 use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_coloured, say};
+use crate::output::{inform, is_coloured, say, write_error_as_it_is};
 
 const REPORT_FILE: &str = "report.html";
 pub(super) const SUMMARY_FILE: &str = "summary.json";
@@ -114,7 +114,7 @@ fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failu
 /// The same, and tells nobody. Gives the report's place too.
 pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> Result<(Summary, PathBuf), Failure> {
     let summary = summed(folder, damage, examine).inspect_err(|error| forget_verdicts(folder, error));
-    let summary = summary.map_err(|error| unread(error, damage))?;
+    let summary = summary.map_err(|error| unread(folder, error, damage))?;
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
     let path = write(folder, REPORT_FILE, &html)?;
@@ -136,7 +136,7 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
 
 /// What a record comes to; nothing is written.
 pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, Failure> {
-    summed(folder, damage, examine).map_err(|error| unread(error, damage))
+    summed(folder, damage, examine).map_err(|error| unread(folder, error, damage))
 }
 
 pub(super) fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
@@ -145,7 +145,10 @@ pub(super) fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<
 
 /// A record by its folder.
 pub(super) fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
-    Record::read_but(folder, damage).map_err(|error| unread(error, damage))
+    let record = Record::read_but(folder, damage).map_err(|error| unread(folder, error, damage))?;
+    // Figures are no verdict: whoever uses them is told what they may be of.
+    record.changed.iter().for_each(|what| inform!("warning: {}: {what}; it may not be what it was", folder.display()));
+    Ok(record)
 }
 
 fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
@@ -155,7 +158,7 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
 }
 
 fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
-    inform!("{}", render::terminal(summary, width(), is_coloured()));
+    write_error_as_it_is(render::terminal(summary, width(), is_coloured()));
     if told.json {
         say(render::json(summary))?;
     }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use hustings_record::{Damage, RunState};
-use hustings_reports::analysis::Examine;
+use hustings_record::{Damage, Reading, RunState};
+use hustings_reports::analysis::{Examine, summarise_read};
+use hustings_reports::compare::undecided;
 use hustings_reports::repeated::{decided, to_run_again};
+use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
 };
@@ -20,8 +23,9 @@ use crate::cmd::compare;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::only::Only;
+use crate::cmd::programs;
 use crate::cmd::report::{self, Told};
-use crate::coordinator::{Against, Chosen, RunError, RunOptions, run as perform};
+use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::exit::{Exit, Failure, with_codes};
 use crate::interrupt::Interrupt;
@@ -58,6 +62,7 @@ const CANDIDATE: &str = "candidate";
                                                   on servers that run already, of which only its own znodes are touched
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
                                                   the same below a znode of theirs, by TLS, as a user of theirs"))]
+#[command(group = clap::ArgGroup::new("sides").multiple(true).args(["against", "against_set", "against_exe", "against_candidate"]))]
 pub(super) struct RunArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
     #[arg(default_value = "quick")]
@@ -100,9 +105,10 @@ pub(super) struct RunArgs {
     /// Hosts of what the cells are held against are started from this program: another build of hustings
     #[arg(long, value_name = "FILE", conflicts_with = "chaos")]
     against_exe: Option<PathBuf>,
-    /// What is no further apart than this share of the median is the same, as `5%`
-    #[arg(long, value_name = "SHARE", default_value = "15%", value_parser = compare::share)]
-    delta: f64,
+    /// What is no further apart than this share of the median is the same, as `5%` [default: 15%, or half a round trip to the
+    /// servers, where that is more]
+    #[arg(long, value_name = "SHARE", value_parser = compare::share, requires = "sides")]
+    delta: Option<f64>,
     /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
     #[arg(long, conflicts_with = "repeat")]
@@ -158,6 +164,13 @@ struct Alone {
 }
 
 /// Nothing may be done to servers of somebody else, and they are as many as they are.
+/// What a record comes to that is being written, as if its run had ended here.
+fn so_far(record: &Path) -> anyhow::Result<Summary> {
+    let mut reading = Reading::begin(record, Damage::Refused)?;
+    reading.manifest.state = RunState::Completed;
+    Ok(summarise_read(reading, Examine::Nothing)?)
+}
+
 fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
     if !request.is_external() {
         return Ok(());
@@ -302,6 +315,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let against = against(&args, &request, &exe)?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
     check_rounds(&all, scenario.rounds_max()).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
+    programs::can_be_started(&all).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
         say(explain(&scenario, &all, seed))?;
         return Ok(Exit::Pass);
@@ -311,6 +325,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         chosen = request.choose() => chosen.map_err(RunError::from)?,
         () = interrupt.first() => return Err(RunError::Interrupted.into()),
     };
+    let rules = compare::rules(args.delta);
     let mut options = RunOptions {
         chosen: own,
         against,
@@ -321,7 +336,12 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         interrupt,
         lying_proxy: args.lying_proxy,
         exe,
-        to_run_again: |record| Ok(to_run_again(&report::summed(record, Damage::Refused, Examine::Nothing)?)),
+        again: Again {
+            spoilt: Arc::new(|record| {
+                Ok(to_run_again(&so_far(record)?).into_iter().map(|name| (name, u32::MAX)).collect())
+            }),
+            undecided: Arc::new(move |record| Ok(undecided(&so_far(record)?, rules))),
+        },
         command,
         screen: is_screen(),
         quiet: args.quiet,
@@ -362,7 +382,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     }
     Ok(if held {
         // Whether the new side is worse the repetitions tell that are not left out.
-        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, args.delta, args.json)?)
+        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, compare::rules(args.delta), args.json)?)
     } else {
         Exit::from(summary.verdict)
     })
@@ -380,7 +400,12 @@ fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<
     let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
     let chosen = side(args, name, &set, Program::against(args).as_ref(), request)?;
     let exe = match &args.against_exe {
-        Some(exe) => exe.canonicalize().with_context(|| exe.display().to_string()).map_err(Failure::usage)?,
+        Some(exe) => {
+            let exe = exe.canonicalize().with_context(|| format!("--against-exe {}", exe.display()));
+            let exe = exe.map_err(Failure::usage)?;
+            programs::is_of_ours(&exe).context("--against-exe").map_err(Failure::usage)?;
+            exe
+        }
         None => own_exe.to_owned(),
     };
     Ok(Some(Against { chosen, exe }))

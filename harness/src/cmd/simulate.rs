@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use hustings_record::words::duration;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
@@ -10,16 +10,19 @@ use hustings_workloads::scenario::{Cell, Scenario};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 use crate::archive::{Archive, default_folder};
-use crate::bounded;
 use crate::clock;
+use crate::cmd::files::read_toml;
 use crate::cmd::report::{self, Told};
 use crate::cmd::run::{chosen as chosen_cells, repeated, text, times};
 use crate::cmd::search::{self, Asked, list};
 use crate::exit::{Exit, Failure, with_codes};
+use crate::interrupt;
 use crate::output::{is_screen, say};
 use crate::progress::Progress;
 use crate::simulate::{SimulateOptions, hunt, own_cell, run as simulate};
 
+/// A folder into which something is written meanwhile is not removed at once.
+const TIDY_TRIES: u32 = 100;
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
 
@@ -80,10 +83,10 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "NAME", requires = "schedule")]
     cell: Option<String>,
     /// Service times, as TOML [default: about those of three servers on one machine]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "schedule"])]
     timing: Option<PathBuf>,
     /// Folder for the record [default: runs/<time>-<scenario>]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "seeds")]
     out: Option<PathBuf>,
     /// Print the summary, or what a search came to, as JSON on standard output
     #[arg(long)]
@@ -109,7 +112,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let scenario = repeated(scenario, args.repeat).map_err(Failure::usage)?;
     match &args.seeds {
         Some(seeds) => {
-            can_be_simulated(&scenario.cells())?;
+            can_be_simulated(&scenario.cells(), "give a scenario without it")?;
             let SimulateArgs { scenario: given, set, all, json, quiet, .. } = args;
             let asked = Asked { scenario: given, sets: set, all: *all, json: *json, quiet: *quiet };
             search::run(&asked, &scenario, seeds.clone())
@@ -119,11 +122,11 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
 }
 
 /// Programs of others live in no virtual time.
-fn can_be_simulated(cells: &[Cell]) -> Result<(), Failure> {
+fn can_be_simulated(cells: &[Cell], instead: &str) -> Result<(), Failure> {
     match cells.iter().find(|cell| cell.recipe.foreign().is_some()) {
         None => Ok(()),
         Some(cell) => Err(Failure::usage(anyhow!(
-            "cell {}: {} is a program, which no simulation can run; leave it out with --only, or use `hustings run`",
+            "cell {}: {} is a program, which no simulation can run; {instead}, or use `hustings run`",
             cell.name,
             cell.recipe
         ))),
@@ -132,10 +135,7 @@ fn can_be_simulated(cells: &[Cell]) -> Result<(), Failure> {
 
 /// The service times in this file, or else those that are assumed.
 pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
-    let Some(path) = path else { return Ok(Timing::default()) };
-    let read = bounded::text(path, bounded::SMALL).with_context(|| path.display().to_string());
-    let parsed = read.and_then(|text| toml::from_str(&text).with_context(|| path.display().to_string()));
-    parsed.map_err(Failure::usage)
+    path.map_or_else(|| Ok(Timing::default()), read_toml)
 }
 
 fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> Result<Exit, Failure> {
@@ -144,7 +144,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let mut replayed = None;
     if let Some(schedule) = args.schedule {
         let cell = chosen(&scenario, args.cell.as_deref())?;
-        can_be_simulated(std::slice::from_ref(&cell))?;
+        can_be_simulated(std::slice::from_ref(&cell), "choose another cell with --cell")?;
         let simulation = replayed_schedule(&own_cell(cell), schedule, args.steps.as_deref())?;
         seed = schedule;
         timing = simulation.timing;
@@ -152,6 +152,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         scenario.repeat = 1;
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
+    let is_new = args.out.as_ref().is_none_or(|out| !out.exists());
     let out = match &args.out {
         Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
         None => default_folder(&scenario.name).map_err(Failure::usage)?,
@@ -161,7 +162,21 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         Some((cell, schedule)) => (vec![cell], schedule),
         None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
     };
-    can_be_simulated(&cells).inspect_err(|_| _ = std::fs::remove_dir(&out))?;
+    let unfinished = out.clone();
+    // A record of half of it would be taken for one of all; a folder that was there stays, as it was.
+    let tidy = move || {
+        for _ in 0..TIDY_TRIES {
+            let gone = std::fs::remove_dir_all(&unfinished);
+            if gone.is_ok_and(|()| !unfinished.exists()) || !unfinished.exists() {
+                break;
+            }
+        }
+        if !is_new {
+            let _ = std::fs::create_dir(&unfinished);
+        }
+    };
+    interrupt::ends(tidy).map_err(Failure::infrastructure)?;
+    can_be_simulated(&cells, "leave it out with --only").inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let out_of = out.clone();
@@ -216,11 +231,14 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
         Some(name) => cells.iter().find(|cell| cell.name == name),
     };
     let known = || cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>().join(", ");
-    found.cloned().ok_or_else(|| Failure::usage(anyhow!("there is no cell {name:?}; there are {}", known())))
+    found
+        .cloned()
+        .ok_or_else(|| Failure::usage(anyhow!("there is no cell {}; there are {}", name.unwrap_or("at all"), known())))
 }
 
 /// Whether every known bug is caught: exit code 1 if not.
 fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
+    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     let (mut missed, began) = (0, clock::now());
     for case in cases() {
         let began = clock::now();

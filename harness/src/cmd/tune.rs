@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use hustings_record::words::{duration, plural, setting_ms};
-use hustings_record::{EnsembleKind, Record, StepDown};
+use hustings_record::{Damage, EnsembleKind, StepDown};
 use hustings_reports::render;
 use hustings_reports::tune::pauses::{self, PauseLog};
 use hustings_reports::tune::{
@@ -17,9 +17,11 @@ use hustings_workloads::recipes::RecipeKind;
 
 use crate::archive::default_folder;
 use crate::cmd::ensemble::EnsembleArgs;
-use crate::cmd::files::save;
+use crate::cmd::files::{Output, check_outputs};
+use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::{Exit, Failure, with_codes};
+use crate::interrupt;
 use crate::output::{inform, say};
 
 /// The scenario that measures.
@@ -98,7 +100,7 @@ pub(super) struct TuneArgs {
     set: Vec<String>,
     /// Write the answer as a page too, with the curve and the costs of all timeouts drawn
     #[arg(long, value_name = "FILE")]
-    page: Option<PathBuf>,
+    page: Option<Output>,
     /// Print the answer as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -139,6 +141,10 @@ struct Seen {
 /// Answers.
 pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure> {
     in_range(&args).map_err(Failure::usage)?;
+    if args.model || args.record.is_some() {
+        interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
+    }
+    check_outputs(&[("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())])?;
     // Before anything is measured for it.
     let log = read(&args.pauses).with_context(|| format!("{}", args.pauses.display())).map_err(Failure::usage)?;
     let weeks = weeks(&args, &log).map_err(Failure::usage)?;
@@ -184,11 +190,11 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
         "--false-per-week {borne}: a number above 0; nothing shows that there is none"
     );
     ensure!((1..=600_000).contains(&args.tick_ms), "--tick-ms {}: from 1 to 600000", args.tick_ms);
-    ensure!(args.timeout_ms != Some(0), "--timeout-ms 0: a session timeout is longer than that");
-    if let Some(page) = &args.page {
-        let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        ensure!(folder.is_dir() && !page.is_dir(), "--page {}: there is no such folder, or it is one", page.display());
+    if let Some(option) = args.ensemble.given().filter(|_| args.model || args.record.is_some()) {
+        let why = if args.model { "--model" } else { "--record" };
+        bail!("{option}: nothing is measured with {why}; leave one of them out");
     }
+    ensure!(args.timeout_ms != Some(0), "--timeout-ms 0: a session timeout is longer than that");
     Ok(())
 }
 
@@ -241,7 +247,7 @@ async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
 }
 
 fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
-    let record = Record::read(&folder).map_err(Failure::infrastructure)?;
+    let record = report::read(&folder, Damage::Refused)?;
     let measured = hustings_reports::tune::measured(&record);
     let curve = Curve::fit(&measured.pairs).map_err(|why| {
         let what = format!(
@@ -287,8 +293,7 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Seen>) -
     }
     if let Some(path) = &args.page {
         let page = render::tune_page(advice, &bands, &seen.map(measured_on).into_iter().collect::<Vec<_>>());
-        save(path, &page.map_err(Failure::infrastructure)?)?;
-        inform!("page: {}", path.display());
+        path.written("page", &page.map_err(Failure::infrastructure)?)?;
     }
     if args.json {
         let measured = seen.map(|seen| {

@@ -12,6 +12,7 @@ mod debts;
 mod environment;
 mod errands;
 mod floor;
+mod further;
 pub mod hosts;
 mod hung;
 mod inbox;
@@ -30,4 +31,5 @@ mod watching;
 mod winner;
 
 pub use chosen::{Against, Chosen};
+pub use further::Again;
 pub use run::{Outcome, RunError, RunOptions, run};

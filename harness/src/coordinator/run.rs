@@ -1,14 +1,14 @@
 //! One run: ensemble, links, then every cell in turn, and the record of it all.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::words::{duration, plural};
+use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
@@ -19,6 +19,7 @@ use crate::coordinator::cell;
 use crate::coordinator::chosen::{Against, Chosen};
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
+use crate::coordinator::further::{Again, Further};
 use crate::coordinator::hosts::HostFactory;
 use crate::coordinator::run_links::Named;
 use crate::coordinator::{correction, debts, run_links, sentinel, warm};
@@ -53,8 +54,8 @@ pub struct RunOptions {
     pub lying_proxy: bool,
     /// This executable: what hosts and proxies are started from.
     pub exe: PathBuf,
-    /// Which cells of the record in this folder are to be run again, for stalls spoilt repetitions of theirs.
-    pub to_run_again: fn(&Path) -> anyhow::Result<BTreeSet<String>>,
+    /// What says which cells of a record are to be run again.
+    pub again: Again,
     /// What was typed.
     pub command: String,
     /// Standard error is a terminal on which lines can be drawn over.
@@ -131,6 +132,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
     let adapters = prepared_adapters(&work, &cells).await?;
     let repeat = options.chosen.scenario.repeat;
     let planned = cells.len() as u32 * repeat;
+    let at_most = options.chosen.scenario.rounds_max();
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
     let run = RunContext {
         options,
@@ -139,7 +141,7 @@ pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
         work: &work,
         adapters,
         progress: &progress,
-        rounds: Rounds::new(&cells, repeat),
+        rounds: Rounds::new(&cells, repeat, at_most),
         planned,
     };
     let result = tokio::select! {
@@ -215,44 +217,30 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, R
     Ok(conclude(&record, end))
 }
 
-/// Runs cells again of which stalls spoilt repetitions, until there are as many others as were planned, within a bound.
+/// Runs cells that do not tell enough yet in the rounds beyond those that were planned.
 async fn further_rounds(
     run: &RunContext<'_>,
     cells: &[Cell],
     named: Option<&Named>,
     record: &Rc<RefCell<Archive>>,
 ) -> Result<(), CutShort> {
-    let RunContext { options: RunOptions { chosen, to_run_again, .. }, progress, .. } = run;
-    for number in chosen.scenario.repeat + 1..=chosen.scenario.rounds_max() {
-        let (to_run_again, folder) = (*to_run_again, record.borrow().folder().to_owned());
-        progress.now("looking for repetitions that stalls spoilt");
-        let names = match tokio::task::spawn_blocking(move || to_run_again(&folder)).await.map_err(anyhow::Error::from)
-        {
-            Ok(Ok(names)) => names,
-            Ok(Err(error)) | Err(error) => {
-                progress.line(&format!("warning: whether stalls spoilt repetitions cannot be told: {error:#}"));
-                break;
-            }
-        };
-        let again: Vec<Cell> = cells.iter().filter(|cell| names.contains(&cell.name)).cloned().collect();
-        if again.is_empty() {
-            break;
-        }
-        let many = again.len() as u32;
-        let told = plural(many.into(), "cell", "cells");
-        progress.line(&format!("round {number}: {told} once more, for stalls of the harness spoilt repetitions"));
-        progress.more(many.into());
-        record.borrow_mut().update(|manifest| manifest.cells_planned += many)?;
+    let RunContext { options: RunOptions { chosen: Chosen { scenario, .. }, against, again, .. }, progress, .. } = run;
+    let folder = record.borrow().folder().to_owned();
+    let further = Further { again: again.clone(), cells, folder, two_sides: against.is_some(), progress };
+    let more = async |cells: Vec<Cell>, numbers: RangeInclusive<u32>| {
+        let planned = cells.len() as u32 * numbers.clone().count() as u32;
+        record.borrow_mut().update(|manifest| manifest.cells_planned += planned)?;
         let mut there = Some(record.clone());
-        for cells in again.chunk_by(Cell::same_ensemble) {
-            match on_ensemble(run, cells, &(number..=number), named, &mut there).await {
+        for cells in cells.chunk_by(Cell::same_ensemble) {
+            match on_ensemble(run, cells, &numbers, named, &mut there).await {
                 Err(RunError::Interrupted) => return Err(CutShort::Interrupted),
                 Err(error) => return Err(anyhow::Error::from(error).into()),
                 Ok(end) => end?,
             }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    further.run(scenario.repeat + 1..=scenario.rounds_max(), more).await
 }
 
 /// Runs the rounds of these numbers of cells that share an ensemble, begins the record with the first of them, and says how it
@@ -419,6 +407,7 @@ fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> Outcome {
         let aborted = |why: &String| Warning::new(WarningKind::Aborted, format!("the run was aborted: {why}"));
         manifest.warnings.extend(trouble.as_ref().map(aborted));
     });
+    let closed = closed.and_then(|()| archive.borrow().settle());
     // The first trouble is the one to tell: a manifest that cannot be written any more is mostly its consequence.
     let trouble = trouble.or_else(|| closed.err().map(|error| format!("{error:#}")));
     let state = if trouble.is_some() { RunState::Aborted } else { state };

@@ -28,7 +28,10 @@ const LAST_LINE_CHARS: usize = 400;
 /// Orders that wait for a program that does not read them.
 const ORDERS_MAX: usize = 1 << 12;
 /// Lines that wait to be taken: what a program says never waits for the harness, within its pipe and this.
-pub(crate) const HEARD_MAX: usize = 1 << 16;
+const HEARD_MAX: usize = 1 << 14;
+/// Messages within a second that say nothing of who leads: more of them are let pass by.
+const CHATTER_A_SECOND: u32 = 1_000;
+const SECOND_NS: Nanos = 1_000_000_000;
 
 /// What comes of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +40,29 @@ pub enum Heard {
     Said { t: Nanos, message: FromProgram },
     /// It said what is no message: why, and how the line begins.
     Garbage { t: Nanos, why: String, line: String },
+    /// It said more within a second than is taken of what says nothing of who leads; told once for that second.
+    TooMuch { t: Nanos },
     /// It will say no more.
     Over { t: Nanos },
+}
+
+impl Heard {
+    /// It says nothing of who leads.
+    fn is_chatter(&self) -> bool {
+        match self {
+            Self::Said { message, .. } => match message {
+                FromProgram::Grant { .. } | FromProgram::Revoke { .. } | FromProgram::Resigned { .. } => false,
+                FromProgram::Hello { .. }
+                | FromProgram::Sync { .. }
+                | FromProgram::Standing { .. }
+                | FromProgram::Note { .. }
+                | FromProgram::Bye
+                | FromProgram::Other => true,
+            },
+            Self::Garbage { .. } => true,
+            Self::TooMuch { .. } | Self::Over { .. } => false,
+        }
+    }
 }
 
 /// A running program.
@@ -124,6 +148,11 @@ impl Program {
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     }
 
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
     /// Waits for its end; kills it when it has not ended by then. True: it was killed.
     ///
     /// # Errors
@@ -139,6 +168,13 @@ impl Program {
     }
 }
 
+impl Drop for Program {
+    /// The process is killed by its own handle; this is for what it has started.
+    fn drop(&mut self) {
+        self.kill_group();
+    }
+}
+
 async fn speak(mut stdin: ChildStdin, mut orders: mpsc::Receiver<ToProgram>) {
     while let Some(order) = orders.recv().await {
         let Ok(mut line) = serde_json::to_string(&order) else { continue };
@@ -150,7 +186,33 @@ async fn speak(mut stdin: ChildStdin, mut orders: mpsc::Receiver<ToProgram>) {
     }
 }
 
+/// What says nothing of who leads, second by second.
+#[derive(Default)]
+struct Chatter {
+    second: Nanos,
+    count: u32,
+}
+
+impl Chatter {
+    /// What is taken of what was heard: nothing beyond so much a second, which is told once.
+    fn taken(&mut self, t: Nanos, heard: Heard) -> Option<Heard> {
+        if !heard.is_chatter() {
+            return Some(heard);
+        }
+        if self.second != t / SECOND_NS {
+            *self = Self { second: t / SECOND_NS, count: 0 };
+        }
+        self.count = self.count.saturating_add(1);
+        match self.count.checked_sub(CHATTER_A_SECOND) {
+            None | Some(0) => Some(heard),
+            Some(1) => Some(Heard::TooMuch { t }),
+            Some(_) => None,
+        }
+    }
+}
+
 async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
+    let mut chatter = Chatter::default();
     let mut lines = Lines::of(stdout);
     while let Some(line) = lines.next().await {
         let t = clock::now();
@@ -162,6 +224,7 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
             },
             Err(why) => Heard::Garbage { t, why, line: String::new() },
         };
+        let Some(heard) = chatter.taken(t, heard) else { continue };
         if tell.send(heard).await.is_err() {
             return;
         }
@@ -184,4 +247,31 @@ async fn keep_last_words(stderr: impl AsyncRead + Unpin, last_words: Rc<RefCell<
 
 fn begin_of(line: &str, chars: usize) -> String {
     line.chars().take(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_program_that_talks_without_end_a_bounded_part_is_taken_and_every_grant() {
+        let note = r#"{"m":"note","text":"x"}"#;
+        let grant = r#"{"m":"grant","seat":1,"term":1,"t0":1,"t1":2}"#;
+        let text = format!("{}{grant}\n{}", format!("{note}\n").repeat(30_000), "garbage\n".repeat(30_000));
+        let (tell, mut heard) = mpsc::channel(1 << 16);
+        let began = clock::now();
+        listen(text.as_bytes(), tell).await;
+        let seconds = (clock::now() - began) / SECOND_NS + 2;
+        let (mut chatter, mut told, mut grants) = (0, 0, 0);
+        while let Some(heard) = heard.recv().await {
+            match heard {
+                Heard::TooMuch { .. } => told += 1,
+                Heard::Said { message: FromProgram::Grant { .. }, .. } => grants += 1,
+                Heard::Said { .. } | Heard::Garbage { .. } => chatter += 1,
+                Heard::Over { .. } => {}
+            }
+        }
+        assert!((1_000..=1_000 * seconds).contains(&chatter) && (1..=seconds).contains(&told), "{chatter} {told}");
+        assert_eq!(grants, 1);
+    }
 }

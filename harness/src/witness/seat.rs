@@ -1,5 +1,7 @@
 //! One seat, as its host's connections show it: which znodes it has, and by which of them it can lead.
 
+use std::collections::BTreeSet;
+
 use hustings_record::{Event, Nanos};
 
 /// Sequential znodes end in so many digits.
@@ -8,6 +10,8 @@ const SEQUENCE_DIGITS: usize = 10;
 const GUID_DIGITS: usize = 32;
 /// Creates of a seat that were not answered and are kept in mind.
 const UNHEARD_MAX: usize = 16;
+/// So many names of a seat's znodes are kept in mind.
+const HAD_MAX: usize = 4_096;
 
 /// Where events go.
 pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
@@ -44,6 +48,8 @@ pub struct SeatSeen {
     pub nodes: Vec<Node>,
     /// The last one that it had, until it asks for another.
     last: Option<Node>,
+    /// The names of all znodes that it ever had here, up to some number.
+    had: BTreeSet<String>,
     /// Names that it asked for without an answer: they may be there.
     unheard: Vec<String>,
     /// When the last request about its election came.
@@ -73,6 +79,14 @@ impl SeatSeen {
             None if self.unheard.is_empty() => sure.next(),
             None => None,
         }
+    }
+
+    /// The znode that it surely has, where it says that it leads by one that it never had. None: it may have had that.
+    #[must_use]
+    pub fn contradicts(&self, named: &str) -> Option<&Node> {
+        let may_be = self.unheard.iter().any(|asked| named.starts_with(asked.as_str()));
+        let unknown = self.had.contains(named) || self.had.len() >= HAD_MAX || may_be;
+        self.rests_on(None).filter(|_| !unknown)
     }
 
     /// The znode by which it writes, where it names none: the one that it leads by; once that is gone, and as long as it has asked for
@@ -126,6 +140,7 @@ impl SeatSeen {
             Some(known) => *known = node,
             None => self.nodes.push(node),
         }
+        self.keeps_in_mind(name);
         is_new
     }
 
@@ -142,8 +157,15 @@ impl SeatSeen {
         let is_new = !self.nodes.iter().any(|node| node.name == *name);
         if is_new {
             self.nodes.push(Node::new(name.clone(), None, session));
+            self.keeps_in_mind(name);
         }
         (gone, is_new.then(|| name.clone()))
+    }
+
+    fn keeps_in_mind(&mut self, name: &str) {
+        if self.had.len() < HAD_MAX {
+            self.had.insert(name.to_owned());
+        }
     }
 
     /// Takes out a znode that has gone. Gives when its deletion was first asked for without an answer, and whether it has another one.

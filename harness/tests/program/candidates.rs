@@ -258,6 +258,6 @@ fn programs_that_are_none_are_told_what_they_lack() {
     assert_eq!(later.code, Some(1), "{}", later.log);
     assert!(later.text("says_hello").contains("protocol 2"), "{}", later.log);
     let missing = check(&["./no-such-program"]);
-    assert_eq!(missing.code, Some(1), "{}", missing.log);
+    assert_eq!(missing.code, Some(2), "{}", missing.log);
     assert!(missing.log.contains("no-such-program"), "{}", missing.log);
 }

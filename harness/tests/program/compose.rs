@@ -1,4 +1,4 @@
-//! The ensemble of docker-compose.yml, brought up for real, run on by the command that the README prints, and taken down.
+//! The ensemble of docker-compose.yml, brought up for real, run on by the command that the manual prints, and taken down.
 //!
 //! Needs a Docker engine, Compose, and the images that HUSTINGS_ZOOKEEPER_IMAGE and HUSTINGS_TOXIPROXY_IMAGE name; without
 //! these, those that ci/images/build.sh builds.
@@ -89,9 +89,9 @@ impl Drop for Project {
     }
 }
 
-/// The README's command for this ensemble, without the program's name, for another scenario.
-fn command_of_the_readme(scenario: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(top().join("README.md")).expect("the README");
+/// The manual's command for this ensemble, without the program's name, for another scenario.
+fn command_of_the_manual(scenario: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(top().join("harness/README.md")).expect("the manual");
     let begins = "hustings run quick --ensemble external ";
     let printed = text.lines().find_map(|line| line.strip_prefix(begins)).expect("the command");
     let start = ["run", scenario, "--ensemble", "external"].into_iter();
@@ -99,7 +99,7 @@ fn command_of_the_readme(scenario: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_readmes_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_as_it_was() {
+fn the_manuals_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_as_it_was() {
     let project = Project::up();
     assert_eq!(project.containers(&["--filter", "health=healthy"]).len(), 3, "the servers serve when `up` returns");
 
@@ -107,7 +107,7 @@ fn the_readmes_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_a
     let cut = "[faults.cut]\nkind = \"partition\"\ntarget = \"host-leading-most\"\nfor_t = 1.5\n";
     let text = scenario("", cut).replace("session_timeout_ms = 1000", "session_timeout_ms = 2000") + LENIENT;
     let file = bench.file("scenario.toml", &text).display().to_string();
-    let words = command_of_the_readme(&file);
+    let words = command_of_the_manual(&file);
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--out", "record"]).collect();
     let ran = bench.run(&words);
     // A busy machine may stall, which makes a run inconclusive and nothing worse.

@@ -15,6 +15,7 @@ mod ensemble_support;
 mod exit_codes;
 mod recount;
 mod replay_browser;
+mod rough_handling;
 mod run_against;
 mod run_bad_input;
 mod run_chaos;

@@ -192,7 +192,7 @@ recipe = "foreign:last"
 #[test]
 fn a_program_that_writes_with_other_tokens_than_its_leads_is_found_out_with_a_fence_and_without() {
     let bench = Bench::new();
-    let named = ["first", "next", "future", "granted"];
+    let named = ["first", "next", "future", "granted", "named"];
     let programs = named.map(|how| {
         format!(
             r#"
@@ -212,7 +212,7 @@ repeat = 4
 every_ms = 800
 
 [matrix]
-recipe = ["foreign:first", "foreign:next", "foreign:future", "foreign:granted"]
+recipe = ["foreign:first", "foreign:next", "foreign:future", "foreign:granted", "foreign:named"]
 fault = "resign"
 
 [[also]]
@@ -226,10 +226,14 @@ resource = "fenced"
     let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
     bench.assert_nothing_left();
     let summary = ran.summary();
-    assert_eq!(summary.cells.len(), 5);
+    assert_eq!(summary.cells.len(), 6);
     for cell in &summary.cells {
         let failed = checkers_of(cell, Verdict::Fail);
-        let checker = if cell.info.recipe == "foreign:granted" { "grant-tokens" } else { "write-tokens" };
+        let checker = match cell.info.recipe.as_str() {
+            "foreign:granted" => "grant-tokens",
+            "foreign:named" => "programs",
+            _ => "write-tokens",
+        };
         assert!(failed.contains(&checker), "{}: {failed:?}\n{}", cell.info.name, ran.err);
     }
 }
@@ -282,13 +286,14 @@ follower_wakes = "{wakes}"
             python("watches_two.py", &[])
         )
     });
+    // What a stop leaves behind is nobody's after 2 T and more: it lasts longer than that.
     let text = slower(&format!(
         r#"{}
 [faults.resign]
 kind = "resign"
 target = "leaders"
 groups = 2
-repeat = 3
+repeat = 6
 every_ms = 800
 
 [matrix]

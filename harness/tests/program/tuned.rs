@@ -44,8 +44,8 @@ fn the_answer_can_be_had_as_a_page_with_every_timeout_in_it() {
     assert_eq!((page.matches("<svg").count(), page.matches("class=\"taken\"").count()), (2, 1), "{}", told.err);
     assert_eq!(page.matches("<tr").count(), 1 + 19, "two to twenty ticks of it, and the head");
     assert!(!page.contains("<script") && page.contains("What it rests on") == told.err.contains("measured with"));
-    let nowhere = bench.run(&[&asked[..], &["--page", "nowhere/t.html"]].concat()).expect(2);
-    assert!(nowhere.err.contains("--page nowhere/t.html"), "{}", nowhere.err);
+    let nowhere = bench.run(&[&asked[..], &["--page", "nowhere/t.html"]].concat()).expect(4);
+    assert!(nowhere.err.contains("nowhere/t.html: there is no folder nowhere"), "{}", nowhere.err);
 }
 
 #[test]

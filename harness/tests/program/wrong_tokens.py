@@ -1,5 +1,6 @@
 """kazoo's Lock with a fence that protects nothing: `first`: it writes with the token of its first lead, always; `next`: with that of
-the next in the queue; `future`: with one that no znode has; `granted`: it says of each lead that it is by the znode of its first."""
+the next in the queue; `future`: with one that no znode has; `granted`: it says of each lead that it is by the znode of its first;
+`named`: it names a znode that never was."""
 
 import sys
 
@@ -16,6 +17,8 @@ def path(seat, node):
 def grant_by(seat, t0, node=None, **_):
     seat.tokens = getattr(seat, "tokens", []) + [seat.client.exists(path(seat, node)).czxid]
     said = seat.tokens[0 if how == "granted" else -1]
+    if how == "named":
+        node = "nobody-" + node
     return grant(seat, t0, node=None if how == "granted" else node, token=said)
 
 

@@ -15,10 +15,14 @@ pub enum Misbehaviour {
     Silent,
     /// It said what is no message.
     Garbage,
+    /// It said too much that says nothing of who leads.
+    TooMuch,
     /// It spoke of a seat that it was not given.
     UnknownSeat,
     /// It spoke of a term that it had not begun, or counted them wrongly.
     UnknownTerm,
+    /// It named a znode as its own that it never had.
+    WrongNode,
     /// Its times go backwards, or lie where they cannot.
     OutOfTime,
     /// It did not end when it was told to, or when its input ended.
@@ -29,7 +33,7 @@ pub enum Misbehaviour {
 
 names! {
     Misbehaviour {
-        Ended = "ended", Silent = "silent", Garbage = "garbage", UnknownSeat = "unknown-seat", UnknownTerm = "unknown-term",
-        OutOfTime = "out-of-time", StopIgnored = "stop-ignored", LeftBehind = "left-behind",
+        Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSeat = "unknown-seat", UnknownTerm = "unknown-term",
+        WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored", LeftBehind = "left-behind",
     }
 }

@@ -28,6 +28,8 @@ pub struct Record {
     pub cells: Vec<CellRecord>,
     /// What the reader had to drop or mend.
     pub notes: Vec<String>,
+    /// What was taken away since it was written, or put beside it: it may be another record than it says.
+    pub changed: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,8 @@ pub enum RecordError {
     Segment(#[from] SegmentError),
     #[error("{file}: named by the manifest, but {what}")]
     Mismatch { file: String, what: String },
+    #[error("{file}: {source}")]
+    Closed { file: String, source: std::io::Error },
     #[error("{path}: {what}; it was changed after it was written")]
     Forged { path: PathBuf, what: String },
 }
@@ -104,8 +108,8 @@ impl Record {
         while let Some(cell) = reading.next_cell()? {
             cells.push(cell);
         }
-        let Reading { manifest, notes, .. } = reading;
-        Ok(Self { manifest, cells, notes })
+        let Reading { manifest, notes, changed, .. } = reading;
+        Ok(Self { manifest, cells, notes, changed })
     }
 }
 
@@ -115,6 +119,8 @@ pub struct Reading {
     pub manifest: Manifest,
     /// What the reader had to drop or mend by now.
     pub notes: Vec<String>,
+    /// As [`Record::changed`].
+    pub changed: Vec<String>,
     folder: PathBuf,
     damage: Damage,
     /// Cells of the manifest that were read.
@@ -131,11 +137,10 @@ impl Reading {
         let text =
             read_small(folder, MANIFEST_FILE).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
         let (manifest, sealed) = parse_manifest(&text, &path)?;
-        let mut reading = Self { manifest, notes: Vec::new(), folder: folder.to_owned(), damage, read: 0 };
-        if !sealed && reading.manifest.schema == SCHEMA {
-            reading
-                .notes
-                .push(format!("{MANIFEST_FILE}: without a seal, as an older version wrote it, or taken off since"));
+        let mut reading =
+            Self { manifest, notes: Vec::new(), changed: Vec::new(), folder: folder.to_owned(), damage, read: 0 };
+        if !sealed {
+            reading.changed.push(format!("{MANIFEST_FILE}: its seal was taken off"));
         }
         named_once(&reading.manifest, &path)?;
         reading.look_beside()?;
@@ -167,7 +172,7 @@ impl Reading {
             match check(folder, file, *bytes, *crc) {
                 Ok(()) => {}
                 Err(RecordError::Mismatch { file, what }) if !folder.join(&file).exists() => {
-                    self.notes.push(format!("{file}: named by the manifest, but {what}"));
+                    self.changed.push(format!("{file}: named by the manifest, but {what}"));
                 }
                 Err(error) => return Err(error),
             }
@@ -178,10 +183,10 @@ impl Reading {
         let there = files_below(folder, EVENTS).unwrap_or_default();
         let strangers: Vec<String> = there.into_iter().filter(|file| !named.contains(file)).collect();
         for file in strangers.iter().take(STRANGERS_TOLD_MAX) {
-            self.notes.push(format!("{file}: not named by the manifest, and not read"));
+            self.changed.push(format!("{file}: not named by the manifest, and not read"));
         }
         if let Some(more) = strangers.len().checked_sub(STRANGERS_TOLD_MAX).filter(|more| *more > 0) {
-            self.notes.push(format!("{EVENTS}: {more} more files are not named by the manifest"));
+            self.changed.push(format!("{EVENTS}: {more} more files are not named by the manifest"));
         }
         Ok(())
     }
@@ -199,7 +204,7 @@ impl Reading {
                 continue;
             }
             let mismatch = |what: String| RecordError::Mismatch { file: file.clone(), what };
-            let (open, length) = open_inside(folder, &file).map_err(|error| mismatch(told(&error)))?;
+            let (open, length) = open_inside(folder, &file).map_err(|error| unopened(&file, error))?;
             let most = segment.plain.unwrap_or_else(|| plain_most(length));
             let (events, torn) = read_opened(open, &folder.join(&file), most)?;
             if let Some(torn) = &torn {
@@ -277,13 +282,14 @@ fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordEr
         Some(SCHEMA) | None => serde_json::from_value(loose).map_err(syntax),
         Some(found) => Err(RecordError::Schema { path: path.to_owned(), found }),
     };
-    Ok((manifest?, seal.is_some()))
+    // Older versions knew no seal.
+    Ok((manifest?, seal.is_some() || found == Some(SCHEMA_2)))
 }
 
 /// Whether a file is what it was.
 fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordError> {
     let mismatch = |what: String| RecordError::Mismatch { file: file.to_owned(), what };
-    let (open, length) = open_inside(folder, file).map_err(|error| mismatch(told(&error)))?;
+    let (open, length) = open_inside(folder, file).map_err(|error| unopened(file, error))?;
     if length != bytes {
         return Err(mismatch(format!("it has {length} bytes instead of {bytes}")));
     }
@@ -294,8 +300,14 @@ fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordEr
     Ok(())
 }
 
-fn told(error: &std::io::Error) -> String {
-    if error.kind() == std::io::ErrorKind::NotFound { "it is not there".into() } else { error.to_string() }
+/// What this user may not read is not damaged for that.
+fn unopened(file: &str, error: std::io::Error) -> RecordError {
+    let file = file.to_owned();
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => RecordError::Closed { file, source: error },
+        std::io::ErrorKind::NotFound => RecordError::Mismatch { file, what: "it is not there".into() },
+        _ => RecordError::Mismatch { file, what: error.to_string() },
+    }
 }
 
 impl CellRecord {

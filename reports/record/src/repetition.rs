@@ -12,4 +12,7 @@ pub struct Repetition {
     pub number: u32,
     /// How many were planned.
     pub count: u32,
+    /// How many there may be at most, where the planned ones do not tell enough; 0 where that was not recorded.
+    #[serde(default)]
+    pub at_most: u32,
 }

@@ -190,7 +190,6 @@ pub fn seal_segment(path: &Path) -> io::Result<SealedSegment> {
     let part = path.with_extension("part");
     let written = File::create(&part).and_then(|mut file| {
         file.write_all(&sealed)?;
-        file.sync_all()?;
         std::fs::rename(&part, &target)
     });
     if let Err(error) = written {

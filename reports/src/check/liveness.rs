@@ -133,6 +133,15 @@ impl<'a> Bounds<'_, 'a> {
         finding.section.groups_at_end += 1;
         let open = gap.map_or(0, |gap| gap.1 - gap.0);
         let text = format!("{}: nobody led when the drain ended, for {}", self.index.group_name(group), duration(open));
+        let index = self.index;
+        let was_killed = |cand: &u32| {
+            let host = index.candidates.all.get(cand).map(|cand| cand.host);
+            host.and_then(|host| index.presence.dead.get(&host)).is_some_and(|(_, killed)| *killed)
+        };
+        let candidates = index.candidates.of_group(group);
+        if !candidates.is_empty() && candidates.iter().all(was_killed) {
+            return finding.inconclusive(format!("{text}; all of its candidates were killed, by plan"));
+        }
         match gap.map(|gap| (*gap, self.due(group, *gap))) {
             Some((gap, due)) if gap.1 > due => {
                 finding.section.late += 1;

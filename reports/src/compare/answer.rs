@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::luck::{Luck, Prior};
 use super::measure::{Measure, Unit};
@@ -13,6 +14,9 @@ use crate::verdict::Verdict;
 
 /// More strikes than this nobody runs: it is as good as never.
 const MORE_MAX: f64 = 10_000.0;
+
+/// So many runs of sides that do not differ are to be told to be the same, of those that are planned for that.
+const TOLD: f64 = 0.9;
 
 /// What a comparison comes to. The graver is the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,12 +59,23 @@ pub struct Rules {
     pub alpha: f64,
     /// What is no further apart than this, as a share of the base's median, is the same for all purposes.
     pub delta: f64,
+    /// Nor is what is no further apart than this share of a round trip to the base's servers, by the floor that the harness measures
+    /// there: what a handover is made of.
+    pub of_round_trip: f64,
 }
 
 impl Default for Rules {
     fn default() -> Self {
         // Of one build, medians of ten strikes and more lie so far apart at times: what strikes of a cell share is not seen in them.
-        Self { alpha: 0.05, delta: 0.15 }
+        Self { alpha: 0.05, delta: 0.15, of_round_trip: 0.5 }
+    }
+}
+
+impl Rules {
+    /// What somebody says that counts as the same, and nothing beside that.
+    #[must_use]
+    pub fn within(delta: f64) -> Self {
+        Self { delta, of_round_trip: 0.0, ..Self::default() }
     }
 }
 
@@ -85,12 +100,20 @@ pub struct Comparison {
     /// The 1 − alpha interval of that, by the strikes and, where there are several rounds, by how far apart the sides lie from one to
     /// the next: the wider end of each. None where there are too few strikes for any.
     pub interval: Option<(f64, f64)>,
-    /// By the rank-sum test, two-sided; and what Holm's step-down procedure (1979) makes of it beside all others of the call.
+    /// What counts as the same: so far apart, in the measure's unit.
+    pub margin: f64,
+    /// Two-sided, by the rank-sum test of the strikes and, where there are several rounds, by Student's of these: the larger. And
+    /// what Holm's step-down procedure (1979) makes of it beside all others of the call, times the looks of the run at its sides
+    /// (Bonferroni).
     pub p: f64,
     pub p_holm: f64,
     pub answer: Answer,
     /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
     pub no_worse: bool,
+    /// How many rounds of this size it takes to call sides that do not differ the same in nine of ten runs, with all others of the
+    /// call. By how far rounds and strikes scatter, whatever lies between the sides; None without several rounds, and where no number
+    /// does.
+    pub rounds_wanted: Option<u32>,
     /// Where it cannot be told: how many more strikes a side would tell, if they are like those that are there; None where no
     /// number of them that anybody runs would.
     pub needs: Option<u64>,
@@ -101,6 +124,8 @@ pub(super) struct Asked {
     pub(super) measure: Measure,
     base: Vec<f64>,
     new: Vec<f64>,
+    /// Of the base's cells, where it was measured: the median in nanoseconds.
+    round_trip: Option<f64>,
     /// In values that are less what sets one round apart from another.
     found: Shift,
     luck: Option<Luck>,
@@ -111,7 +136,7 @@ pub(super) struct Asked {
 impl Asked {
     /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing slow, or
     /// nothing censored, anywhere.
-    pub(super) fn new(measure: Measure, values: &InRounds, rules: &Rules) -> Option<Self> {
+    pub(super) fn new(measure: Measure, values: &InRounds, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
         if measure.unit() == Unit::Share {
             let (values, found) = share::found(measure, values, rules.alpha)?;
             let (base, new) = values.all();
@@ -119,6 +144,7 @@ impl Asked {
                 measure,
                 base,
                 new,
+                round_trip: None,
                 found,
                 luck: None,
                 steady: share::is_steady(&values, found.estimate),
@@ -129,12 +155,18 @@ impl Asked {
         let (base, new) = values.all();
         let aligned = if timed { values.aligned().all() } else { values.all() };
         let found = shift(&aligned.0, &aligned.1, rules.alpha)?;
-        Some(Self { measure, base, new, found, luck, steady: true })
+        let round_trip = round_trip.filter(|_| timed);
+        Some(Self { measure, base, new, round_trip, found, luck, steady: true })
     }
 
     /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
     fn can_differ(&self) -> bool {
         self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
+    }
+
+    /// How probable such a difference is by chance, of the strikes or of the rounds: whichever is more.
+    fn p(&self, others: &Prior) -> f64 {
+        self.luck.map_or(0.0, |luck| luck.p(others)).max(self.found.p)
     }
 
     /// What strikes leave of it, and what rounds do.
@@ -145,10 +177,20 @@ impl Asked {
         Some((low.min(median * rounds.0), high.max(median * rounds.1)))
     }
 
+    /// As [`Comparison::rounds_wanted`].
+    fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), rules: &Rules) -> Option<u32> {
+        let (luck, (low, high)) = (self.luck?, self.found.interval?);
+        let by_strikes = luck.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
+        let by_rounds = luck.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
+        // A margin of nothing wants all rounds that there are.
+        Some(by_strikes.max(by_rounds)).filter(|wanted| wanted.is_finite()).map(|wanted| wanted.ceil() as u32)
+    }
+
     /// How far apart counts as the same.
     fn margin(&self, rules: &Rules) -> f64 {
         let median = middle(&self.base);
-        if median.is_finite() { median * rules.delta } else { 0.0 }
+        let least = self.round_trip.map_or(0.0, |ns| ns * rules.of_round_trip);
+        if median.is_finite() { (median * rules.delta).max(least) } else { 0.0 }
     }
 }
 
@@ -161,14 +203,48 @@ impl Comparison {
 }
 
 /// Decides on all comparisons of a call at once. A share that does not clearly differ is none: a seldom thing is seldom the same.
-pub(super) fn decide(asked: Vec<Asked>, rules: &Rules) -> Vec<Option<Comparison>> {
-    let family: Vec<f64> = asked.iter().filter(|asked| asked.can_differ()).map(|asked| asked.found.p).collect();
+/// `looks` is how often a run may look at its sides before it ends: each look may find a difference by chance.
+pub(super) fn decide(asked: Vec<Asked>, rules: &Rules, looks: u32) -> Vec<Option<Comparison>> {
     let mut lucks: BTreeMap<Measure, Vec<Luck>> = BTreeMap::new();
     for asked in &asked {
         lucks.entry(asked.measure).or_default().extend(asked.luck);
     }
     let others: BTreeMap<Measure, Prior> = lucks.iter().map(|(measure, lucks)| (*measure, Prior::of(lucks))).collect();
+    let attempts = asked.iter().filter(|asked| asked.can_differ());
+    let timed = asked.iter().filter(|asked| asked.measure == Measure::Failover && asked.luck.is_some()).count() as f64;
+    let family = attempts.map(|asked| asked.p(&others[&asked.measure])).collect();
+    let family = Family { family, looks: looks.into(), timed };
     asked.into_iter().map(|asked| one(&asked, &others[&asked.measure], &family, rules)).collect()
+}
+
+/// All that is asked in one call, by the probabilities; and how often it is asked.
+struct Family {
+    family: Vec<f64>,
+    looks: f64,
+    /// Cells of which times are compared.
+    timed: f64,
+}
+
+/// Above so many standard deviations lies this share of a normal distribution.
+fn z(share: f64) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - share)
+}
+
+impl Family {
+    /// The smallest level at which this one is rejected.
+    fn level(&self, p: f64) -> f64 {
+        (self.looks * holm(p, &self.family)).min(1.0)
+    }
+
+    /// By so many standard errors a shift may be off to one side, for all of them together to be told (Bonferroni).
+    fn room(&self) -> f64 {
+        z((1.0 - TOLD) / self.timed.max(1.0))
+    }
+
+    /// The level that the least of them has to be below, to be rejected at `alpha`.
+    fn least(&self, alpha: f64) -> f64 {
+        alpha / self.looks / self.family.len().max(1) as f64
+    }
 }
 
 /// The smallest level at which Holm's procedure rejects this one among all.
@@ -182,11 +258,11 @@ fn holm(p: f64, family: &[f64]) -> f64 {
     weighed.fold(p, f64::max).min(1.0)
 }
 
-fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Option<Comparison> {
+fn one(asked: &Asked, others: &Prior, family: &Family, rules: &Rules) -> Option<Comparison> {
     let of_shares = asked.measure.unit() == Unit::Share;
     let margin = if of_shares { 0.0 } else { asked.margin(rules) };
-    let (Shift { p, estimate, .. }, interval) = (asked.found, asked.interval(others, rules));
-    let p_holm = if asked.can_differ() { holm(p, family) } else { 1.0 };
+    let (p, estimate, interval) = (asked.p(others), asked.found.estimate, asked.interval(others, rules));
+    let p_holm = if asked.can_differ() { family.level(p) } else { 1.0 };
     let differs = p_holm < rules.alpha && asked.steady;
     if of_shares && !differs {
         return None;
@@ -199,8 +275,10 @@ fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Option<C
         Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
         _ => Answer::CannotTell,
     };
-    let needs = (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.len(), rules)).flatten();
+    let needs =
+        (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.least(rules.alpha))).flatten();
     let typical = if of_shares { mean } else { middle };
+    let rounds_wanted = asked.rounds_wanted(others, (margin, family.room()), rules);
     let side = |values: &[f64]| Figures { strikes: values.len() as u64, typical: typical(values) };
     Some(Comparison {
         measure: asked.measure,
@@ -208,19 +286,20 @@ fn one(asked: &Asked, others: &Prior, family: &[f64], rules: &Rules) -> Option<C
         new: side(&asked.new),
         shift: estimate,
         interval,
+        margin,
         p,
         p_holm,
         answer,
         no_worse: interval.is_some_and(|(_, high)| high <= margin),
+        rounds_wanted,
         needs,
     })
 }
 
 /// How many more strikes a side would tell: enough for the smallest probability to count beside all others, and for an interval
 /// that is narrow enough, as it narrows with the root of the number of strikes.
-fn more(asked: &Asked, interval: Option<(f64, f64)>, margin: f64, family: usize, rules: &Rules) -> Option<u64> {
+fn more(asked: &Asked, interval: Option<(f64, f64)>, margin: f64, level: f64) -> Option<u64> {
     let there = asked.base.len().min(asked.new.len()) as f64;
-    let level = rules.alpha / family.max(1) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
     let estimate = asked.found.estimate.abs();
     let wanted = match interval {
@@ -248,8 +327,8 @@ mod tests {
     fn in_rounds(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
         let rules = Rules::default();
         let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
-        let asked = Asked::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), &rules).unwrap();
-        decide(vec![asked], &rules).remove(0).unwrap()
+        let asked = Asked::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), None, &rules).unwrap();
+        decide(vec![asked], &rules, 1).remove(0).unwrap()
     }
 
     const EIGHT: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
@@ -267,7 +346,7 @@ mod tests {
         let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
         let base = cells([1.0, 1.02, 0.99, 1.01]);
         let lucky = in_rounds(&base, &cells([1.0, 1.01, 1.8, 1.9]));
-        assert!(lucky.p_holm < 0.05 && lucky.answer == Answer::CannotTell, "{lucky:?}");
+        assert!(lucky.p > 0.05 && lucky.answer == Answer::CannotTell, "{lucky:?}");
         assert_eq!(in_rounds(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, Answer::Worse);
         assert_eq!(in_rounds(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, Answer::Same);
     }

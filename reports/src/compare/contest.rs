@@ -8,7 +8,7 @@ use super::answer::{Answer, Asked, Comparison, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
-use super::sides::{Refused, list, values};
+use super::sides::{Refused, list, round_trip, values};
 use crate::repeated::{Configuration, configurations, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
@@ -27,6 +27,8 @@ pub struct Comparing {
     pub new: Run,
     /// Both sides were run in turn on one ensemble, which whatever drifts hits alike.
     pub in_turn: bool,
+    /// How often the run could look at its sides before it ended: with further rounds for what cannot be told, twice.
+    pub looks: u32,
     pub rules: Rules,
     /// What would have been refused, had it not been forced.
     pub forced: Vec<String>,
@@ -145,6 +147,7 @@ fn held(
     (in_turn, rules, forced): (bool, Rules, Vec<String>),
     both: &[(&Configuration<'_>, &Configuration<'_>)],
 ) -> Comparing {
+    let looks = if in_turn { both.iter().map(|(one, _)| looks(one)).max().unwrap_or(1) } else { 1 };
     let mut of_pair = Vec::new();
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
@@ -153,12 +156,12 @@ fn held(
         let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
             let values = InRounds::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
-            let found = Asked::new(measure, &values, &rules);
+            let found = Asked::new(measure, &values, round_trip(&one.cells), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
         }
     }
-    let mut comparisons = of_pair.into_iter().zip(decide(asked, &rules)).peekable();
+    let mut comparisons = of_pair.into_iter().zip(decide(asked, &rules, looks)).peekable();
     let mut pairs = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
         let mut own = Vec::new();
@@ -178,7 +181,13 @@ fn held(
         if in_turn { vec![("the record", new)] } else { vec![("the base's record", base), ("the new record", new)] };
     let doubt = sides.into_iter().find_map(|(which, summary)| not_whole(which, summary)).or_else(|| stalls(both));
     let answer = if doubt.is_some() { answer.max(Answer::CannotTell) } else { answer };
-    Comparing { answer, base: run(base), new: run(new), in_turn, rules, forced, doubt, pairs }
+    Comparing { answer, base: run(base), new: run(new), in_turn, looks, rules, forced, doubt, pairs }
+}
+
+/// Once at its end; and before that, where it has further rounds for what cannot be told.
+fn looks(one: &Configuration<'_>) -> u32 {
+    let repetition = one.first().info.repetition.as_ref();
+    if repetition.is_some_and(|repetition| repetition.at_most > repetition.count) { 2 } else { 1 }
 }
 
 /// Why a record as a whole tells nothing, where it does not.

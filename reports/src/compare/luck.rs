@@ -8,6 +8,9 @@ use statrs::function::gamma::digamma;
 use super::rounds::InRounds;
 use crate::stats::{inverse_trigamma, trigamma};
 
+/// Nobody runs as many.
+const ROUNDS_MAX: u32 = 1_000;
+
 /// How far the new side lies above the base in each round, by the logarithms of their strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Luck {
@@ -34,11 +37,41 @@ impl Luck {
     /// The 1 − alpha interval of how far the new side lies above the base, as a share of the base: Student's t over the rounds,
     /// with a variance that is moderated by what others of the call show.
     pub(super) fn interval(&self, others: &Prior, alpha: f64) -> (f64, f64) {
+        let (freedom, error) = self.moderated(others);
+        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+        ((self.mean - t * error).exp_m1(), (self.mean + t * error).exp_m1())
+    }
+
+    /// How probable it is that rounds of sides that do not differ lie as far apart as this, by the same: two-sided.
+    pub(super) fn p(&self, others: &Prior) -> f64 {
+        let (freedom, error) = self.moderated(others);
+        if error == 0.0 {
+            return if self.mean == 0.0 { 1.0 } else { 0.0 };
+        }
+        StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |t| 2.0 * t.sf((self.mean / error).abs()))
+    }
+
+    pub(super) fn rounds(&self) -> f64 {
+        self.rounds
+    }
+
+    /// So many rounds that scatter like these leave an interval that lies within `margin`, a logarithm, with room for a shift of `room`
+    /// standard errors. None: more than anybody runs.
+    pub(super) fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), alpha: f64) -> Option<f64> {
+        let (_, error) = self.moderated(others);
+        let scatter = error * self.rounds.sqrt();
+        (2..ROUNDS_MAX).map(f64::from).find(|rounds| {
+            let freedom = rounds - 1.0 + others.freedom;
+            let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+            (t + room) * scatter / rounds.sqrt() <= margin
+        })
+    }
+
+    /// The degrees of freedom, and the standard error of the mean.
+    fn moderated(&self, others: &Prior) -> (f64, f64) {
         let freedom = self.freedom() + others.freedom;
         let variance = (self.freedom() * self.variance + others.freedom * others.variance) / freedom;
-        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
-        let wide = t * (variance / self.rounds).sqrt();
-        ((self.mean - wide).exp_m1(), (self.mean + wide).exp_m1())
+        (freedom, (variance / self.rounds).sqrt())
     }
 }
 
@@ -116,6 +149,16 @@ mod tests {
             (low.ln_1p() - (1.0 - wide)).abs() < 1e-5 && (high.ln_1p() - (1.0 + wide)).abs() < 1e-5,
             "{low} {high}"
         );
+    }
+
+    #[test]
+    fn p_is_alpha_where_the_interval_ends_at_no_difference() {
+        let found = luck(&[1.0; 4], &[0.0, 0.0, 2.0, 2.0].map(f64::exp)).unwrap();
+        let p = found.p(&Prior::NONE);
+        let (low, _) = found.interval(&Prior::NONE, p);
+        assert!(p > 0.05 && p < 0.5 && low.abs() < 1e-5, "{p} {low}");
+        assert_eq!(luck(&[1.0; 4], &[1.0; 4]).unwrap().p(&Prior::NONE), 1.0);
+        assert_eq!(luck(&[1.0; 4], &[2.0; 4]).unwrap().p(&Prior::NONE), 0.0);
     }
 
     /// Variances of four degrees of freedom each, all about one: the fifth draws its own towards it.

@@ -11,6 +11,7 @@ mod orders;
 mod rounds;
 mod share;
 mod sides;
+mod undecided;
 
 pub use answer::{Answer, Comparison, Figures, Rules};
 pub use contest::{Comparing, Pair, Side, compare, sides_of};
@@ -19,3 +20,4 @@ pub use measure::{Measure, Unit};
 pub use noise::{Noise, noise};
 pub use orders::{Repetitions, orders};
 pub use sides::{Refused, names};
+pub use undecided::undecided;

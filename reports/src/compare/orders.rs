@@ -18,10 +18,10 @@ pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Ve
     let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
     let asked: Vec<Option<Asked>> = pairs
         .iter()
-        .map(|(one, other)| Asked::new(Measure::Failover, &InRounds::new(values(one), values(other)), rules))
+        .map(|(one, other)| Asked::new(Measure::Failover, &InRounds::new(values(one), values(other)), None, rules))
         .collect();
     let can_tell: Vec<bool> = asked.iter().map(Option::is_some).collect();
-    let mut found = decide(asked.into_iter().flatten().collect(), rules).into_iter();
+    let mut found = decide(asked.into_iter().flatten().collect(), rules, 1).into_iter();
     let answer = |can_tell: bool| if can_tell { found.next().flatten().map(|found| found.answer) } else { None };
     can_tell.into_iter().map(answer).map(|answer| answer.unwrap_or(Answer::CannotTell)).collect()
 }

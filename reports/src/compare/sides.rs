@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
 use crate::repeated::{of_all_sides, round};
+use crate::stats::lower_median;
 use crate::summary::Summary;
 
 use super::differences::Difference;
@@ -14,7 +15,7 @@ use super::measure::Measure;
 pub enum Refused {
     #[error("the two have no cell in common: {base} on the one side, {new} on the other")]
     NothingInCommon { base: String, new: String },
-    #[error("{which} has {cells}, and the other has not; --only chooses cells, --force compares what both have")]
+    #[error("{which} has {cells}, and the other has not; --force compares what both have")]
     OtherCells { which: &'static str, cells: String },
     #[error("cell {cell} is not the same on both sides: {}; --force compares them all the same", list(.differences))]
     OtherCell { cell: String, differences: Vec<Difference> },
@@ -37,6 +38,14 @@ pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u3
     cells
         .map(|(round, cell)| (round, cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect()))
         .collect()
+}
+
+/// What a round trip to the servers took, by the floors of these cells: their median, in nanoseconds.
+pub(super) fn round_trip(cells: &[&CellSummary]) -> Option<f64> {
+    let of_cell = |cell: &&CellSummary| cell.failover.floor.as_ref()?.p50;
+    let mut floors: Vec<_> = cells.iter().filter_map(of_cell).collect();
+    floors.sort_unstable();
+    lower_median(&floors).map(|ns| ns as f64)
 }
 
 /// What `compare` and `sides_of` choose from: the names of all configurations of these runs.

@@ -208,7 +208,10 @@ fn weeks(weeks: f64) -> String {
 }
 
 fn plural_of(n: f64, one: &str, many: &str) -> String {
-    format!("{} {}", rate(n), if (n - 1.0).abs() < 1e-9 { one } else { many })
+    // What is read decides, and not what was rounded to it.
+    let text = rate(n);
+    let noun = if text.parse() == Ok(1.0) { one } else { many };
+    format!("{text} {noun}")
 }
 
 /// Two significant digits and more before the point.

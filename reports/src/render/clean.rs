@@ -33,7 +33,7 @@ pub(crate) fn markdown(text: &str) -> String {
 
 /// Prose: line ends stay.
 #[must_use]
-pub(crate) fn prose(text: &str) -> String {
+pub fn prose(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c == '\n' {

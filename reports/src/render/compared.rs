@@ -45,15 +45,21 @@ pub(crate) fn counted(comparing: &Comparing) -> String {
     let all = || comparing.pairs.iter().flat_map(|pair| &pair.comparisons);
     let count = |answer| all().filter(|found| found.answer == answer).count();
     format!(
-        "{} of {}: {} worse, {} better, {} the same within ±{}, {} cannot be told",
+        "{} of {}: {} worse, {} better, {} the same within {}, {} cannot be told",
         plural(all().count() as u64, "comparison", "comparisons"),
         plural(comparing.pairs.len() as u64, "cell", "cells"),
         count(Answer::Worse),
         count(Answer::Better),
         count(Answer::Same),
-        format::share(comparing.rules.delta),
+        margin(&comparing.rules),
         count(Answer::CannotTell),
     )
+}
+
+/// What counts as the same.
+pub(super) fn margin(rules: &Rules) -> String {
+    let share = format!("±{}", format::share(rules.delta));
+    if rules.of_round_trip > 0.0 { format!("{share} or half a round trip") } else { share }
 }
 
 /// After Holm's correction.
@@ -63,19 +69,13 @@ pub(super) fn p(found: &Comparison) -> String {
 
 /// The answer, and what else it would take.
 pub(super) fn words(found: &Comparison) -> String {
-    let why = if is_round_scatter(found) { " (p is of the strikes; the rounds scatter more)" } else { "" };
     match (found.answer, found.needs) {
         (Answer::CannotTell, Some(needs)) => {
-            format!("cannot tell{why}, needs {} a side", plural(needs, "more strike", "more strikes"))
+            format!("cannot tell, needs {} a side", plural(needs, "more strike", "more strikes"))
         }
-        (Answer::CannotTell, None) => format!("cannot tell{why}, nor would more strikes"),
+        (Answer::CannotTell, None) => "cannot tell, nor would more strikes".to_owned(),
         (answer, _) => answer.words().to_owned(),
     }
-}
-
-/// Whether the strikes alone show a difference, by p, and the interval has none in it: it is as wide as rounds lie apart, too.
-fn is_round_scatter(found: &Comparison) -> bool {
-    found.p_holm < Rules::default().alpha && found.interval.is_some_and(|(low, high)| low <= 0.0 && 0.0 <= high)
 }
 
 /// With the strikes behind it.

@@ -21,7 +21,7 @@ mod tune_page;
 mod view;
 
 pub use advice::advice;
-pub use clean::line as clean_line;
+pub use clean::{line as clean_line, prose as clean_prose};
 pub use comparison_table::{comparison, noise};
 pub use league::league;
 pub use plots::PlotError;

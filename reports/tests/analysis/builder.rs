@@ -343,7 +343,7 @@ impl Cell {
             segments.push(segment(&format!("host-{host}"), Some(host as u16), events, alive));
         }
         let cell = CellRecord { info: self.info, complete: self.complete, segments };
-        Record { manifest: manifest(&cell), cells: vec![cell], notes: Vec::new() }
+        Record { manifest: manifest(&cell), cells: vec![cell], notes: Vec::new(), changed: Vec::new() }
     }
 
     fn ask_servers(&mut self) {

@@ -165,3 +165,21 @@ fn a_successor_that_never_wrote_in_its_term_stays_in_act_as_censored() {
     let act = summary.failover.act.expect("it is counted");
     assert_eq!((summary.failover.whole.map(|f| f.n), act.n, act.censored), (Some(1), 0, 1));
 }
+
+#[test]
+fn a_group_whose_candidates_were_all_killed_by_plan_has_no_leader_and_that_is_no_failure() {
+    let killed = |hosts: &[u16]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::Crash);
+        for &host in hosts {
+            let id = cell.fault(FaultKind::Crash, host, &[0], 20_000, None);
+            cell.receipt(id, ReceiptStage::Injected, 20_000, true, Vec::new());
+            cell.kill(host, 20_000);
+        }
+        cell.summary()
+    };
+    let all = killed(&[0, 1]);
+    let liveness = check(&all, "liveness");
+    assert_eq!(liveness.verdict, Inconclusive);
+    assert!(liveness.reason().contains("all of its candidates were killed, by plan"), "{}", liveness.reason());
+    assert_eq!(check(&killed(&[0]), "liveness").verdict, Fail, "the other one never took over");
+}

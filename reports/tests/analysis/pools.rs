@@ -16,7 +16,7 @@ fn run(cells: Vec<Cell>, count: u32) -> Summary {
         let number = index + 1;
         cell.info.index = index;
         cell.info.name = if number == 1 { "it".to_owned() } else { format!("it-r{number}") };
-        cell.info.repetition = Some(Repetition { of: "it".into(), number, count });
+        cell.info.repetition = Some(Repetition { of: "it".into(), number, count, at_most: 0 });
         let (name, mut record) = (cell.info.name.clone(), cell.record());
         (record.manifest.cells[0].index, record.manifest.cells[0].name) = (index, name);
         record
@@ -141,7 +141,7 @@ fn a_repetition_that_left_no_record_leaves_the_pool_inconclusive() {
 fn a_repetition_of_which_events_are_missing_is_left_out() {
     let mut record = crashed(300).record();
     let cell = &mut record.cells[0];
-    cell.info.repetition = Some(Repetition { of: "it".into(), number: 1, count: 2 });
+    cell.info.repetition = Some(Repetition { of: "it".into(), number: 1, count: 2, at_most: 0 });
     cell.segments.pop();
     let pools = summarise(&record).pools;
     assert_eq!((pools[0].pooled, pools[0].failover.whole.is_none()), (0, true));

@@ -91,7 +91,7 @@ fn one_slow_moment_is_no_slowness_and_seldom_things_are_never_called_the_same() 
                 .collect();
             let mut cell = cell("naive", &many);
             cell.info.name = format!("naive-{number}");
-            cell.info.repetition = Some(Repetition { of: "naive".to_owned(), number, count: 4 });
+            cell.info.repetition = Some(Repetition { of: "naive".to_owned(), number, count: 4, at_most: 0 });
             cell
         });
         run(cells.collect())
@@ -180,7 +180,7 @@ fn in_rounds(slower: f64) -> Summary {
         for (side, by, name) in [(Side::Base, 1.0, "naive"), (Side::New, slower, "naive-new")] {
             let mut cell = cell(&format!("{name}-r{number}"), &around(20.0 * warming * by)[..4]);
             cell.info.contest = Some(Contest { pair: "naive<b>".into(), side });
-            cell.info.repetition = Some(Repetition { of: name.into(), number, count: 4 });
+            cell.info.repetition = Some(Repetition { of: name.into(), number, count: 4, at_most: 0 });
             cells.push(cell);
         }
     }

@@ -212,7 +212,7 @@ fn a_history_has_one_set_of_columns_for_all_repetitions_of_the_new_side() {
         let mut cell = cell("naive", &around(ms));
         cell.info.contest = Some(Contest { pair: "naive".into(), side });
         let of = if side == Side::New { "naive (new)" } else { "naive" };
-        cell.info.repetition = Some(Repetition { of: of.into(), number, count: 2 });
+        cell.info.repetition = Some(Repetition { of: of.into(), number, count: 2, at_most: 0 });
         cell.info.name = format!("{of}-r{number}");
         cell.fan_out.woken = Some((1, 1, u64::from(number) + if side == Side::New { 0 } else { 10 }));
         cell

@@ -7,3 +7,4 @@ mod made;
 #[expect(dead_code, reason = "others use the rest of it")]
 mod render_sample;
 mod spoilt;
+mod undecided;

@@ -27,7 +27,7 @@ fn repetition(number: u32, of: &str) -> CellSummary {
     let mut cell = cell(of, &around(20.0));
     cell.info.index = number;
     cell.info.name = if number == 1 { of.to_owned() } else { format!("{of}-r{number}") };
-    cell.info.repetition = Some(Repetition { of: of.to_owned(), number, count: 5 });
+    cell.info.repetition = Some(Repetition { of: of.to_owned(), number, count: 5, at_most: 0 });
     cell
 }
 
@@ -114,7 +114,7 @@ fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt(
 }
 
 /// So many rounds of two sides; those with these numbers are spoilt on the base's and on the new side.
-fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, Side) -> Vec<f64>) -> Summary {
+pub(crate) fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, Side) -> Vec<f64>) -> Summary {
     let one = |number, side| {
         let (of, numbers) = if side == Side::Base { ("naive", base) } else { ("naive (new)", new) };
         let mut one = repetition(number, of);
@@ -126,7 +126,7 @@ fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, Side) -> Ve
     judged(run((1..=count).flat_map(|number| [one(number, Side::Base), one(number, Side::New)]).collect()))
 }
 
-fn compared(summary: &Summary) -> Comparing {
+pub(crate) fn compared(summary: &Summary) -> Comparing {
     sides_of(summary, Rules::default(), |_| true).unwrap()
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn repeated() -> Summary {
 fn named(mut cell: CellSummary, recipe: &str, number: u32) -> CellSummary {
     let of = format!("{recipe}-crash");
     cell.info.name = if number == 1 { of.clone() } else { format!("{of}-r{number}") };
-    cell.info.repetition = Some(Repetition { of, number, count: COUNT });
+    cell.info.repetition = Some(Repetition { of, number, count: COUNT, at_most: 0 });
     cell
 }
 

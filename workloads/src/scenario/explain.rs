@@ -56,7 +56,7 @@ pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     if scenario.rounds_max() > count {
         let _ = writeln!(
             text,
-            "cells of which a stall of the harness spoils a repetition are run again, in at most {} further rounds",
+            "cells of which a stall of the harness spoils a repetition, or whose two sides these rounds do not tell apart, are run again, in at most {} further rounds",
             scenario.rounds_max() - count
         );
     }

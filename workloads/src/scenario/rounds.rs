@@ -12,7 +12,7 @@ pub const ROUNDS_MAX: u32 = 1_000;
 
 /// The cells of so many rounds, in the order in which they are run.
 pub fn rounds(cells: &[Cell], count: u32) -> impl Iterator<Item = Cell> {
-    let rounds = Rounds::new(cells, count);
+    let rounds = Rounds::new(cells, count, count);
     (1..=count).flat_map(move |number| rounds.round(cells, number))
 }
 
@@ -20,15 +20,16 @@ pub fn rounds(cells: &[Cell], count: u32) -> impl Iterator<Item = Cell> {
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     count: u32,
+    at_most: u32,
     /// Places in a run that one round takes.
     places: u32,
 }
 
 impl Rounds {
-    /// So many over all of these.
+    /// So many over all of these, and no more than `at_most` where they do not tell enough.
     #[must_use]
-    pub fn new(cells: &[Cell], count: u32) -> Self {
-        Self { count, places: cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0) }
+    pub fn new(cells: &[Cell], count: u32, at_most: u32) -> Self {
+        Self { count, at_most, places: cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0) }
     }
 
     /// Some of the cells as they are in this round. Whatever is drawn by a cell's name is drawn anew for each repetition; the
@@ -38,14 +39,14 @@ impl Rounds {
     }
 
     fn repeated(self, cell: &Cell, number: u32) -> Cell {
-        let Self { count, places } = self;
+        let Self { count, at_most, places } = self;
         if count == 1 {
             return cell.clone();
         }
         let of = cell.name.clone();
         let name = if number == 1 { of.clone() } else { format!("{of}-r{number}") };
         let index = cell.index.saturating_add((number - 1).saturating_mul(places));
-        Cell { index, name, repetition: Some(Repetition { of, number, count }), ..cell.clone() }
+        Cell { index, name, repetition: Some(Repetition { of, number, count, at_most }), ..cell.clone() }
     }
 }
 

@@ -29,8 +29,9 @@ pub struct Scenario {
     /// How many times each cell is run, in as many rounds over all of them. The command line's `--repeat` goes before it.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// Of what is run several times, cells of which a stall of the harness spoilt a repetition are run again, in so many further rounds
-    /// at most, until as many repetitions as `repeat` says are not spoilt.
+    /// At most so many rounds more than `repeat` says, where it is two or more: of cells of which a stall of the harness spoilt a
+    /// repetition, until as many others are there as were planned; then, of a run with two sides, of cells of which the comparison
+    /// cannot tell, in all of the rounds that are left.
     #[serde(default)]
     pub further_rounds: u32,
     /// Allows recipes that are broken on purpose.

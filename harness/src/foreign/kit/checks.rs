@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hustings_record::Grade;
 use rustix::process::Signal;
+use tokio::time::Instant;
 
 use super::super::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
@@ -17,6 +18,10 @@ use crate::witness::Node;
 
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
 const SYNC_WITHIN: Duration = Duration::from_secs(2);
+/// Whether a program has said hello, or has ended, is looked at so often.
+const AGAIN: Duration = Duration::from_millis(20);
+/// For what is still in the pipe of a program that has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// For whatever needs no timeout to pass.
 const SOON: Duration = Duration::from_secs(15);
 /// For what a dead session's successor needs.
@@ -73,8 +78,7 @@ impl Examination<'_> {
     async fn hello(&mut self) -> Step {
         (self.progress)("hello");
         self.start(0).await?;
-        let said = self.stage.until(HELLO_WITHIN, || self.hello_of(0).is_some() || self.is_over(0)).await;
-        match self.hello_of(0).filter(|_| said) {
+        match self.said_hello(0).await {
             Some(FromProgram::Hello { protocol, name, version, can }) => {
                 (self.name, self.version, self.can) = (name, version, can);
                 let text = format!("{} {}, protocol {protocol}", self.name, self.version);
@@ -85,16 +89,48 @@ impl Examination<'_> {
                 }
             }
             _ => {
-                let how = if self.is_over(0) { "it ended before" } else { "it said nothing" };
-                let text = format!("no hello within {} s: {how}", HELLO_WITHIN.as_secs());
+                let text = format!("no hello within {} s: {}", HELLO_WITHIN.as_secs(), self.why_no_hello(0));
                 self.found("says_hello", Need::Required, Grade::Report, false, text);
                 return Ok(Err(Over));
             }
         }
         self.start(1).await?;
-        let both = self.stage.until(HELLO_WITHIN, || self.hello_of(1).is_some()).await;
-        self.found("runs_twice", Need::Required, Grade::Process, both, "two of it at a time".into());
+        let both = self.said_hello(1).await.is_some();
+        let text =
+            if both { "two of it at a time".to_owned() } else { format!("the second: {}", self.why_no_hello(1)) };
+        self.found("runs_twice", Need::Required, Grade::Process, both, text);
         Ok(if both { Ok(()) } else { Err(Over) })
+    }
+
+    /// What this one introduced itself with. None: it has ended before, or did not in time.
+    async fn said_hello(&mut self, number: usize) -> Option<FromProgram> {
+        let until = Instant::now() + HELLO_WITHIN;
+        loop {
+            if let Some(hello) = self.hello_of(number) {
+                return Some(hello);
+            }
+            let has_ended = self.guests[number].ended().is_some();
+            if has_ended {
+                // What it has started may hold its output open.
+                self.stage.until(LAST_WORDS, || self.is_over(number)).await;
+            }
+            if has_ended || Instant::now() > until {
+                return self.hello_of(number);
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    fn why_no_hello(&mut self, number: usize) -> String {
+        let garbage = self.stage.facts(|fact| match &fact.what {
+            What::Garbage(text) if fact.guest == number => Some(text.clone()),
+            _ => None,
+        });
+        let said = match garbage.first() {
+            Some(first) => format!("it said {first}, which is no message"),
+            None => "it said nothing".to_owned(),
+        };
+        self.guests[number].ended().map_or_else(|| said.clone(), |status| format!("it ended before ({status}); {said}"))
     }
 
     async fn clocks(&mut self) {

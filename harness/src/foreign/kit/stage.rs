@@ -220,6 +220,11 @@ impl Guest {
         self.program.signal(signal).context("the program cannot be signalled")
     }
 
+    /// How it ended, if it has.
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+        self.program.ended()
+    }
+
     pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(ExitStatus, bool)> {
         self.program.wait(at_most).await.context("the program's end")
     }
@@ -233,6 +238,9 @@ async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc
             Heard::Garbage { t, why, line } => {
                 garbage += 1;
                 (t, What::Garbage(format!("{line:?} ({why})")))
+            }
+            Heard::TooMuch { t } => {
+                (t, What::Garbage("so many notes and the like that most were not taken".to_owned()))
             }
             Heard::Over { t } => (t, What::Over),
         };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use hustings_record::{Event, Nanos};
+use hustings_record::{Event, Misbehaviour, Nanos};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
@@ -30,6 +30,8 @@ use crate::wire::end::{Taken, end_session, holders_last, root};
 use crate::witness::{Seating, Seats};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
+/// What was heard waits where the program is listened to; here it only passes through.
+const HEARD_WAITING_MAX: usize = 1 << 8;
 /// Writes of a seat that the coordinator has not answered.
 const WRITES_WAITING_MAX: usize = 1 << 12;
 
@@ -64,7 +66,7 @@ impl Guest {
         let seats = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: spec.queue })));
         let survivors = Rc::new(Survivors::among(paths.lines.clone()));
         let exe = std::env::current_exe().context("this executable cannot be found")?;
-        let (heard, said) = mpsc::channel(crate::foreign::program::HEARD_MAX);
+        let (heard, said) = mpsc::channel(HEARD_WAITING_MAX);
         let mut guest = Self {
             wall_clock: WallClock::new(spec.wall_clock.clone()),
             spec,
@@ -203,6 +205,15 @@ impl Guest {
         let seats = self.seats.borrow();
         let Some(seen) = seats.seat(cand) else { return Held::default() };
         Held::of(seen.session, seen.writes_by())
+    }
+
+    /// Why a grant cannot be by the znode that it names: the connections show another one, and never that.
+    pub(super) fn wrong_node(&self, said: &FromProgram) -> Option<Odd> {
+        let FromProgram::Grant { seat, node: Some(named), .. } = said else { return None };
+        let seats = self.seats.borrow();
+        let own = seats.seat(*seat).filter(|_| seats.is_sound())?.contradicts(named)?;
+        let text = format!("seat {seat} said that it leads by {named:?}, which it never had; it has {:?}", own.name);
+        Some((Misbehaviour::WrongNode, text))
     }
 
     pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<Told, Odd> {

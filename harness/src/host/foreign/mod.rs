@@ -257,11 +257,23 @@ impl Beside {
             Heard::Garbage { why, line, .. } => {
                 self.odd(None, Misbehaviour::Garbage, format!("it said {line:?}, which is no message: {why}"));
             }
+            Heard::TooMuch { .. } => {
+                let text = "it said so many notes and the like within a second that most of them were not taken";
+                self.odd(None, Misbehaviour::TooMuch, text.to_owned());
+            }
             Heard::Over { .. } => {}
         }
     }
 
-    fn said(&mut self, t: u64, message: FromProgram) {
+    fn said(&mut self, t: u64, mut message: FromProgram) {
+        if let Some((what, text)) = self.guest.wrong_node(&message)
+            && let FromProgram::Grant { seat, node, .. } = &mut message
+        {
+            // The connections know better by what it leads.
+            *node = None;
+            let seat = *seat;
+            self.odd(Some(seat), what, text);
+        }
         match &message {
             FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. } => {
                 let seat = *seat;

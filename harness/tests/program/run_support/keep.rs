@@ -17,7 +17,7 @@ pub(super) fn records_below(folder: &Path) {
     fs::create_dir_all(&kept).expect("a folder for records");
     for manifest in files_below(folder).iter().filter(|file| file.ends_with("manifest.json")) {
         let record = manifest.parent().expect("a folder");
-        if record.join("summary.json").exists() && fits(record, &kept) {
+        if record.join("summary.json").is_file() && fits(record, &kept) {
             copy(record, &kept.join(name_of(folder, record)));
         }
     }

@@ -63,8 +63,11 @@ impl Sealed {
         self.read().expect_err("it is not what was written").to_string()
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.read().unwrap().notes
+    /// What it says of itself as it lies there.
+    fn changed(&self) -> Vec<String> {
+        let record = self.read().unwrap();
+        assert_eq!(record.notes, Vec::<String>::new());
+        record.changed
     }
 }
 
@@ -83,10 +86,10 @@ fn segment(record: &Path, cell: u32, writer: &str) -> SegmentEntry {
 #[test]
 fn a_manifest_that_says_something_else_is_refused_and_one_in_another_layout_is_not() {
     let sealed = Sealed::new();
-    assert_eq!(sealed.notes(), Vec::<String>::new());
+    assert_eq!(sealed.changed(), Vec::<String>::new());
     // Compact, and with its keys in another order.
     sealed.edit(|_| ());
-    assert_eq!(sealed.notes(), Vec::<String>::new());
+    assert_eq!(sealed.changed(), Vec::<String>::new());
     type Change = fn(&mut Value);
     let changes: [(&str, Change); 6] = [
         ("seed", |m| m["seed"] = json!(2)),
@@ -108,7 +111,7 @@ fn a_manifest_that_says_something_else_is_refused_and_one_in_another_layout_is_n
 fn a_manifest_without_a_seal_is_told() {
     let sealed = Sealed::new();
     sealed.edit(|manifest| _ = manifest.as_object_mut().unwrap().remove("seal"));
-    assert!(sealed.notes()[0].contains("without a seal"), "{:?}", sealed.notes());
+    assert!(sealed.changed()[0].contains("its seal was taken off"), "{:?}", sealed.changed());
 }
 
 #[test]
@@ -147,9 +150,9 @@ fn files_that_nobody_named_are_told() {
     let sealed = Sealed::new();
     // What is left where a run was killed while it compressed a segment is named by it.
     fs::write(sealed.path("events/c0/coordinator.jsonl"), "").unwrap();
-    assert_eq!(sealed.notes(), Vec::<String>::new());
+    assert_eq!(sealed.changed(), Vec::<String>::new());
     (0..7).for_each(|n| fs::write(sealed.path(&format!("events/c1/extra-{n}.jsonl")), "").unwrap());
-    let notes = sealed.notes();
+    let notes = sealed.changed();
     assert!(notes[0].contains("events/c1/extra-0.jsonl: not named by the manifest"), "{notes:?}");
     assert!(notes.len() == 6 && notes[5].contains("2 more"), "{notes:?}");
 }
@@ -160,7 +163,7 @@ fn a_scenario_that_was_changed_is_refused_and_one_that_is_gone_is_told() {
     fs::write(sealed.path(SCENARIO), "name = \"t\"").unwrap();
     assert!(sealed.refused().contains("changed after it was written"), "{}", sealed.refused());
     fs::remove_file(sealed.path(SCENARIO)).unwrap();
-    assert!(sealed.notes()[0].contains("scenario.toml: named by the manifest, but it is not there"));
+    assert!(sealed.changed()[0].contains("scenario.toml: named by the manifest, but it is not there"));
 }
 
 #[test]

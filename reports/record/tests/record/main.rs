@@ -135,9 +135,9 @@ fn a_cell_that_was_run_once_says_nothing_of_repetitions() {
     let once = serde_json::to_value(&info).unwrap();
     assert!(once.get("repetition").is_none());
     assert_eq!(serde_json::from_value::<CellInfo>(once).unwrap(), *info);
-    info.repetition = Some(Repetition { of: "c0".into(), number: 2, count: 5 });
+    info.repetition = Some(Repetition { of: "c0".into(), number: 2, count: 5, at_most: 0 });
     let second = serde_json::to_value(&info).unwrap();
-    assert_eq!(second["repetition"], serde_json::json!({ "of": "c0", "number": 2, "count": 5 }));
+    assert_eq!(second["repetition"], serde_json::json!({ "of": "c0", "number": 2, "count": 5, "at_most": 0 }));
     assert_eq!(serde_json::from_value::<CellInfo>(second).unwrap(), *info);
 }
 

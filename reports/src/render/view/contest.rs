@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::compare::{Answer, Comparing, Comparison, Pair, Rules, sides_of};
-use crate::render::compared::{change, counted, interval, p, state, telling, typical, words};
+use crate::render::clean;
+use crate::render::compared::{change, counted, interval, margin, p, state, telling, typical, words};
 use crate::render::state::Chip;
-use crate::render::{clean, format};
 use crate::summary::Summary;
 
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
         },
         answer: answer.words(),
         counted: counted(&comparing),
-        delta: format::share(rules.delta),
+        delta: margin(rules),
         differences,
         rows: pairs.iter().flat_map(|pair| telling(pair).map(|found| row(pair, found))).collect(),
         reasons: pairs.iter().filter_map(reason).chain(doubt.as_deref().map(of_all)).collect(),

@@ -12,6 +12,8 @@ pub enum PauseError {
     Read(#[from] io::Error),
     #[error("it is empty; if there was no pause, let it hold a comment that says so (`# none`), and give --weeks")]
     Empty,
+    #[error("its first {lines} lines are empty, or comments: that is no log of pauses")]
+    SaysNothing { lines: u64 },
     #[error("line {line} is longer than {LINE_BYTES_MAX} bytes: that is no log of pauses")]
     LineTooLong { line: u64 },
     #[error("line {line}: {text} is no number of milliseconds; comments begin with #")]

@@ -17,6 +17,8 @@ pub(super) struct Line<'a> {
     /// From 1.
     pub(super) number: u64,
     pub(super) text: &'a str,
+    /// Its end is there: else whoever writes it may not be done.
+    pub(super) is_whole: bool,
 }
 
 pub(super) struct Lines<R> {
@@ -48,6 +50,7 @@ impl<R: BufRead> Lines<R> {
         }
         self.text.clear();
         self.text.push_str(&String::from_utf8_lossy(&self.bytes));
-        Ok(Some(Line { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim() }))
+        let is_whole = self.bytes.ends_with(b"\n");
+        Ok(Some(Line { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim(), is_whole }))
     }
 }

@@ -14,6 +14,8 @@ use super::milliseconds::{self, Milliseconds};
 
 /// So many lines may stand before the first one that tells what the file is: banners, command lines.
 const BANNER_LINES_MAX: u64 = 1_000;
+/// So many lines of a file may say nothing at all: what has more of them may never end.
+const SILENT_LINES_MAX: u64 = 1_000_000;
 /// So many pauses are kept one by one, the longest.
 const PAUSES_MAX: usize = 1_000_000;
 
@@ -71,13 +73,20 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     while let Some(line) = lines.next()? {
         if line.text.is_empty() || line.text.starts_with('#') {
             comments += u64::from(!line.text.is_empty());
+            if reader.is_none() && line.number > SILENT_LINES_MAX {
+                return Err(PauseError::SaysNothing { lines: SILENT_LINES_MAX });
+            }
             continue;
         }
         if reader.is_none() {
             reader = Reader::of(&line);
         }
         let told = match &mut reader {
-            Some(reader) => reader.take(&line)?,
+            Some(reader) => match reader.take(&line) {
+                // The last line of a log that is being written.
+                Err(_) if !line.is_whole => Told::Other,
+                told => told?,
+            },
             None if skipped >= BANNER_LINES_MAX => break,
             None => Told::Other,
         };

@@ -54,7 +54,11 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
         cell.faults().filter_map(|(name, fault)| Some((name, fault, (side.outage)(cell, fault)?))).collect();
     for (name, fault, outage) in &outages {
         let most = (side.most)(cell, fault.allow_majority);
-        if outage.in_all > most {
+        if outage.for_good && outage.in_all >= side.of && fault.allow_majority {
+            let what = format!("takes all {} {} out for good, and nobody can lead in the end", side.of, side.noun);
+            let name = if outage.field == "repeat" { &cell.fault_name } else { *name };
+            add(found, &format!("faults.{name}.{}", outage.field), what, "give them back with for_ms, or hit fewer");
+        } else if outage.in_all > most {
             let good = if outage.for_good { " for good" } else { "" };
             let what = format!("takes {} of {} {} out{good}", outage.in_all, side.of, side.noun);
             // How often both strike, the main one says.

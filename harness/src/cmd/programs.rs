@@ -1,0 +1,71 @@
+//! Programs that a run is to start, looked at before anything is started in vain.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use hustings_workloads::adapters::Adapter;
+use hustings_workloads::scenario::Cell;
+use rustix::fs::{Access, access};
+
+/// Whatever is asked for its version says it long before.
+const SAYS_WITHIN: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Whether the programs of these cells can be started; what ships is written out for the run.
+pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
+    let own = cells.iter().filter_map(|cell| Some((cell, cell.program.as_ref()?)));
+    for (cell, program) in own.filter(|(_, program)| Adapter::of(&program.command).is_none()) {
+        is_there(&program.command).with_context(|| format!("cell {}", cell.name))?;
+    }
+    Ok(())
+}
+
+/// Whether a command names a program that can be started.
+pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
+    match command.first() {
+        // What stands for a place of the run's is there once it has begun.
+        Some(name) if !name.contains('{') && found(name).is_none() => {
+            let at = if name.contains('/') { "at that path" } else { "in PATH" };
+            bail!("there is no program {name} {at} that can be started")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As a shell would find it.
+fn found(name: &str) -> Option<PathBuf> {
+    let can_start = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(can_start);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(can_start)
+}
+
+/// Whether this is a hustings, by what it says of its version.
+pub(super) fn is_of_ours(exe: &Path) -> anyhow::Result<()> {
+    let what = || format!("{} is no hustings that can be started", exe.display());
+    let mut child = Command::new(exe)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(what)?;
+    let until = Instant::now() + SAYS_WITHIN;
+    while child.try_wait().with_context(what)?.is_none() {
+        if Instant::now() > until {
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!("{}: it does not say its version", what());
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    let said = child.wait_with_output().with_context(what)?.stdout;
+    if !said.starts_with(b"hustings ") {
+        bail!(what());
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Runs of two sides that go on where the planned rounds do not tell how they differ.
+
+use hustings_record::Side;
+use hustings_reports::compare::{Answer, Rules, undecided};
+use hustings_reports::summary::Summary;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use crate::made::{around, run};
+use crate::spoilt::{compared, turns};
+
+const PLANNED: u32 = 5;
+const AT_MOST: u32 = 25;
+
+/// The same, of a run that may have so many rounds.
+fn with_room(mut summary: Summary, at_most: u32) -> Summary {
+    summary.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = at_most);
+    summary
+}
+
+/// Rounds that lie this far apart, of which the new side's are so many times as long.
+fn scattered(by: f64, apart: f64) -> impl Fn(u32, Side) -> Vec<f64> {
+    move |round, side| {
+        let sign = if (round % 2 == 0) == (side == Side::New) { 1.0 } else { -1.0 };
+        around(20.0 * (1.0 + sign * apart) * if side == Side::New { by } else { 1.0 })
+    }
+}
+
+fn names(summary: &Summary) -> Vec<String> {
+    undecided(summary, Rules::default()).into_keys().collect()
+}
+
+#[test]
+fn what_the_planned_rounds_do_not_tell_is_run_again_on_both_sides() {
+    let open = with_room(turns(PLANNED, &[], &[], scattered(1.0, 0.1)), AT_MOST);
+    assert_eq!(compared(&open).answer, Answer::CannotTell);
+    assert_eq!(names(&open), ["naive", "naive (new)"]);
+}
+
+#[test]
+fn nothing_is_run_again_where_nothing_is_open_or_further_rounds_would_not_open_the_gate() {
+    let of = |summary| names(&with_room(summary, AT_MOST));
+    assert!(of(turns(PLANNED, &[], &[], scattered(1.0, 0.0))).is_empty(), "the same");
+    assert!(of(turns(PLANNED, &[], &[], scattered(1.5, 0.01))).is_empty(), "worse");
+    assert!(of(turns(PLANNED, &[], &[], scattered(0.9, 0.05))).is_empty(), "the same or better: a gate passes");
+    assert!(of(turns(PLANNED, &[], &[], scattered(1.0, 0.8))).is_empty(), "too many are missing");
+    assert!(names(&turns(PLANNED, &[], &[], scattered(1.0, 0.1))).is_empty(), "there is no room");
+    let mut doubtful = turns(PLANNED, &[], &[], scattered(1.0, 0.1));
+    doubtful.whole = hustings_reports::verdict::Verdict::Inconclusive;
+    assert!(of(doubtful).is_empty(), "the record is not whole");
+    assert!(of(turns(PLANNED, &[1, 2, 3], &[], scattered(1.0, 0.1))).is_empty(), "stalls are in the way");
+}
+
+#[test]
+fn of_two_looks_each_counts_for_a_half() {
+    let p = |at_most| {
+        let found = compared(&with_room(turns(PLANNED, &[], &[], scattered(1.012, 0.0)), at_most));
+        (found.looks, found.pairs[0].comparisons[0].p_holm)
+    };
+    let ((one, alone), (two, again)) = (p(0), p(AT_MOST));
+    assert_eq!((one, two), (1, 2));
+    assert!((again / alone - 2.0).abs() < 1e-9, "{alone} {again}");
+}
+
+/// Of about a normal distribution with this deviation.
+fn noise(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
+    ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0) * deviation
+}
+
+struct Chance {
+    answer: Answer,
+    /// No comparison keeps a gate shut.
+    passes: bool,
+    went_on: bool,
+}
+
+impl Chance {
+    fn of(summary: &Summary, went_on: bool) -> Self {
+        let found = compared(summary);
+        let all = || found.pairs.iter().flat_map(|pair| &pair.comparisons);
+        let passes = all().all(|one| one.no_worse || one.answer <= Answer::Better);
+        Self { answer: found.answer, passes, went_on }
+    }
+}
+
+/// What a run comes to that goes on where it cannot tell, of four cells whose rounds and strikes scatter by chance; and whether it
+/// went on.
+fn chance(by: f64, seed: u64) -> Chance {
+    let side = |cell: u64| {
+        move |round: u32, side: Side| {
+            let of = 100 * cell + u64::from(2 * round) + u64::from(side == Side::New);
+            let mut random = ChaCha8Rng::seed_from_u64(seed * 1_000 + of);
+            let luck = noise(&mut random, 0.06);
+            let level = 20.0 * luck.exp() * if side == Side::New { by } else { 1.0 };
+            (0..6).map(|_| level * noise(&mut random, 0.15).exp()).collect()
+        }
+    };
+    let of = |count| {
+        let cells = (0..4).flat_map(|cell| {
+            let mut cells = turns(count, &[], &[], side(cell)).cells;
+            for one in &mut cells {
+                one.info.contest.as_mut().expect("two sides").pair = format!("cell {cell}");
+                one.info.repetition.as_mut().expect("rounds").of = format!("cell {cell} {:?}", one.info.contest);
+            }
+            cells
+        });
+        with_room(run(cells.collect()), AT_MOST)
+    };
+    let first = of(PLANNED);
+    let open = undecided(&first, Rules::default());
+    if open.is_empty() {
+        return Chance::of(&first, false);
+    }
+    // The others stay as they are.
+    let mut second = of(AT_MOST);
+    second.cells.retain(|cell| {
+        let repetition = cell.info.repetition.as_ref().expect("rounds");
+        repetition.number <= PLANNED || open.get(&repetition.of).is_some_and(|rounds| repetition.number <= *rounds)
+    });
+    Chance::of(&second, true)
+}
+
+#[test]
+fn two_looks_find_no_more_by_chance_than_one_may() {
+    const RUNS: u64 = 40;
+    // 1 of 20, and two standard deviations of that.
+    const BY_CHANCE: usize = 2 + 3;
+    let all = |by: f64, runs: u64| (0..runs).map(|seed| chance(by, seed)).collect::<Vec<_>>();
+    let count = |all: &[Chance], so: fn(&Chance) -> bool| all.iter().filter(|one| so(one)).count();
+    let alike = all(1.0, RUNS);
+    assert!(count(&alike, |one| one.went_on) > 10, "the second look has to be had");
+    assert!(count(&alike, |one| one.answer == Answer::Worse) <= BY_CHANCE);
+    assert!(count(&alike, |one| one.passes) >= 32, "and yet it tells: {}", count(&alike, |one| one.passes));
+    assert!(count(&all(1.152, RUNS), |one| one.passes) <= BY_CHANCE, "it is worse by more than the margin");
+    assert!(count(&all(1.5, 10), |one| one.answer == Answer::Worse) >= 9);
+}
