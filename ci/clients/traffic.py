@@ -11,8 +11,11 @@ def echo():
 
     def serve(connection):
         with connection:
-            while data := connection.recv(4096):
-                connection.sendall(data)
+            try:
+                while data := connection.recv(4096):
+                    connection.sendall(data)
+            except OSError:
+                pass  # Cut off, as toxics do.
 
     def accept():
         while True:
@@ -29,6 +32,9 @@ def took(address, within=1.0):
     try:
         with socket.create_connection((host, int(port)), timeout=within) as connection:
             connection.sendall(b"ping")
-            return time.monotonic() - began if connection.recv(4) == b"ping" else None
+            back = b""
+            while len(back) < 4 and (part := connection.recv(4)):
+                back += part
+            return time.monotonic() - began if back == b"ping" else None
     except OSError:
         return None
