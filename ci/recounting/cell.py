@@ -81,6 +81,12 @@ class Fault:
         return self.kind in ALWAYS_COSTS
 
 
+def reconnects(states):
+    """When a connection was found again."""
+    pairs = zip(states, states[1:])
+    return [b["t"] for a, b in pairs if (a["state"], b["state"]) == ("disconnected", "connected")]
+
+
 class Cell:
     def __init__(self, segments):
         self.segments = segments
@@ -317,6 +323,16 @@ class Cell:
         ends = ((f, [t for t in ended if t >= f.effective[0]]) for f in stops)
         times = ((f.effective[since == "to"], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
         return spans.union([(begin, end) for begin, end in times if begin < end])
+
+    def told_on_reconnect(self, session, at):
+        """Whether a server may have answered old watches of this session then: for 250 ms after it came back, and for one more by
+        each session that came back within 2 s of that."""
+        back = [t for t in reconnects(self.states[session]) if t <= at]
+        if not back:
+            return False
+        every = [t for states in self.states.values() for t in reconnects(states)]
+        beside = sum(back[-1] - 2_000_000_000 < t <= back[-1] + 2_000_000_000 for t in every)
+        return at <= back[-1] + 250_000_000 + beside * 1_000_000
 
     def did_not_run(self, hosts, begin, end, until):
         """For how long from `begin` to `until` (None: to its end) at most, in one stall of its own that has begun by `end`, a process of

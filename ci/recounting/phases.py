@@ -20,9 +20,15 @@ class Told:
         self.times = sorted(n["t"] for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= end)
         until = min(loss.until, cell.window[1])
         self.first_of = {}
-        self.notices = [n for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= until]
-        for notice in sorted(self.notices, key=lambda notice: notice["t"]):
+        self.notices = []
+        for notice in sorted(notices, key=lambda notice: notice["t"]):
+            if notice["cand"] == loss.lost.cand or not begin <= notice["t"] <= until:
+                continue
+            again = notice["cand"] in self.first_of
             self.first_of.setdefault(notice["cand"], notice["t"])
+            # Who sets its watch again after a reconnect may have two for a moment.
+            if not again or not cell.told_on_reconnect(notice["session"], notice["t"]):
+                self.notices.append(notice)
 
 
 # One stall may add no more than this part of a phase's median to a sample, and is looked for during so many medians.

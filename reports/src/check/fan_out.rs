@@ -223,8 +223,11 @@ fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut Counted) -> u64 {
     if lost.lead.is_some() {
         let caused = told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
         counted.requests.push(caused.sum());
-        if let [first, .., last] = &lost.told[..] {
-            counted.spread.push(last.t - first.t);
+        // Whoever is told twice is no further from itself: what counts is when each of them was told first.
+        let mut firsts: BTreeMap<u32, Nanos> = BTreeMap::new();
+        lost.told.iter().for_each(|notice| _ = firsts.entry(notice.cand).or_insert(notice.t));
+        if let (Some(first), Some(last), 2..) = (firsts.values().min(), firsts.values().max(), firsts.len()) {
+            counted.spread.push(last - first);
         }
     }
     let woken = lost.woken();

@@ -366,3 +366,13 @@ fn of_the_next_two_in_line_the_one_that_cannot_be_told_is_not_demanded() {
     };
     assert_eq!([woken(&[]), woken(&[2]), woken(&[3, 4])], [Pass, Pass, Fail]);
 }
+
+#[test]
+fn a_candidate_that_is_told_twice_was_woken_twice_and_lies_no_further_from_itself() {
+    let mut cell = Cell::new("naive", 1, 2, FaultKind::Resign);
+    let node = cell.node(0, 0);
+    cell.resign(0, 20_000);
+    cell.notify(0, 1, &node, 20_100);
+    let fan_out = cell.summary().fan_out;
+    assert_eq!((fan_out.woken, fan_out.spread), (Some((2, 2, 2)), None));
+}
