@@ -26,7 +26,7 @@ const CODES: &str = "Exit codes:
   1    a verdict failed; a search found something, or missed a known bug
   2    the command line, a scenario or another file given to it is wrong
   3    inconclusive: the evidence does not reach for a verdict
-  4    infrastructure: what a run stands on is missing or broke, or a file cannot be read or written
+  4    infrastructure: what a run needs is missing, a record unreadable, or a file unwritable
   130  interrupted: Ctrl-C, SIGTERM, SIGQUIT, or a closed terminal";
 
 /// A command's examples, followed by the exit codes.

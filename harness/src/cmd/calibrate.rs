@@ -1,6 +1,6 @@
 //! `hustings calibrate`: service times for simulations, from a real run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table, presets};
 use hustings_record::words::duration;
@@ -50,7 +50,8 @@ pub(super) struct CalibrateArgs {
 
 /// Fits, and writes down what came of it.
 pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
-    check_outputs(&[("--out", args.out.as_ref())])?;
+    let inputs: Vec<&Path> = args.timing.iter().map(PathBuf::as_path).collect();
+    check_outputs(&[("--out", args.out.as_ref())], &inputs)?;
     let mut start = super::simulate::timing(args.timing.as_deref())?;
     let record = read(&args.record, Damage::Refused)?;
     if record.manifest.ensemble_kind == EnsembleKind::Simulated {

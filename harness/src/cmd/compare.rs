@@ -102,7 +102,7 @@ pub(super) fn rules(delta: Option<f64>) -> Rules {
 }
 
 /// A record is like itself, which says nothing of anything. Simulations have no names of their own: the same seed is the same run.
-fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Path, &Summary)) -> Result<(), Failure> {
+pub(super) fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Path, &Summary)) -> Result<(), Failure> {
     let simulated = of_base.manifest.ensemble_kind == EnsembleKind::Simulated;
     let one_place = base.canonicalize().ok().is_some_and(|base| new.canonicalize().is_ok_and(|new| new == base));
     if one_place || !simulated && of_base.manifest.run == of_new.manifest.run {

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -87,5 +88,7 @@ fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failur
     if json {
         say(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
     }
-    Ok(Exit::Pass)
+    // Without an end of its own that is how it ends.
+    let is_cut = long.is_some() && stop.load(Ordering::Relaxed);
+    Ok(if is_cut { Exit::Interrupted } else { Exit::Pass })
 }

@@ -36,7 +36,7 @@ pub(super) struct ExportArgs {
 /// Writes what is asked for.
 pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { csv, hdr, table, .. } = args;
-    check_outputs(&[("--csv", csv.as_ref()), ("--hdr", hdr.as_ref()), ("--table", table.as_ref())])?;
+    check_outputs(&[("--csv", csv.as_ref()), ("--hdr", hdr.as_ref()), ("--table", table.as_ref())], &[])?;
     if let Some(table) = table {
         table.written("written", &league(&read_summary(&args.record, Damage::Refused, Examine::Nothing)?))?;
         if csv.is_none() && hdr.is_none() {

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use hustings_record::{Damage, RecordError};
+use hustings_record::{Damage, MANIFEST_FILE, RecordError};
 use hustings_reports::summary::Summary;
+use hustings_workloads::scenario::in_words;
 use serde::de::DeserializeOwned;
 
 use crate::bounded;
@@ -15,6 +17,8 @@ use crate::exit::Failure;
 use crate::output::{inform, put};
 use crate::replace::{check, replace};
 
+/// So deep below its folder the files of a record lie.
+const RECORD_DEPTH: usize = 3;
 /// An error of a parser may quote all that it did not take.
 const MESSAGE_CHARS_MAX: usize = 300;
 /// A summary is smaller than this by far.
@@ -39,8 +43,8 @@ fn toml_error(text: &str, error: &toml::de::Error) -> String {
         let line = before.matches('\n').count() + 1;
         format!("line {line}, column {}: ", before.chars().rev().take_while(|c| *c != '\n').count() + 1)
     });
-    let message: String = error.message().chars().take(MESSAGE_CHARS_MAX).collect();
-    format!("{place}{}", message.trim_end())
+    let message: String = in_words(error.message().trim_end()).chars().take(MESSAGE_CHARS_MAX).collect();
+    format!("{place}{message}")
 }
 
 /// Adds to a file.
@@ -84,22 +88,48 @@ impl Output {
     }
 }
 
-/// Options of a command that name where it writes to: no two name the same.
-pub(super) fn distinct(outputs: &[(&str, Option<&Output>)]) -> Result<(), Failure> {
+/// Options of a command that name where it writes to: no two name the same, none a file that it reads, and none a record's.
+pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) -> Result<(), Failure> {
     let given = outputs.iter().filter_map(|(option, output)| Some((*option, (*output)?)));
     let mut seen: Vec<(&str, &Output)> = Vec::new();
     for (option, output) in given {
-        if let Some((other, _)) = seen.iter().find(|(_, other)| *other == output) {
+        if let Some((other, _)) = seen.iter().find(|(_, other)| identity(other) == identity(output)) {
             return Err(Failure::usage(anyhow!("{other} and {option} name the same file")));
+        }
+        if let Output::File(path) = output {
+            let shown = path.display();
+            if inputs.iter().any(|input| is_one(input, path)) {
+                return Err(Failure::usage(anyhow!("{option} {shown}: it is read; choose another file")));
+            }
+            if path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file()) {
+                let why = "it lies in a record, which would be another one then";
+                return Err(Failure::usage(anyhow!("{option} {shown}: {why}; choose a file elsewhere")));
+            }
         }
         seen.push((option, output));
     }
     Ok(())
 }
 
+/// What it leads to, whatever the way is called.
+fn identity(output: &Output) -> Output {
+    let Output::File(path) = output else { return Output::Standard };
+    let in_folder = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(folder.canonicalize().ok()?.join(path.file_name()?))
+    };
+    Output::File(path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.clone()))
+}
+
+/// Whether both lead to one plain file.
+fn is_one(one: &Path, other: &Path) -> bool {
+    let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else { return false };
+    one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
 /// The same, and each can be written: asked before the work whose result it takes.
-pub(super) fn check_outputs(outputs: &[(&str, Option<&Output>)]) -> Result<(), Failure> {
-    distinct(outputs)?;
+pub(super) fn check_outputs(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) -> Result<(), Failure> {
+    distinct(outputs, inputs)?;
     for output in outputs.iter().filter_map(|(_, output)| *output) {
         if let Output::File(path) = output {
             check(path).map_err(|error| unwritten(path, error))?;
@@ -116,7 +146,11 @@ pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
 
 /// What a record that cannot be read ends a command with.
 pub(super) fn unread(folder: &Path, error: RecordError, damage: Damage) -> Failure {
-    let cells = matches!(error, RecordError::Segment(_) | RecordError::Mismatch { .. });
+    let cells = match &error {
+        RecordError::Segment(_) => true,
+        RecordError::Mismatch { file, .. } => file.starts_with("events/"),
+        _ => false,
+    };
     let shown = folder.display();
     let error = anyhow::Error::new(error);
     Failure::infrastructure(match damage {

@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 
 use crate::bounded;
 use crate::cmd::baseline;
-use crate::cmd::compare::{rules, share};
+use crate::cmd::compare::{refuse_one, rules, share};
 use crate::cmd::files::{Output, append, distinct, read_toml};
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
@@ -108,14 +108,16 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     }
     let standard = args.json.then_some(&Output::Standard).or_else(|| args.github.then_some(&Output::Standard));
     let history = args.history.clone().map(Output::File);
-    distinct(&[
+    let outputs = [
         (if args.json { "--json" } else { "--github" }, standard),
         ("--junit", args.junit.as_ref()),
         ("--markdown", args.markdown.as_ref()),
         ("--bencher", args.bencher.as_ref()),
         ("--benchmark-action", args.benchmark_action.as_ref()),
         ("--history", history.as_ref()),
-    ])?;
+    ];
+    let inputs: Vec<&Path> = args.limits.iter().map(PathBuf::as_path).collect();
+    distinct(&outputs, &inputs)?;
     let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
     let limits = args.limits.as_deref().map(read_toml::<Limits>).transpose()?;
     let summary = read_summary(record, Damage::Refused, Examine::Checks)?;
@@ -124,6 +126,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let comparing = match &args.baseline {
         Some(name) => {
             let base = baseline::find(&args.baselines, name)?;
+            refuse_one((Path::new(name), &base), (record, &summary))?;
             Some(compare(&base, &summary, rules, |_| true, args.force).map_err(Failure::usage)?)
         }
         // A record with two sides is its own baseline.

@@ -119,6 +119,9 @@ impl Command {
     }
 }
 
+/// Names from outside may be as long as files.
+const ERROR_CHARS_MAX: usize = 4_000;
+
 /// Parses the command line, does what it says, and tells what went wrong.
 #[must_use]
 pub fn main() -> Exit {
@@ -131,7 +134,10 @@ pub fn main() -> Exit {
     match done {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
-            inform!("error: {}", in_full(&error));
+            let told = in_full(&error);
+            let shown: String = told.chars().take(ERROR_CHARS_MAX).collect();
+            let more = if shown.len() < told.len() { "…" } else { "" };
+            inform!("error: {shown}{more}");
             exit
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use hustings_record::MANIFEST_FILE;
 use hustings_reports::past::Past;
-use hustings_reports::render;
+use hustings_reports::render::{self, clean_line};
 
 use crate::cmd::files::{Output, check_outputs, kept_summary};
 use crate::cmd::report::SUMMARY_FILE;
@@ -17,7 +17,7 @@ pub(super) const FOLDER: &str = "runs";
 
 /// Lists them by the summaries that were written beside them; what has none is named.
 pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<Exit, Failure> {
-    check_outputs(&[("--json", json.then_some(&Output::Standard)), ("--page", page)])?;
+    check_outputs(&[("--json", json.then_some(&Output::Standard)), ("--page", page)], &[])?;
     let mut runs = Vec::new();
     for record in records(folder).map_err(Failure::infrastructure)? {
         let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -25,6 +25,9 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
             Ok(summary) => runs.push(Past::of(name, &summary)),
             Err(error) => inform!("no summary of {name}: {error:#}; `hustings report` makes one"),
         }
+    }
+    if runs.is_empty() {
+        inform!("there is no record with a summary in {}; --in names the folder that records lie in", folder.display());
     }
     runs.sort_by(|one, other| (&one.started_utc, &one.folder).cmp(&(&other.started_utc, &other.folder)));
     if let Some(page) = page {
@@ -36,6 +39,7 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
     } else {
         for run in &runs {
             let Past { started_utc, verdict, ensemble, cells, scenario, folder, .. } = run;
+            let [started_utc, scenario, folder] = [started_utc, scenario, folder].map(|text| clean_line(text));
             say(format_args!(
                 "{started_utc:<20}  {verdict:<12}  {ensemble:<9}  {cells:>4} cells  {scenario:<18}  {folder}"
             ))?;

@@ -27,8 +27,11 @@ pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
     match command.first() {
         // What stands for a place of the run's is there once it has begun.
         Some(name) if !name.contains('{') && found(name).is_none() => {
+            if name.contains('/') && Path::new(name).is_file() {
+                bail!("{name} is not executable; `chmod +x` makes it so, or name what runs it, as in `python3 {name}`");
+            }
             let at = if name.contains('/') { "at that path" } else { "in PATH" };
-            bail!("there is no program {name} {at} that can be started")
+            bail!("there is no program {name:?} {at}")
         }
         _ => Ok(()),
     }

@@ -123,7 +123,12 @@ pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> 
 
 /// Takes the verdicts of a record away that were made of what is damaged now.
 fn forget_verdicts(folder: &Path, error: &RecordError) {
-    if !matches!(error, RecordError::Segment(_) | RecordError::Mismatch { .. } | RecordError::Forged { .. }) {
+    let is_of_them = match error {
+        RecordError::Segment(_) | RecordError::Forged { .. } => true,
+        RecordError::Mismatch { file, .. } => file.starts_with("events/"),
+        _ => false,
+    };
+    if !is_of_them {
         return;
     }
     let made = [SUMMARY_FILE, REPORT_FILE].map(|name| folder.join(name));

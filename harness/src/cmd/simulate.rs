@@ -152,15 +152,16 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         scenario.repeat = 1;
     }
     let resolved = scenario.to_toml().map_err(Failure::usage)?;
-    let is_new = args.out.as_ref().is_none_or(|out| !out.exists());
-    let out = match &args.out {
-        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
-        None => default_folder(&scenario.name).map_err(Failure::usage)?,
-    };
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
         None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
+    };
+    can_be_simulated(&cells, "leave it out with --only")?;
+    let is_new = args.out.as_ref().is_none_or(|out| !out.exists());
+    let out = match &args.out {
+        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
+        None => default_folder(&scenario.name).map_err(Failure::usage)?,
     };
     let unfinished = out.clone();
     // A record of half of it would be taken for one of all; a folder that was there stays, as it was.
@@ -176,7 +177,6 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         }
     };
     interrupt::ends(tidy).map_err(Failure::infrastructure)?;
-    can_be_simulated(&cells, "leave it out with --only").inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let out_of = out.clone();

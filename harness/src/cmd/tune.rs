@@ -63,13 +63,13 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "FILE")]
     pauses: PathBuf,
     /// How many weeks the pauses are of [default: by the times of the log]
-    #[arg(long, value_name = "WEEKS")]
+    #[arg(long, value_name = "WEEKS", allow_negative_numbers = true)]
     weeks: Option<f64>,
     /// How often a leader really dies, a week: restarts, deployments and crashes
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, allow_negative_numbers = true)]
     crashes_per_week: f64,
     /// How many false failovers a week are borne; one a month is 0.23
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.25)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.25, allow_negative_numbers = true)]
     false_per_week: f64,
     /// The session timeout that you have, or think of, in milliseconds
     #[arg(long, value_name = "MS")]
@@ -144,7 +144,8 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
     if args.model || args.record.is_some() {
         interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     }
-    check_outputs(&[("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())])?;
+    let outputs = [("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())];
+    check_outputs(&outputs, &[&args.pauses])?;
     // Before anything is measured for it.
     let log = read(&args.pauses).with_context(|| format!("{}", args.pauses.display())).map_err(Failure::usage)?;
     let weeks = weeks(&args, &log).map_err(Failure::usage)?;

@@ -129,6 +129,22 @@ fn a_record_of_which_something_was_taken_away_passes_nowhere() {
 }
 
 #[test]
+fn a_manifest_that_says_that_it_is_older_than_its_segments_is_refused() {
+    let bench = Bench::new();
+    simulated(&bench);
+    let path = bench.path("record/manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).expect("read")).expect("JSON");
+    manifest.as_object_mut().expect("an object").remove("seal");
+    manifest["schema"] = 2.into();
+    fs::write(&path, manifest.to_string()).expect("written");
+    for command in [&["check", "record"][..], &["gate", "record"], &["export", "record"]] {
+        let ran = bench.run(command).expect(4);
+        assert!(ran.err.contains("it is of schema 3, and the manifest of 2"), "{command:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn stored_files_that_never_end_hold_nothing_up() {
     let bench = Bench::new();
     simulated(&bench);
@@ -225,11 +241,18 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
     bench.file("long.toml", &format!("strikes = 4\nnope_{} = 1\n", "x".repeat(100_000)));
     bench.file("marked.toml", "\u{feff}strikes = 4\n");
     for (command, told) in [
-        (&["run", "quick", "--candidate", "./no-such", "--dry-run"][..], "no program ./no-such"),
-        (&["run", "quick", "--candidate", "no-such-at-all", "--dry-run"], "no-such-at-all in PATH"),
+        (&["run", "quick", "--candidate", "./no-such", "--dry-run"][..], "no program \"./no-such\""),
+        (&["run", "quick", "--candidate", "no-such-at-all", "--dry-run"], "\"no-such-at-all\" in PATH"),
+        (&["run", "quick", "--candidate", "./pauses.txt", "--dry-run"], "not executable"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "8", "--model", "--page", "pauses.txt"], "it is read"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "-8", "--model"], "--weeks -8"),
+        (&["gate", "record", "--limits", "marked.toml", "--junit", "marked.toml"], "it is read"),
+        (&["gate", "record", "--junit", "record/manifest.json"], "lies in a record"),
+        (&["export", "record", "--csv", "record/events/x"], "lies in a record"),
+        (&["gate", "record", "--junit", "one", "--markdown", "./one"], "name the same file"),
         (&["run", "gate", "--against-exe", "/bin/true", "--dry-run"], "/bin/true is no hustings"),
         (&["run", "gate", "--against-exe", "pauses.txt", "--dry-run"], "no hustings that can be started"),
-        (&["candidate", "check", "--", "./no-such"], "no program ./no-such"),
+        (&["candidate", "check", "--", "./no-such"], "no program \"./no-such\""),
         (&["compare", "record", "record"], "one record"),
         (&["gate", "--figures", "--json"], "--figures"),
         (&["gate", "record", "--limits", "long.toml"], "line 2, column"),

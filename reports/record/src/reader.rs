@@ -122,6 +122,8 @@ pub struct Reading {
     /// As [`Record::changed`].
     pub changed: Vec<String>,
     folder: PathBuf,
+    /// The schema that the manifest was written in: its segments are of the same.
+    written_in: u32,
     damage: Damage,
     /// Cells of the manifest that were read.
     read: usize,
@@ -136,9 +138,16 @@ impl Reading {
         let path = folder.join(MANIFEST_FILE);
         let text =
             read_small(folder, MANIFEST_FILE).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
-        let (manifest, sealed) = parse_manifest(&text, &path)?;
-        let mut reading =
-            Self { manifest, notes: Vec::new(), changed: Vec::new(), folder: folder.to_owned(), damage, read: 0 };
+        let (manifest, sealed, written_in) = parse_manifest(&text, &path)?;
+        let mut reading = Self {
+            manifest,
+            notes: Vec::new(),
+            changed: Vec::new(),
+            folder: folder.to_owned(),
+            written_in,
+            damage,
+            read: 0,
+        };
         if !sealed {
             reading.changed.push(format!("{MANIFEST_FILE}: its seal was taken off"));
         }
@@ -211,8 +220,11 @@ impl Reading {
                 self.notes.push(format!("{file}: its last block ({} bytes) was torn and is left out", torn.bytes));
             }
             match events.first() {
-                Some(Event::Segment { schema, .. }) if *schema != SCHEMA => {
+                Some(Event::Segment { schema, .. }) if ![SCHEMA_2, SCHEMA].contains(schema) => {
                     return Err(RecordError::Schema { path: folder.join(&file), found: *schema });
+                }
+                Some(Event::Segment { schema, .. }) if *schema != self.written_in => {
+                    return Err(mismatch(format!("it is of schema {schema}, and the manifest of {}", self.written_in)));
                 }
                 Some(Event::Segment { writer, cell, .. }) if !is_of(segment, writer) || *cell != entry.index => {
                     return Err(mismatch(format!("it is what {writer} wrote about cell {cell}")));
@@ -268,8 +280,8 @@ fn names(segment: &SegmentEntry) -> [String; 3] {
     [SEGMENT_ENDING, SEALED_ENDING, "part"].map(|ending| format!("{EVENTS}/{stem}.{ending}"))
 }
 
-/// The manifest, and whether it bears its seal.
-fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordError> {
+/// The manifest, whether it bears its seal, and the schema that it was written in.
+fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool, u32), RecordError> {
     let syntax = |source| RecordError::ManifestSyntax { path: path.to_owned(), source };
     let mut loose: Value = serde_json::from_slice(text).map_err(syntax)?;
     let found = loose.get("schema").and_then(Value::as_u64).map(|schema| schema as u32);
@@ -283,7 +295,7 @@ fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordEr
         Some(found) => Err(RecordError::Schema { path: path.to_owned(), found }),
     };
     // Older versions knew no seal.
-    Ok((manifest?, seal.is_some() || found == Some(SCHEMA_2)))
+    Ok((manifest?, seal.is_some() || found == Some(SCHEMA_2), found.unwrap_or(SCHEMA)))
 }
 
 /// Whether a file is what it was.

@@ -13,9 +13,6 @@ pub(crate) const SCHEMA_2: u32 = 2;
 pub(crate) fn upgrade_event(mut event: Value) -> Value {
     let Some(fields) = event.as_object_mut() else { return event };
     match fields.get("e").and_then(Value::as_str) {
-        Some("segment") => {
-            fields.insert("schema".into(), json!(SCHEMA));
-        }
         Some("left") => {
             let delete = fields.remove("delete").unwrap_or(Value::Null);
             if let Some(how) = fields.get_mut("how") {

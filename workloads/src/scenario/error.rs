@@ -68,9 +68,16 @@ fn list(problems: &[Problem]) -> String {
     }
 }
 
+/// Names of anything are shorter.
+const NEAR_BYTES_MAX: usize = 200;
+
 /// The known name nearest to a given one, if any is near enough to have been meant.
 #[must_use]
 pub fn nearest(given: &str, known: &[String]) -> Option<String> {
+    // What is as long as that is no slip of the hand, and to compare it takes long.
+    if given.len() > NEAR_BYTES_MAX {
+        return None;
+    }
     let scored = known.iter().map(|name| (strsim::damerau_levenshtein(given, name), name));
     let (distance, name) = scored.min()?;
     (distance <= (given.chars().count().max(name.chars().count()) / 2).max(1)).then(|| name.clone())

@@ -142,7 +142,9 @@ const NUMBERS: [(&str, &str); 5] = [
     ("f64", "a number"),
 ];
 
-fn in_words(message: &str) -> String {
+/// An error of the parser without its names of types.
+#[must_use]
+pub fn in_words(message: &str) -> String {
     let named = |(name, words): &(&str, &str)| {
         Some(format!("{}expected {words}", message.strip_suffix(name)?.strip_suffix("expected ")?))
     };

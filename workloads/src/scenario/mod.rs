@@ -48,7 +48,7 @@ pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::kept_policy::KeptPolicy;
-pub use self::load::{declared_program, value};
+pub use self::load::{declared_program, in_words, value};
 pub use self::placement::placement;
 pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, Program, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};

@@ -89,7 +89,7 @@ impl Examination<'_> {
                 }
             }
             _ => {
-                let text = format!("no hello within {} s: {}", HELLO_WITHIN.as_secs(), self.why_no_hello(0));
+                let text = format!("no hello: {}", self.why_no_hello(0));
                 self.found("says_hello", Need::Required, Grade::Report, false, text);
                 return Ok(Err(Over));
             }
@@ -130,7 +130,13 @@ impl Examination<'_> {
             Some(first) => format!("it said {first}, which is no message"),
             None => "it said nothing".to_owned(),
         };
-        self.guests[number].ended().map_or_else(|| said.clone(), |status| format!("it ended before ({status}); {said}"))
+        match self.guests[number].ended() {
+            Some(status) => format!("it ended before ({status}); {said}"),
+            None => format!(
+                "{said} within {} s; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}} and {{group}} in their command",
+                HELLO_WITHIN.as_secs()
+            ),
+        }
     }
 
     async fn clocks(&mut self) {

@@ -63,7 +63,7 @@ fn departures_and_notices_are_read_in_todays_words() {
             Event::Servers { t: 8, at: WindowEdge::Begin, metrics },
         ]
     );
-    assert!(matches!(&cell.segments[0].events[0], Event::Segment { schema: SCHEMA, .. }));
+    assert!(matches!(&cell.segments[0].events[0], Event::Segment { schema: 2, .. }));
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
             let what = format!("takes {} of {} {} out{good}", outage.in_all, side.of, side.noun);
             // How often both strike, the main one says.
             let name = if outage.field == "repeat" { &cell.fault_name } else { *name };
-            add(found, &format!("faults.{name}.{}", outage.field), what, remedy(most, side));
+            add(found, &format!("faults.{name}.{}", outage.field), what, remedy(most, side, outage.for_good));
         }
     }
     // Together they are too many only where each one alone is not.
@@ -78,8 +78,9 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
     }
 }
 
-fn remedy(most: u64, side: &Side) -> String {
+fn remedy(most: u64, side: &Side, for_good: bool) -> String {
     match most {
+        _ if most > 0 && !for_good => format!("hit {most} at most, or set allow_majority = true"),
         0 => "use 3 of them at least, or set allow_majority = true".to_owned(),
         _ => format!("hit {most} at most, {}, or set allow_majority = true", side.remedy),
     }
