@@ -13,6 +13,7 @@ pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
         noun: "hosts",
         of: u64::from(cell.hosts),
         remedy: "let crashed hosts come back with for_ms",
+        comes_back: true,
         most: |cell, all| u64::from(cell.hosts_out_max(all)),
         outage: hosts_out,
     };
@@ -20,6 +21,7 @@ pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
         noun: "servers",
         of: u64::from(cell.servers),
         remedy: "let killed servers come back with for_ms before the next one goes",
+        comes_back: false,
         most: |cell, all| u64::from(cell.servers_out_max(all)),
         outage: servers_out,
     };
@@ -32,6 +34,8 @@ struct Side {
     noun: &'static str,
     of: u64,
     remedy: &'static str,
+    /// Which is none where they come back anyway.
+    comes_back: bool,
     /// How many may be out in a cell, by whether all of them may be.
     most: fn(&Cell, bool) -> u64,
     outage: fn(&Cell, &FaultSpec) -> Option<Outage>,
@@ -80,7 +84,7 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
 
 fn remedy(most: u64, side: &Side, for_good: bool) -> String {
     match most {
-        _ if most > 0 && !for_good => format!("hit {most} at most, or set allow_majority = true"),
+        _ if most > 0 && !for_good && side.comes_back => format!("hit {most} at most, or set allow_majority = true"),
         0 => "use 3 of them at least, or set allow_majority = true".to_owned(),
         _ => format!("hit {most} at most, {}, or set allow_majority = true", side.remedy),
     }
