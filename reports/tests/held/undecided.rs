@@ -122,15 +122,15 @@ fn chance(by: f64, seed: u64) -> Chance {
 
 #[test]
 fn two_looks_find_no_more_by_chance_than_one_may() {
-    const RUNS: u64 = 40;
+    const RUNS: u64 = 16;
     // 1 of 20, and two standard deviations of that.
-    const BY_CHANCE: usize = 2 + 3;
+    const BY_CHANCE: usize = 1 + 2;
     let all = |by: f64, runs: u64| (0..runs).map(|seed| chance(by, seed)).collect::<Vec<_>>();
     let count = |all: &[Chance], so: fn(&Chance) -> bool| all.iter().filter(|one| so(one)).count();
     let alike = all(1.0, RUNS);
-    assert!(count(&alike, |one| one.went_on) > 10, "the second look has to be had");
+    assert!(count(&alike, |one| one.went_on) > 4, "the second look has to be had");
     assert!(count(&alike, |one| one.answer == Answer::Worse) <= BY_CHANCE);
-    assert!(count(&alike, |one| one.passes) >= 32, "and yet it tells: {}", count(&alike, |one| one.passes));
+    assert!(count(&alike, |one| one.passes) >= 12, "and yet it tells: {}", count(&alike, |one| one.passes));
     assert!(count(&all(1.152, RUNS), |one| one.passes) <= BY_CHANCE, "it is worse by more than the margin");
-    assert!(count(&all(1.5, 10), |one| one.answer == Answer::Worse) >= 9);
+    assert!(count(&all(1.5, 4), |one| one.answer == Answer::Worse) >= 3);
 }
