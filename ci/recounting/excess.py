@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from .cell import MS
+from .cell import MS, reconnects
 from .kinds import HITS_CANDIDATES, LETS_SESSIONS_EXPIRE
 from .numbers import Samples
 from .phases import Taker, Told, wakes
@@ -88,8 +88,7 @@ def is_ended_otherwise(cell, loss, seen):
 
 def came_back(cell, session, touched, seen):
     """Whether the client had its connection anew after that sign of life."""
-    states = sorted((e["t"], e["state"]) for e in cell.events("state") if e["session"] == session and e["t"] <= seen)
-    again = [b[0] for a, b in zip(states, states[1:]) if a[1] == "disconnected" and b[1] == "connected"]
+    again = [t for t in reconnects(cell.states[session]) if t <= seen]
     return bool(again) and again[-1] > touched
 
 

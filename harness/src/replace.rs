@@ -99,7 +99,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         match fs::read_link(&path) {
-            Ok(to) => path = folder(&path).join(to),
+            Ok(to) => path = folder_of(&path).join(to),
             Err(_) => return Ok(path),
         }
     }
@@ -108,7 +108,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 
 /// A file of a name that nobody else has, in the same folder: what is renamed has to be there.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = folder(path);
+    let folder = folder_of(path);
     if !folder.is_dir() {
         return Err(io::Error::new(ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
     }
@@ -116,7 +116,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// The folder that it is in.
-fn folder(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

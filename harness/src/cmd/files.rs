@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::bounded;
 use crate::exit::Failure;
 use crate::output::{inform, put};
-use crate::replace::{check, replace};
+use crate::replace::{check, folder_of, replace};
 
 /// So deep below its folder the files of a record lie.
 const RECORD_DEPTH: usize = 3;
@@ -114,10 +114,7 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
 /// What it leads to, whatever the way is called.
 fn identity(output: &Output) -> Output {
     let Output::File(path) = output else { return Output::Standard };
-    let in_folder = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(folder.canonicalize().ok()?.join(path.file_name()?))
-    };
+    let in_folder = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     Output::File(path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.clone()))
 }
 
@@ -146,11 +143,7 @@ pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
 
 /// What a record that cannot be read ends a command with.
 pub(super) fn unread(folder: &Path, error: RecordError, damage: Damage) -> Failure {
-    let cells = match &error {
-        RecordError::Segment(_) => true,
-        RecordError::Mismatch { file, .. } => file.starts_with("events/"),
-        _ => false,
-    };
+    let cells = error.is_of_a_cell();
     let shown = folder.display();
     let error = anyhow::Error::new(error);
     Failure::infrastructure(match damage {

@@ -1,17 +1,17 @@
 //! Programs that a run is to start, looked at before anything is started in vain.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::Adapter;
 use hustings_workloads::scenario::Cell;
 use rustix::fs::{Access, access};
+use tokio::process::Command;
 
 /// Whatever is asked for its version says it long before.
 const SAYS_WITHIN: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Whether the programs of these cells can be started; what ships is written out for the run.
 pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
@@ -48,25 +48,12 @@ fn found(name: &str) -> Option<PathBuf> {
 }
 
 /// Whether this is a hustings, by what it says of its version.
-pub(super) fn is_of_ours(exe: &Path) -> anyhow::Result<()> {
+pub(super) async fn is_of_ours(exe: &Path) -> anyhow::Result<()> {
     let what = || format!("{} is no hustings that can be started", exe.display());
-    let mut child = Command::new(exe)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(what)?;
-    let until = Instant::now() + SAYS_WITHIN;
-    while child.try_wait().with_context(what)?.is_none() {
-        if Instant::now() > until {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!("{}: it does not say its version", what());
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-    let said = child.wait_with_output().with_context(what)?.stdout;
+    let mut command = Command::new(exe);
+    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let said = tokio::time::timeout(SAYS_WITHIN, command.output()).await;
+    let said = said.with_context(|| format!("{}: it does not say its version", what()))?.with_context(what)?.stdout;
     if !said.starts_with(b"hustings ") {
         bail!(what());
     }

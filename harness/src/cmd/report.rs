@@ -123,12 +123,7 @@ pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> 
 
 /// Takes the verdicts of a record away that were made of what is damaged now.
 fn forget_verdicts(folder: &Path, error: &RecordError) {
-    let is_of_them = match error {
-        RecordError::Segment(_) | RecordError::Forged { .. } => true,
-        RecordError::Mismatch { file, .. } => file.starts_with("events/"),
-        _ => false,
-    };
-    if !is_of_them {
+    if !error.is_of_a_cell() && !matches!(error, RecordError::Forged { .. }) {
         return;
     }
     let made = [SUMMARY_FILE, REPORT_FILE].map(|name| folder.join(name));
@@ -144,7 +139,7 @@ pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> R
     summed(folder, damage, examine).map_err(|error| unread(folder, error, damage))
 }
 
-pub(super) fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
+fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
     summarise_read(Reading::begin(folder, damage)?, examine)
 }
 

@@ -163,7 +163,6 @@ struct Alone {
     run: RunArgs,
 }
 
-/// Nothing may be done to servers of somebody else, and they are as many as they are.
 /// What a record comes to that is being written, as if its run had ended here.
 fn so_far(record: &Path) -> anyhow::Result<Summary> {
     let mut reading = Reading::begin(record, Damage::Refused)?;
@@ -171,6 +170,7 @@ fn so_far(record: &Path) -> anyhow::Result<Summary> {
     Ok(summarise_read(reading, Examine::Nothing)?)
 }
 
+/// Nothing may be done to servers of somebody else, and they are as many as they are.
 fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
     if !request.is_external() {
         return Ok(());
@@ -312,7 +312,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
-    let against = against(&args, &request, &exe)?;
+    let against = against(&args, &request, &exe).await?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
     check_rounds(&all, scenario.rounds_max()).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     programs::can_be_started(&all).map_err(Failure::usage)?;
@@ -382,14 +382,14 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     }
     Ok(if held {
         // Whether the new side is worse the repetitions tell that are not left out.
-        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, compare::rules(args.delta), args.json)?)
+        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, rules, args.json)?)
     } else {
         Exit::from(summary.verdict)
     })
 }
 
 /// What the cells are held against, if anything.
-fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
+async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
     let other = args.against.is_some() || args.against_exe.is_some() || args.against_candidate.is_some();
     if !other && args.against_set.is_empty() {
         return Ok(None);
@@ -403,7 +403,7 @@ fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<
         Some(exe) => {
             let exe = exe.canonicalize().with_context(|| format!("--against-exe {}", exe.display()));
             let exe = exe.map_err(Failure::usage)?;
-            programs::is_of_ours(&exe).context("--against-exe").map_err(Failure::usage)?;
+            programs::is_of_ours(&exe).await.context("--against-exe").map_err(Failure::usage)?;
             exe
         }
         None => own_exe.to_owned(),

@@ -59,9 +59,9 @@ impl Further<'_> {
             return Ok(());
         }
         let open = self.choose(&self.again.undecided, "comparing the two sides").await;
-        let ends: BTreeSet<u32> = open.iter().map(|(_, rounds)| *rounds.min(left.end())).collect();
         let mut from = *left.start();
-        for end in ends.into_iter().filter(|end| *end >= from).collect::<Vec<_>>() {
+        let ends = open.iter().map(|(_, rounds)| *rounds.min(left.end()));
+        for end in ends.filter(|end| left.contains(end)).collect::<BTreeSet<u32>>() {
             let wanted = open.iter().filter(|(_, rounds)| *rounds >= end);
             let cells: Vec<Cell> = wanted.map(|(cell, _)| cell.clone()).collect();
             self.tell(&cells, &(from..=end), "the planned rounds do not tell how the two sides differ");

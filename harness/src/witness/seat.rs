@@ -163,7 +163,8 @@ impl SeatSeen {
     }
 
     fn keeps_in_mind(&mut self, name: &str) {
-        if self.had.len() < HAD_MAX {
+        // Asked whenever a znode is seen: only a new name is worth a copy.
+        if self.had.len() < HAD_MAX && !self.had.contains(name) {
             self.had.insert(name.to_owned());
         }
     }

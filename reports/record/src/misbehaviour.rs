@@ -33,7 +33,8 @@ pub enum Misbehaviour {
 
 names! {
     Misbehaviour {
-        Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSeat = "unknown-seat", UnknownTerm = "unknown-term",
-        WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored", LeftBehind = "left-behind",
+        Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSeat = "unknown-seat",
+        UnknownTerm = "unknown-term", WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored",
+        LeftBehind = "left-behind",
     }
 }

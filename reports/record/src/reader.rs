@@ -80,6 +80,22 @@ pub enum RecordError {
     Forged { path: PathBuf, what: String },
 }
 
+impl RecordError {
+    /// Whether what holds events is damaged: without those cells the rest can be read.
+    #[must_use]
+    pub fn is_of_a_cell(&self) -> bool {
+        match self {
+            Self::Segment(_) => true,
+            Self::Mismatch { file, .. } => Path::new(file).starts_with(EVENTS),
+            Self::Manifest { .. }
+            | Self::ManifestSyntax { .. }
+            | Self::Schema { .. }
+            | Self::Closed { .. }
+            | Self::Forged { .. } => false,
+        }
+    }
+}
+
 /// What to do about cells whose segments are damaged or missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {

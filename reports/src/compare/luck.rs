@@ -38,7 +38,7 @@ impl Luck {
     /// with a variance that is moderated by what others of the call show.
     pub(super) fn interval(&self, others: &Prior, alpha: f64) -> (f64, f64) {
         let (freedom, error) = self.moderated(others);
-        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+        let t = two_sided(freedom, alpha);
         ((self.mean - t * error).exp_m1(), (self.mean + t * error).exp_m1())
     }
 
@@ -61,8 +61,7 @@ impl Luck {
         let (_, error) = self.moderated(others);
         let scatter = error * self.rounds.sqrt();
         (2..ROUNDS_MAX).map(f64::from).find(|rounds| {
-            let freedom = rounds - 1.0 + others.freedom;
-            let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0));
+            let t = two_sided(rounds - 1.0 + others.freedom, alpha);
             (t + room) * scatter / rounds.sqrt() <= margin
         })
     }
@@ -73,6 +72,11 @@ impl Luck {
         let variance = (self.freedom() * self.variance + others.freedom * others.variance) / freedom;
         (freedom, (variance / self.rounds).sqrt())
     }
+}
+
+/// Student's t beyond which, to either side, alpha of its distribution lies.
+fn two_sided(freedom: f64, alpha: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 
 /// How far rounds lie apart anywhere in a call. A few rounds tell little of their own scatter; by Smyth (2004) each variance is
