@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds this build against that of another commit (the one before, if none is named): the candidates of both in turn on one
+# Compares this build with that of another commit (the one before, if none is named): the candidates of both in turn on one
 # ensemble. Ends in 0, 1 (worse) or 3 (cannot be told). Arguments after the commit go to `hustings run gate`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -13,7 +13,7 @@ import time
 ENDS_WITHIN_S = 240
 GONE_WITHIN_S = 20
 FAULTS = {
-    # Handovers of milliseconds: one stall of the machine may cover all of one strike, and hardly of three.
+    # Handovers of milliseconds: one stall of the machine may cover all of one injection, and hardly of three.
     "resign": "groups = 6\nrepeat = 3\nevery_ms = 900",
     "crash": "",
     "expire": "groups = 6\nrepeat = 3\nevery_ms = 900",

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from . import losses, ownership, servers, spans, strikes
+from . import losses, ownership, servers, spans, injections
 from .kinds import ALWAYS_COSTS, ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
 
 MS = 1_000_000
@@ -53,14 +53,14 @@ class Fault:
         self.unfounded = False
 
     @property
-    def proven(self):
+    def is_seen_to_act(self):
         return bool(self.injected and self.injected["verified"] and not self.unfounded)
 
     @property
     def verified(self):
-        """Proven to have taken effect, and to have ended where it lasts."""
+        """Verified to have taken effect, and to have ended where it lasts."""
         lasts = self.kind in LASTS_UNTIL_HEALED and self.event["for_ms"] is not None
-        return self.proven and bool(not lasts or (self.healed and self.healed["verified"]))
+        return self.is_seen_to_act and bool(not lasts or (self.healed and self.healed["verified"]))
 
     @property
     def took_effect(self):
@@ -172,7 +172,7 @@ class Cell:
         for fault in self.faults:
             self._reach(fault, self.outages)
         self.losses = losses.find(self)
-        self.handovers = strikes.find(self)
+        self.handovers = injections.find(self)
 
     def _forget_own_notices(self):
         """The first notice of its own lock's name since a leader's term began, until half a second after it or until the leader
@@ -279,13 +279,13 @@ class Cell:
         return {life: death for life, death in deaths.items() if death}
 
     def _death(self, segment, gone):
-        """Of a crash: surely there until the kill was sent, at most until it was proven. Of any other death: surely there until
+        """Of a crash: surely there until the kill was sent, at most until it was verified. Of any other death: surely there until
         its last event, until it last sent a write or was last seen to be stopped, at most until somebody saw that it was gone."""
         times = [moment(event) for event in segment.events]
         first, last = min(times), max(times)
         for fault in self.faults:
             proof = fault.injected
-            if fault.kind in ENDS_PROCESSES and fault.proven and segment.host in fault.event["hosts"]:
+            if fault.kind in ENDS_PROCESSES and fault.is_seen_to_act and segment.host in fault.event["hosts"]:
                 if proof["to"] >= first and (gone is None or proof["from"] <= gone):
                     return proof["from"], proof["to"]
         if gone is None:
@@ -319,7 +319,7 @@ class Cell:
         on, or its end."""
         ended = [event["t"] for event in self.events("host_ended") if event["host"] == host]
         stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"])
-        stops = [f for f in stops if since == "from" or f.proven]
+        stops = [f for f in stops if since == "from" or f.is_seen_to_act]
         ends = ((f, [t for t in ended if t >= f.effective[0]]) for f in stops)
         times = ((f.effective[since == "to"], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
         return spans.union([(begin, end) for begin, end in times if begin < end])

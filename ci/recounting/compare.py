@@ -1,4 +1,4 @@
-"""Holds what was recounted against what the summary says, figure by figure."""
+"""Compares what was recounted with what the summary says, figure by figure."""
 
 import re
 

@@ -26,7 +26,7 @@ DEFINITIONS = {
     "sessions": "in the measured window; nothing where no connection was lost in it",
     "stalls": "what of a stall the process was not stopped for by order; those that share a moment with the measured window",
     "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
-    "pools": "of all samples and all strikes of the repetitions that ended in order, as those of one cell",
+    "pools": "of all samples and all injections of the repetitions that ended in order, as those of one cell",
     "pools[].medians": "least and most of the medians of the repetitions that had a failover",
-    "strikes": "of the leads lost to what was intended for one moment: medians and longest by Kaplan and Meier",
+    "injections": "of the leads lost to what was intended for one moment: medians and longest by Kaplan and Meier",
 }

@@ -69,15 +69,15 @@ def floor_of(cell, loss, seen):
 
 def last_up(cell, loss, seen):
     """When the link last carried something of the lost session towards a server, before the fault; before the last one that
-    struck it, where several did."""
+    hit it, where several did."""
     def touches(fault):
         proof = fault.injected if fault.kind in LETS_SESSIONS_EXPIRE else None
         return [t["last_up"] for t in (proof["touches"] if proof else []) if t["session"] == loss.lost.session]
 
     if not touches(loss.fault):
         return None
-    struck = (fault for fault in cell.faults if loss.lost.cand in fault.cands and fault.event["t"] <= seen)
-    return max((t for fault in struck for t in touches(fault)), default=None)
+    hit = (fault for fault in cell.faults if loss.lost.cand in fault.cands and fault.event["t"] <= seen)
+    return max((t for fault in hit for t in touches(fault)), default=None)
 
 
 def is_ended_otherwise(cell, loss, seen):

@@ -2,14 +2,14 @@
 
 import re
 
-from . import counts, courses, excess, fan_out, leaderless, losses, overlaps, ownership, per_strike, phases, servers
+from . import counts, courses, excess, fan_out, leaderless, losses, overlaps, ownership, per_injection, phases, servers
 from . import sessions, stray, tokens, writes
 from .definitions import DEFINITIONS
 
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
 NOT_RECOUNTED = {
     "timelines": "pictures",
-    "falls": "pictures",
+    "correlated_expiries": "pictures",
     "load": "pictures",
     "exceptions": "pictures",
     "ensemble.states": "pictures",
@@ -77,7 +77,7 @@ def of(cell):
         "enrolment": counts.enrolment(cell),
         "stalls": counts.stalls(cell),
         "wholeness": counts.wholeness(cell),
-        "strikes": per_strike.figures(cell),
+        "injections": per_injection.figures(cell),
     }
     return {name: nested(section) if name != "info" and isinstance(section, dict) else section for name, section in tree.items()}
 

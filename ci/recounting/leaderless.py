@@ -88,9 +88,9 @@ def able(cell, term, stalls):
 
 
 def kept_through_hangs(cell):
-    """How long each proven hang was through which somebody surely led on its host, for each such lead."""
+    """How long each verified hang was through which somebody surely led on its host, for each such lead."""
     through = []
-    for fault in (fault for fault in cell.hangs if fault.proven):
+    for fault in (fault for fault in cell.hangs if fault.is_seen_to_act):
         begin, end = fault.injected["to"], fault.healed["from"] if fault.healed else cell.last
         led = [term for term in cell.terms if term.begun and term.host in fault.event["hosts"]]
         through += [end - begin for term in led if begin < end and term.begun <= begin and end <= term.leaving]

@@ -23,10 +23,10 @@ class Loss:
 
 
 def find(cell):
-    """(losses that a proven fault explains, changes of the lead that nothing explains, faults that a leader survived)"""
+    """(losses that a verified fault explains, changes of the lead that nothing explains, faults that a leader survived)"""
     planned, kept = [], set()
     for fault in cell.faults:
-        if fault.proven:
+        if fault.is_seen_to_act:
             for term in met(cell, fault):
                 loss = Loss(cell, term, fault, None)
                 loss.next = successor(cell, loss)
@@ -36,7 +36,7 @@ def find(cell):
     planned.sort(key=lambda loss: (loss.lost.group, loss.since))
     planned, survived = one_a_term(cell, planned, kept)
     limit(cell, planned)
-    found, cell.explained, cell.unproven = unexplained(cell, planned)
+    found, cell.explained, cell.unverified = unexplained(cell, planned)
     return planned, found, survived
 
 
@@ -177,9 +177,9 @@ def next_gone(cell, loss):
 
 
 def unexplained(cell, planned):
-    """Neighbouring terms of different incarnations that are no planned handover: (unplanned ones, those that a proven fault on the
+    """Neighbouring terms of different incarnations that are no planned handover: (unplanned ones, those that a verified fault on the
     loser explains though it did not meet it as the leader, those that only a fault without proof could explain)."""
-    known, found, explained, unproven = {loss.next for loss in planned}, [], [], 0
+    known, found, explained, unverified = {loss.next for loss in planned}, [], [], 0
     for terms in cell.granted.values():
         for term, following in zip(terms, terms[1:]):
             at = min(term.leaving, following.begun)
@@ -190,14 +190,14 @@ def unexplained(cell, planned):
             # Who stepped down without a connection has the lead as long as its session lives; when a process died is not known exactly.
             until = max(at, following.asked if term.reason == "stepped-down" else min(term.left, following.asked))
             faults = [f for f in cell.faults if term.cand in f.cands and may_have_cost(cell, f, term, at, until)]
-            proven = [fault for fault in faults if fault.proven]
-            if proven:
-                explained.append(Loss(cell, term, proven[-1], following, at))
+            verified = [fault for fault in faults if fault.is_seen_to_act]
+            if verified:
+                explained.append(Loss(cell, term, verified[-1], following, at))
             elif faults:
-                unproven += 1
+                unverified += 1
             else:
                 found.append(Loss(cell, term, None, following))
-    return found, explained, unproven
+    return found, explained, unverified
 
 
 def may_have_cost(cell, fault, term, begin, end):
@@ -250,12 +250,12 @@ def figures(cell):
     return {
         "planned": len(planned),
         "completed": len(completed),
-        "strikes": len({loss.fault.event["intended"] for loss in planned}),
+        "injections": len({loss.fault.event["intended"] for loss in planned}),
         "retaken": sum(loss.retaken for loss in completed),
         "censored": len(planned) - len(completed),
         "unplanned": len(without_cause),
         "explained": len(cell.explained),
-        "unproven": cell.unproven,
+        "unverified": cell.unverified,
         "excused": sum(was_cut_off(cell, loss.lost, loss.next) or is_echo(cell, loss) for loss in without_cause),
         "late": sum(is_late(cell, loss) for loss in planned),
         "survived": survived,

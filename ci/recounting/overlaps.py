@@ -1,6 +1,6 @@
-"""Two leaders at once: overlaps of belief, those that are proven, those that were asleep, those that nobody can exclude."""
+"""Two leaders at once: overlaps of belief, those that are definite, those that were asleep, those that nobody can exclude."""
 
-from . import excuses, spans, strikes
+from . import excuses, spans, injections
 from .numbers import Samples
 
 
@@ -60,14 +60,14 @@ def figures(cell):
     found = find(cell)
     active = [overlap for overlap in found if overlap.active > 0]
     doubtful = [overlap for overlap in found if overlap.awake and not overlap.left]
-    seen, unsure = ([strikes.of_overlap(cell.handovers, one) for one in overlaps] for overlaps in (active, doubtful))
+    seen, unsure = ([injections.of_overlap(cell.handovers, one) for one in overlaps] for overlaps in (active, doubtful))
     void = [h for h in cell.handovers if h.stalled or not h.has_rival or any(h is other for other in unsure)]
     handovers = [h for h in cell.handovers if any(h is other for other in seen) or not any(h is other for other in void)]
     causes = [excuses.excuse(cell, overlap.left, overlap.terms) for overlap in active]
     lengths = lengths_of(active)
     latent = [overlap for overlap in found if overlap.latent > 0]
     return {
-        "active": strikes.rate(handovers, [strikes.strike_of(cell.handovers, overlap) for overlap in active]),
+        "active": injections.rate(handovers, [injections.injection_of(cell.handovers, overlap) for overlap in active]),
         "active_total_ns": sum(overlap.active for overlap in active),
         "active_max_ns": max((overlap.active for overlap in active), default=0),
         "excused.waking": causes.count("waking"),

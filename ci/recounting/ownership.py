@@ -74,10 +74,10 @@ def figures(cell):
     blind = blindness(cell)
     zombies, dead = [], []
     for group in range(len(cell.groups)):
-        terms, reigns = cell.terms_of(group), cell.owners[group]
+        terms, intervals = cell.terms_of(group), cell.owners[group]
         for term in terms:
-            zombies.append(longest_without(cell, term, reigns))
-        for owner in reigns:
+            zombies.append(longest_without(cell, term, intervals))
+        for owner in intervals:
             if owner.session is not None:
                 beliefs = [term.at_most for term in terms if owner.is_of(term)]
                 dead += [b - a for a, b in spans.minus(spans.clip([owner.surely], *cell.window), beliefs)]
@@ -91,12 +91,12 @@ def figures(cell):
     }
 
 
-def longest_without(cell, term, reigns):
+def longest_without(cell, term, intervals):
     """For how long at a stretch a term was certain while others, or nobody, owned the lead. A change from one of these to the
     next leaves a moment open: what is less than a tenth of a tick apart is one stretch."""
     if not term.begun:
         return 0
-    others = [owner.surely for owner in reigns if not owner.is_of(term)]
+    others = [owner.surely for owner in intervals if not owner.is_of(term)]
     slack = cell.tick_ns // 10
     joined = [(a, b - slack) for a, b in spans.union([(a, b + slack) for a, b in others])]
     return max((b - a for a, b in spans.clip(spans.clip(joined, *term.sure), *cell.window)), default=0)

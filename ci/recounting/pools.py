@@ -1,4 +1,4 @@
-"""Repetitions of one configuration together: figures of all their samples and of all their strikes, and what did not enter."""
+"""Repetitions of one configuration together: figures of all their samples and of all their injections, and what did not enter."""
 
 from . import courses, excess, phases
 from .numbers import Samples, bound_95
@@ -119,9 +119,9 @@ def over_the_floor(members):
 
 
 def rate(rates):
-    """Bounds are those of all strikes together: no two cells share one."""
-    together = sums(rates, ("seen", "n", "strikes", "bad_strikes"))
-    return together | {"upper_95": bound_95(together["bad_strikes"], together["strikes"])}
+    """Bounds are those of all injections together: no two cells share one."""
+    together = sums(rates, ("seen", "n", "injections", "bad_injections"))
+    return together | {"upper_95": bound_95(together["bad_injections"], together["injections"])}
 
 
 def sums(sections, names):

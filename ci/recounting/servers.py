@@ -148,7 +148,7 @@ def faults(cell, gaps):
             "servers": fault.event.get("servers", []),
             "from": (fault.injected or {"from": fault.event["t"]})["from"],
             "to": fault.healed["to"] if fault.healed else cell.last,
-            "verified": fault.proven,
+            "verified": fault.is_seen_to_act,
             "writes": OneOf([None] + gaps),
         }
         for fault in cell.faults if is_on_servers(fault.kind)

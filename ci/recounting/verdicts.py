@@ -83,7 +83,7 @@ def handovers(expect, tree, cell):
     seen = tree["handovers"]
     lost = seen["planned"] + seen["explained"] + seen["unplanned"]
     unsound = expect["unplanned"] == "none" and seen["unplanned"] or expect.get("handovers") == "none" and lost
-    return "inconclusive" if unsound or seen["unproven"] else "pass"
+    return "inconclusive" if unsound or seen["unverified"] else "pass"
 
 
 def liveness(expect, tree, cell):
@@ -94,8 +94,8 @@ def liveness(expect, tree, cell):
     end = cell.window[1]
     late = end - 10 * cell.t_ns - 30_000 * MS
     led = (max([term.left for term in cell.terms_of(group)], default=cell.window[0]) for group in range(len(cell.groups)))
-    struck = (over(fault, end) >= late for fault in cell.faults)
-    return "fail" if min(led, default=end) < late and not any(struck) and not tree["stalls"]["over_limit"] else "inconclusive"
+    hit = (over(fault, end) >= late for fault in cell.faults)
+    return "fail" if min(led, default=end) < late and not any(hit) and not tree["stalls"]["over_limit"] else "inconclusive"
 
 
 def over(fault, end):
@@ -121,7 +121,7 @@ def receipts(expect, tree, cell):
 
 # Checkers whose verdict rests on more than the figures that are recounted.
 OTHERS = ("fan-out", "servers", "ownership", "sessions", "server-elections", "enrolment", "stalls",
-          "record", "stray-writes", "write-tokens", "grant-tokens", "standing", "promptness", "programs", "witness")
+          "record", "stray-writes", "write-tokens", "grant-tokens", "participation", "promptness", "programs", "witness")
 
 RULES = {
     "split-brain": split_brain,
@@ -130,7 +130,7 @@ RULES = {
     "liveness": liveness,
     "effect": effect,
     "failover": failover,
-    "receipts": receipts,
+    "verification": receipts,
 }
 
 

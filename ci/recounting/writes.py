@@ -1,6 +1,6 @@
 """Stale writes, from the order in which the resource took the writes. Both ledgers are kept anew from the tokens alone."""
 
-from . import excuses, spans, strikes
+from . import excuses, spans, injections
 
 # Of a write whose token nobody knows.
 UNKNOWN_CZXID = -1
@@ -60,10 +60,10 @@ def figures(cell):
     excused = [write for write in stale if write["seq"] not in doubtful and is_excused(cell, write)]
     return {
         "total": len(judged) - len(doubtful),
-        "unfenced": strikes.rate_of_writes(cell.handovers, stale, doubtful),
+        "unfenced": injections.rate_of_writes(cell.handovers, stale, doubtful),
         "excused": len(excused),
         "fenced_off": sum(refused for _, (_, refused, _) in judged),
-        "past_fence": strikes.rate_of_writes(cell.handovers, past, doubtful),
+        "past_fence": injections.rate_of_writes(cell.handovers, past, doubtful),
         "misread": len(doubtful),
         "unordered": sum(write["czxid"] == UNKNOWN_CZXID for write, _ in judged),
         "met": met([write for write, _ in judged if write["czxid"] != UNKNOWN_CZXID]),

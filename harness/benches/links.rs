@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use beside::Beside;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hustings::links::Links;
+use hustings::links::RunLinks;
 use hustings::protocol::{FromHost, Receiver, Sender, ToHost, WriteAnswer, split};
 use hustings_workloads::host::Token;
 use hustings_workloads::resource::Resource;
@@ -71,13 +71,13 @@ fn round_trip(stream: &mut TcpStream, bytes: usize) -> Duration {
 /// A link to a server, with what keeps it.
 struct Linked {
     runtime: Runtime,
-    links: Links,
+    links: RunLinks,
 }
 
 impl Linked {
     fn to(server: SocketAddr) -> Self {
         let runtime = runtime();
-        let links = runtime.block_on(Links::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
+        let links = runtime.block_on(RunLinks::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
         runtime.block_on(links.populate(&["host".to_owned()], &[server], &[server])).expect("a link");
         Self { runtime, links }
     }

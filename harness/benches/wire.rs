@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hustings::wire::client::{Told, read_response, read_told, write_request};
+use hustings::wire::client::{SessionEvent, read_response, read_told, write_request};
 use hustings::wire::reply::{Shape, write_event, write_reply};
 use hustings::wire::request::{Ask, read_request};
-use hustings_workloads::model::{Acl, Event, EventKind, Kind, Life, Request, Response, Stat};
+use hustings_workloads::model::{Acl, CreateKind, Event, EventKind, Life, Request, Response, Stat};
 
 const XID: i32 = 4_711;
 const ZXID: i64 = 4_294_968_001;
@@ -30,7 +30,7 @@ fn messages() -> Vec<(String, Request, Response)> {
         path: path(),
         data: data.clone(),
         acl: Acl::open(),
-        kind: Kind { life: Life::Ephemeral, sequential: true },
+        kind: CreateKind { life: Life::Ephemeral, sequential: true },
         with_stat: true,
     };
     let children = |count: u32| {
@@ -79,7 +79,7 @@ fn client(c: &mut Criterion) {
         });
         let frame = write_reply(XID, ZXID, &Ok(response.clone()), &Shape::Plain);
         let read = || match read_told(black_box(&frame[4..])) {
-            Ok(Told::Reply { body, .. }) => read_response(&request, body),
+            Ok(SessionEvent::Reply { body, .. }) => read_response(&request, body),
             other => panic!("{name} is no answer: {other:?}"),
         };
         assert_eq!(read(), Ok(response), "it is read as it was written");

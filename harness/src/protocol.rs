@@ -50,7 +50,7 @@ pub enum ToHost {
         error: Option<String>,
     },
     /// From now on candidates that have won say so and wait, or they do so no more.
-    Snare {
+    SyncPoint {
         laid: bool,
     },
     /// One that has won goes on.
@@ -61,8 +61,8 @@ pub enum ToHost {
     SetClock {
         by_ms: i64,
     },
-    /// Its program is sent the signal by which deployments end processes. Only for hosts on which one of somebody else's stands: others
-    /// get that signal themselves.
+    /// Its program is sent the signal by which deployments end processes. Only for hosts on which one of somebody else's stands:
+    /// others get that signal themselves.
     Terminate,
     /// Close everything and end.
     Stop,

@@ -1,8 +1,7 @@
-//! Judging a record, by its number of events: `checks` is all of it, putting it in order, and each checker alone; `groups` is all of
-//! it by the number of groups, 10² to 10⁵, as far as so many events are asked for (`HUSTINGS_BENCH_EVENTS_MAX`);
-//! `statistics` what they are made of, by the number of samples. What grows faster than they do shows in elements a
-//! second.
-//! `cargo bench -p hustings-reports --bench checks`
+//! Judging a record, by its number of events: `checks` is all of it, putting it in order, and each checker alone; `groups` is all
+//! of it by the number of groups, 10² to 10⁵, as far as so many events are asked for (`HUSTINGS_BENCH_EVENTS_MAX`); `statistics`
+//! what they are made of, by the number of samples. What grows faster than they do shows in elements a second. `cargo bench -p
+//! hustings-reports --bench checks`
 
 mod synthetic;
 
@@ -117,10 +116,10 @@ fn statistics(c: &mut Criterion) {
                 tallying.tallied()
             });
         });
-        group.bench_function(BenchmarkId::new("tally-of-strikes", count), |b| {
+        group.bench_function(BenchmarkId::new("tally-of-injections", count), |b| {
             b.iter(|| {
                 let mut tally = Tally::default();
-                // Ten opportunities a strike, on average.
+                // Ten opportunities an injection, on average.
                 spread(count).for_each(|value| tally.opportunity(value % (count / 10)));
                 tally.rate()
             });

@@ -5,14 +5,15 @@ mod self_test;
 
 pub use self_test::shown;
 
-use crate::check::{CellSummary, judged, strikes};
+use crate::check::{CellSummary, injections, judged};
+use crate::excerpts::timelines;
+use crate::excerpts::{correlated_expiry, exceptions, load};
 use crate::index::{Index, plausible};
-use crate::pooling::{Kept, pools};
+use crate::mutations;
+use crate::repetitions::pooling::{KeptSamples, pools};
 use crate::replay::Playlist;
 use crate::summary::Summary;
-use crate::timelines;
 use crate::verdict::Verdict;
-use crate::{exceptions, falls, load, mutations};
 use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, RecordError, RunState};
 
 /// Computes everything that reports show.
@@ -47,7 +48,7 @@ pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary,
 #[derive(Default)]
 struct Looked {
     cells: Vec<CellSummary>,
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<KeptSamples>>,
     playlist: Playlist,
     /// How many segments of each cell were read.
     segments: Vec<usize>,
@@ -136,7 +137,12 @@ pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
 }
 
 /// The same, and what its pool needs of it where it is a repetition, and `enters`; what of it is worth a replay goes on the list.
-fn look(cell: &CellRecord, enters: bool, examine: Examine, playlist: &mut Playlist) -> (CellSummary, Option<Kept>) {
+fn look(
+    cell: &CellRecord,
+    enters: bool,
+    examine: Examine,
+    playlist: &mut Playlist,
+) -> (CellSummary, Option<KeptSamples>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = judged(&index, |_| true);
@@ -145,12 +151,12 @@ fn look(cell: &CellRecord, enters: bool, examine: Examine, playlist: &mut Playli
         mutations::examine(&cell, &index, &mut summary);
     }
     self_test::judge(&mut summary);
-    summary.strikes = strikes::seen(&index);
+    summary.injections = injections::seen(&index);
     summary.timelines = timelines::worst(&index);
-    summary.falls = falls::falls(&index);
+    summary.correlated_expiries = correlated_expiry::correlated_expiries(&index);
     summary.load = load::load(&index);
     summary.exceptions = exceptions::exceptions(&index);
     playlist.offer(&index);
-    let kept = (enters && index.info.repetition.is_some()).then(|| Kept::of(&index));
+    let kept = (enters && index.info.repetition.is_some()).then(|| KeptSamples::of(&index));
     (summary, kept)
 }

@@ -8,7 +8,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde::Serialize;
 
-use crate::index::{Index, Loss, Outcome, plausible};
+use crate::index::{Index, Loss, LossOutcome, plausible};
 use hustings_record::{CellRecord, Event, FaultKind, Nanos, Record};
 
 /// Why nothing was made. All are faults of this program.
@@ -24,12 +24,12 @@ impl ExportError {
 
 /// One lost lead.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct LossRow<'a> {
     cell: &'a str,
     recipe: &'a str,
     group: String,
     fault: FaultKind,
-    /// When the strike was planned for, and when the lead was lost, from the cell's first event, in seconds.
+    /// When the injection was planned for, and when the lead was lost, from the cell's first event, in seconds.
     planned_s: f64,
     lost_s: f64,
     loser: u32,
@@ -40,7 +40,7 @@ struct Row<'a> {
     failover_ns: Nanos,
 }
 
-/// Every lost lead that a proven fault explains, as CSV with a head.
+/// Every lost lead that a verified fault explains, as CSV with a head.
 ///
 /// # Errors
 /// None that is known of.
@@ -53,8 +53,8 @@ pub fn handovers(record: &Record) -> Result<String, ExportError> {
     String::from_utf8(bytes).map_err(ExportError::of)
 }
 
-/// The completed failovers of each cell as a histogram of nanoseconds, one interval a cell, tagged with its name. A histogram cannot
-/// hold what had not ended: how many these are stands in a comment.
+/// The completed failovers of each cell as a histogram of nanoseconds, one interval a cell, tagged with its name. A histogram
+/// cannot hold what had not ended: how many these are stands in a comment.
 ///
 /// # Errors
 /// None that is known of.
@@ -66,7 +66,7 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
         each(cell, |index, loss| {
             span = Some(index.span);
             match row(index, loss) {
-                Row { outcome: "censored", .. } => censored += 1,
+                LossRow { outcome: "censored", .. } => censored += 1,
                 row => histogram.saturating_record(row.failover_ns),
             }
             Ok(())
@@ -114,31 +114,31 @@ fn withheld_of(cell: &CellRecord, lines: &mut Vec<String>) {
     }
 }
 
-/// Every lead of the cell that was lost to a proven fault.
+/// Every lead of the cell that was lost to a verified fault.
 fn each(
     cell: &CellRecord,
     mut with: impl FnMut(&Index<'_>, &Loss) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
-    let mut lost = index.losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    let mut lost = index.losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
     lost.try_for_each(|loss| with(&index, loss))
 }
 
-fn row<'a>(index: &Index<'a>, loss: &Loss) -> Row<'a> {
+fn row<'a>(index: &Index<'a>, loss: &Loss) -> LossRow<'a> {
     let fault = &index.faults.all[loss.fault];
     let loser = index.terms.all[loss.term].cand;
     let since = |t: Nanos| t.saturating_sub(index.span.0) as f64 / 1e9;
     let (outcome, winner, end) = match loss.outcome {
-        Outcome::Completed { successor } => {
+        LossOutcome::Completed { successor } => {
             let next = &index.terms.all[successor];
             let outcome = if next.cand == loser { "retaken" } else { "completed" };
             (outcome, Some(next.cand), next.granted.unwrap_or(next.grant))
         }
-        Outcome::Censored { at } => ("censored", None, at),
-        Outcome::Survived => ("survived", Some(loser), loss.effect),
+        LossOutcome::Censored { at } => ("censored", None, at),
+        LossOutcome::Survived => ("survived", Some(loser), loss.effect),
     };
-    Row {
+    LossRow {
         cell: &index.info.name,
         recipe: &index.info.recipe,
         group: index.group_name(loss.group),

@@ -6,41 +6,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::check::course::Course;
-pub use crate::check::effect::Effect;
+pub use crate::check::effect::EffectSection;
 pub use crate::check::enrolment::Enrolment;
 pub use crate::check::failover::{Excess, Failover};
 pub use crate::check::fan_out::{FanOutSeen, FollowersLost};
 pub use crate::check::grant_tokens::GrantTokens;
 pub use crate::check::handovers::Handovers;
+pub use crate::check::injections::{InjectionSeen, Reduced};
 pub use crate::check::lists::Listing;
 pub use crate::check::liveness::Leaderless;
 pub use crate::check::ownership::Ownership;
 pub use crate::check::programs::Programs;
-pub use crate::check::promptness::{Kept, Promptness};
-pub use crate::check::receipts::{Faults, Receipt, WithheldFault};
+pub use crate::check::promptness::{PromiseKept, Promptness};
+pub use crate::check::receipts::{FaultsSection, Receipt, WithheldFault};
 pub use crate::check::records::Wholeness;
-pub use crate::check::server_elections::{ElectionRole, Ensemble, ServerElection};
-pub use crate::check::server_watch::{ServerBar, ServerFault, ServerWatch};
+pub use crate::check::server_elections::{ElectionRole, EnsembleSection, ServerElection};
+pub use crate::check::server_watch::{ServerBar, ServerFault, ServerWatchSection};
 pub use crate::check::servers::{DeletionWatches, WatchesFired};
-pub use crate::check::sessions::Sessions;
+pub use crate::check::sessions::SessionsSection;
 pub use crate::check::split_brain::{Excused, SplitBrain};
 pub use crate::check::stale_writes::Writes;
 pub use crate::check::stalls::Stalls;
 pub use crate::check::standing::Standing;
 pub use crate::check::stray_writes::StrayWrites;
-pub use crate::check::strikes::{Reduced, StrikeSeen};
 pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
 pub use crate::check::witness::Witness;
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
 pub use crate::check::write_tokens::WriteTokens;
 pub use crate::check::{CellSummary, CheckResult};
-pub use crate::exceptions::{Exception, ExceptionKind};
-pub use crate::falls::Fall;
-pub use crate::load::{Load, LoadPoint};
-pub use crate::pool::{Medians, Pool, Repeated, Without};
+pub use crate::excerpts::correlated_expiry::CorrelatedExpiry;
+pub use crate::excerpts::exceptions::{Exception, ExceptionKind};
+pub use crate::excerpts::load::{Load, LoadPoint};
+pub use crate::excerpts::timelines::{FaultBand, TermBar, Timeline};
+pub use crate::repetitions::pool::{Medians, Pool, Repeated, Without};
 pub use crate::replay::Replay;
 pub use crate::stats::{Distribution, Rate};
-pub use crate::timelines::{FaultBand, TermBar, Timeline};
 
 use crate::verdict::Verdict;
 use hustings_record::{Manifest, Nanos};
@@ -48,8 +48,8 @@ use hustings_record::{Manifest, Nanos};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub verdict: Verdict,
-    /// That of the record as a whole, its cells apart: no pass where the run did not end in order, where cells or events are missing,
-    /// or where no self-test was caught.
+    /// That of the record as a whole, its cells apart: no pass where the run did not end in order, where cells or events are
+    /// missing, or where no self-test was caught.
     #[serde(default)]
     pub whole: Verdict,
     pub manifest: Manifest,

@@ -135,12 +135,12 @@ fn the_verdict_stands_before_everything_else_and_unsafe_is_not_shown_as_a_pass()
 }
 
 #[test]
-fn every_zero_of_handovers_carries_its_strikes_and_their_bound() {
+fn every_zero_of_handovers_carries_its_injections_and_their_bound() {
     let text = skeleton(&page(&sample()));
     let mut seen = 0;
     // Writes, sessions and groups come with what they are counts of; 40 are the handovers.
     for line in text.lines().filter(|line| line.starts_with("0 of 40") || line.starts_with("0 in 40")) {
-        assert!(line.contains("4 strikes: 95 % bound"), "{line}");
+        assert!(line.contains("4 injections: 95 % bound"), "{line}");
         seen += 1;
     }
     assert!(seen > 40, "only {seen} zeros found");
@@ -327,8 +327,8 @@ fn the_four_questions_are_answered_in_sentences() {
     {
         let page = page(&summary);
         let text = skeleton(&page);
-        let from = text.find("In short").expect("answers");
-        let to = ["What did not pass", "Before you rely", "In short What was run"];
+        let from = text.find("Summary").expect("answers");
+        let to = ["What did not pass", "Before you rely", "Summary What was run"];
         let to = to.into_iter().filter_map(|end| text[from..].find(end)).min().expect("an end");
         insta::assert_snapshot!(format!("answers_of_{name}"), &text[from..from + to]);
     }
@@ -344,8 +344,8 @@ fn a_difference_is_claimed_only_where_it_is_clear() {
     // Three moments on each side are no evidence, however far apart the medians are.
     let mut few = herd();
     for cell in &mut few.cells {
-        cell.handovers.strikes = 3;
-        cell.strikes.truncate(3);
+        cell.handovers.injections = 3;
+        cell.injections.truncate(3);
     }
     let few = of_first(&few).expect("a sentence");
     assert!(few.contains("(not told apart)") && few.contains("(3 injections a cell)"), "{few}");
@@ -357,10 +357,10 @@ fn zeros_are_told_of_the_kind_of_fault_of_which_least_is_known_and_never_of_a_su
     let of = |kinds: &[(FaultKind, u64, u64)]| {
         let mut summary = herd();
         summary.cells.truncate(kinds.len());
-        for (cell, &(kind, n, strikes)) in summary.cells.iter_mut().zip(kinds) {
+        for (cell, &(kind, n, injections)) in summary.cells.iter_mut().zip(kinds) {
             cell.info.fault_kind = kind;
-            let upper_95 = (strikes > 0).then(|| 1.0 - 0.05_f64.powf(1.0 / strikes as f64));
-            cell.split_brain.active = Rate { seen: 0, n, strikes, bad_strikes: 0, upper_95 };
+            let upper_95 = (injections > 0).then(|| 1.0 - 0.05_f64.powf(1.0 / injections as f64));
+            cell.split_brain.active = Rate { seen: 0, n, injections, bad_injections: 0, upper_95 };
         }
         let text = skeleton(&page(&summary));
         text.lines().find(|line| line.contains("obody led beside another")).map(str::to_owned)
@@ -386,7 +386,7 @@ fn cells_that_failed_or_are_inconclusive_lend_no_figure_to_a_sentence() {
     }
     let text = skeleton(&page(&summary));
     let answers =
-        &text[text.find("In short").expect("answers")..text.find("What was run, and on what").expect("an end")];
+        &text[text.find("Summary").expect("answers")..text.find("What was run, and on what").expect("an end")];
     assert!(!answers.contains("77") && answers.contains("6 cells failed"), "{answers}");
     summary.cells.truncate(0);
     assert!(!page(&summary).contains("id=\"answers\""), "nothing was judged");

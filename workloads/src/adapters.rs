@@ -45,7 +45,7 @@ pub struct Adapter {
     pub about: &'static str,
     /// Debian's packages that it needs.
     pub packages: &'static [&'static str],
-    /// As [`Program::command`](crate::scenario::Program).
+    /// As [`ResolvedProgram::command`](crate::scenario::ResolvedProgram).
     pub command: &'static [&'static str],
     pub lead: LeadKind,
     /// What its library declares of that recipe, as its documentation has it.

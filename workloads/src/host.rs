@@ -47,7 +47,7 @@ pub trait Host {
     /// Makes sure that `old` cannot act any more, by the cell's fencing method. Err: it could not be made sure.
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String>;
     /// The candidate has just seen that it leads by ZooKeeper's word, and does not believe it yet. What lies in wait for that
-    /// strikes here.
+    /// hits here.
     async fn won(&self) {}
     /// Waits for the next order. Cancel-safe; an order that nobody waits for is kept.
     async fn order(&self) -> Order;

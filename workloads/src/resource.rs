@@ -30,7 +30,7 @@ struct Accepted {
 
 /// What the ledgers made of one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct LedgerResult {
     /// Place in the resource's order, over all groups, from 0.
     pub seq: u64,
     /// The unfenced ledger had accepted a higher token before, or this one from another incarnation.
@@ -40,7 +40,7 @@ pub struct Taken {
     pub fenced_stale: bool,
 }
 
-impl Taken {
+impl LedgerResult {
     /// The write that a candidate on its host sent for its group at `sent`, if that is known, taken at `t`.
     #[must_use]
     pub fn event(self, (sent, t): (Option<Nanos>, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
@@ -57,10 +57,15 @@ impl Resource {
     }
 
     /// Takes one write. One whose token nobody knows has no place in the order of tokens: no ledger can say of it that it is stale.
-    pub fn write(&mut self, group: usize, cand: u32, token: Token) -> Taken {
+    pub fn write(&mut self, group: usize, cand: u32, token: Token) -> LedgerResult {
         if !token.is_ordered() {
             self.taken += 1;
-            return Taken { seq: self.taken - 1, unfenced_stale: false, fenced_rejected: false, fenced_stale: false };
+            return LedgerResult {
+                seq: self.taken - 1,
+                unfenced_stale: false,
+                fenced_rejected: false,
+                fenced_stale: false,
+            };
         }
         let ledgers = &mut self.groups[group];
         let unfenced_stale = ledgers.unfenced.take(cand, token);
@@ -69,7 +74,7 @@ impl Resource {
         ledgers.fence = ledgers.fence.max(token.czxid);
         let seq = self.taken;
         self.taken += 1;
-        Taken { seq, unfenced_stale, fenced_rejected, fenced_stale }
+        LedgerResult { seq, unfenced_stale, fenced_rejected, fenced_stale }
     }
 
     /// From now on the fenced ledger refuses `old` and everything before it.
@@ -112,7 +117,7 @@ mod tests {
         resource.write(0, 7, token(5, 1));
         resource.write(0, 7, token(9, 2));
         let late = resource.write(0, 7, token(5, 1));
-        assert_eq!(late, Taken { seq: 2, unfenced_stale: true, fenced_rejected: true, fenced_stale: false });
+        assert_eq!(late, LedgerResult { seq: 2, unfenced_stale: true, fenced_rejected: true, fenced_stale: false });
     }
 
     #[test]

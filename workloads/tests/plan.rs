@@ -1,4 +1,4 @@
-//! Plans: when faults strike and whom.
+//! Plans: when faults hit and whom.
 
 use hustings_record::{FaultKind, WithheldReason};
 use hustings_workloads::faults::Fault;

@@ -179,7 +179,7 @@ fn what_is_allowed_to_servers_is_read() {
     }
 }
 
-/// A cell whose fault `a` has these lines; there are a pause of the ensemble's leader and a resign to strike with it.
+/// A cell whose fault `a` has these lines; there are a pause of the ensemble's leader and a resign to hit with it.
 fn cell(servers: u32, groups: u32, lines: &str) -> Cell {
     let text = format!(
         "name = \"x\"\nensemble = {{ servers = {servers}, tick_ms = 200, sync_limit = 10 }}\n\
@@ -191,7 +191,7 @@ fn cell(servers: u32, groups: u32, lines: &str) -> Cell {
 }
 
 #[test]
-fn each_repeat_strikes_with_the_other_fault_which_has_a_duration_of_its_own() {
+fn each_repeat_hits_with_the_other_fault_which_has_a_duration_of_its_own() {
     let lines = "kind = \"crash\"\nfor_ms = 5000\nrepeat = 3\nevery_ms = 9000\n";
     let alone = plan(&cell(3, 9, lines), 4);
     let both = plan(&cell(3, 9, &format!("{lines}with = \"stop\"\nwith_after_ms = 1500\n")), 4);
@@ -291,7 +291,7 @@ fn servers_are_never_taken_out_beyond_a_minority_unless_asked() {
 }
 
 #[test]
-fn the_fault_that_strikes_with_another_keeps_to_a_minority_of_its_own() {
+fn the_fault_that_hits_with_another_keeps_to_a_minority_of_its_own() {
     let lines = "kind = \"server-kill\"\nfor_ms = 5000\nallow_majority = true\nwith = \"stop\"";
     let cell = cell(3, 9, lines.replace("\"stop\"", "\"go\"").as_str());
     let mut stop = plan(&cell, 1).faults.remove(1);

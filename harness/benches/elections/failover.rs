@@ -1,12 +1,12 @@
-//! `failover/<recipe>/<strike>/<candidates>`: from the loss of the lead to the next grant, in a group of so many
-//! candidates on five hosts. What a strike needs beside that (coming back, settling) is not in it.
+//! `failover/<recipe>/<injection>/<candidates>`: from the loss of the lead to the next grant, in a group of so many
+//! candidates on five hosts. What an injection needs beside that (coming back, settling) is not in it.
 
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use hustings_workloads::recipes::RecipeKind;
 
-use crate::group::{Groups, Strike};
+use crate::group::{Groups, Injection};
 use crate::hosts::Electorate;
 use crate::stage::{Lazy, Stage};
 
@@ -28,14 +28,14 @@ fn of_size(criterion: &mut Criterion, stage: &Lazy, electorate: Electorate) {
     let mut group = criterion.benchmark_group(format!("failover/{}", electorate.recipe));
     group.sampling_mode(SamplingMode::Flat);
     let mut groups: Option<Groups<'_>> = None;
-    for strike in Strike::ALL {
-        if strike == Strike::Crash {
+    for injection in Injection::ALL {
+        if injection == Injection::Crash {
             group.measurement_time(CRASHES);
         }
-        group.bench_function(BenchmarkId::new(strike.name(), electorate.per_group), |bencher| {
+        group.bench_function(BenchmarkId::new(injection.name(), electorate.per_group), |bencher| {
             let stage = stage.get();
             let groups = groups.get_or_insert_with(|| stage.measure(standing(stage, electorate)));
-            bencher.iter_custom(|times| stage.measure(strikes(groups, strike, times)));
+            bencher.iter_custom(|times| stage.measure(injections(groups, injection, times)));
         });
     }
     group.finish();
@@ -50,10 +50,10 @@ async fn standing(stage: &Stage, electorate: Electorate) -> anyhow::Result<Group
     Ok(groups)
 }
 
-async fn strikes(groups: &mut Groups<'_>, strike: Strike, times: u64) -> anyhow::Result<Duration> {
+async fn injections(groups: &mut Groups<'_>, injection: Injection, times: u64) -> anyhow::Result<Duration> {
     let mut sum = Duration::ZERO;
     for _ in 0..times {
-        sum += groups.strike(strike).await?;
+        sum += groups.injection(injection).await?;
     }
     Ok(sum)
 }

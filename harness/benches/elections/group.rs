@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use hustings::clock;
+use hustings::process::clock;
 use hustings::protocol::ToHost;
 use hustings_record::{Event, FaultKind, Nanos};
 use hustings_workloads::host::Token;
@@ -17,19 +17,19 @@ use crate::stage::Stage;
 const WRITTEN_AFTER: Duration = Duration::from_millis(30);
 /// Nothing that is to be found in the segments takes longer.
 const AT_MOST: Duration = Duration::from_secs(30);
-/// A strike that meets no leader is no sample, and is tried again.
+/// An injection that meets no leader is no sample, and is tried again.
 const TRIES_MAX: u32 = 5;
 
 /// What befalls a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strike {
+pub(crate) enum Injection {
     Resign,
     Expire,
     /// Its host is killed, with all that stand there.
     Crash,
 }
 
-impl Strike {
+impl Injection {
     pub(crate) const ALL: [Self; 3] = [Self::Resign, Self::Expire, Self::Crash];
 
     pub(crate) fn name(self) -> &'static str {
@@ -60,9 +60,9 @@ pub(crate) struct Groups<'s> {
     hosts: Hosts<'s>,
     electorate: Electorate,
     seats: Vec<Seat>,
-    /// Since the last strike.
+    /// Since the last injection.
     grants: Vec<Grant>,
-    /// When a term of a session ended, as r⁻, since the last strike.
+    /// When a term of a session ended, as r⁻, since the last injection.
     revokes: BTreeMap<i64, Nanos>,
 }
 
@@ -83,7 +83,7 @@ impl<'s> Groups<'s> {
     }
 
     /// Lets the hosts' candidates stand one host after the other, so that whoever leads has those of its own host
-    /// behind it. After a strike that takes a whole host away, and brings it back at the end, it is so again.
+    /// behind it. After an injection that takes a whole host away, and brings it back at the end, it is so again.
     pub(crate) async fn enrol_in_turn(&mut self) -> anyhow::Result<()> {
         for host in 0..HOSTS {
             self.hosts.enrol(host);
@@ -95,50 +95,50 @@ impl<'s> Groups<'s> {
         Ok(())
     }
 
-    /// Strikes the leader of the only group, and waits until everybody has settled again. Gives the time from the loss
+    /// Hits the leader of the only group, and waits until everybody has settled again. Gives the time from the loss
     /// of the lead to the next grant.
-    pub(crate) async fn strike(&mut self, strike: Strike) -> anyhow::Result<Duration> {
+    pub(crate) async fn injection(&mut self, injection: Injection) -> anyhow::Result<Duration> {
         for _ in 0..TRIES_MAX {
-            if let Some(took) = self.try_to_strike(strike).await? {
+            if let Some(took) = self.try_to_hit(injection).await? {
                 return Ok(took);
             }
-            eprintln!("a strike met no leader, or somebody led in between: tried again");
+            eprintln!("an injection met no leader, or somebody led in between: tried again");
         }
-        anyhow::bail!("{TRIES_MAX} strikes in a row met no leader; the machine may have too much to do")
+        anyhow::bail!("{TRIES_MAX} injections in a row met no leader; the machine may have too much to do")
     }
 
-    /// None: the lead was not lost to this strike.
-    async fn try_to_strike(&mut self, strike: Strike) -> anyhow::Result<Option<Duration>> {
+    /// None: the lead was not lost to this injection.
+    async fn try_to_hit(&mut self, injection: Injection) -> anyhow::Result<Option<Duration>> {
         let (cand, token) = self.settled().await?;
         self.grants.clear();
         self.revokes.clear();
         let asked = clock::now();
-        let outcome = match strike {
-            Strike::Resign => self.hosts.order(cand, |fault| ToHost::Resign { fault, cand }).await?,
-            Strike::Expire => self.hosts.order(cand, |fault| ToHost::Expire { fault, cand }).await?,
-            Strike::Crash => Ok((self.hosts.kill(self.electorate.host_of(cand)).await?, 0)),
+        let outcome = match injection {
+            Injection::Resign => self.hosts.order(cand, |fault| ToHost::Resign { fault, cand }).await?,
+            Injection::Expire => self.hosts.order(cand, |fault| ToHost::Expire { fault, cand }).await?,
+            Injection::Crash => Ok((self.hosts.kill(self.electorate.host_of(cand)).await?, 0)),
         };
         let effect = match outcome {
             Ok((effect, _)) => effect,
             Err(why) => {
-                eprintln!("{}: {why}", strike.name());
+                eprintln!("{}: {why}", injection.name());
                 return Ok(None);
             }
         };
-        // Whoever has lost its lead or its process is to come back before the next strike.
+        // Whoever has lost its lead or its process is to come back before the next injection.
         self.seats[cand as usize] = Seat::default();
         self.hosts.until_led_by_another(token).await?;
-        if strike == Strike::Crash {
+        if injection == Injection::Crash {
             self.restart(self.electorate.host_of(cand)).await?;
         }
         self.settled().await?;
         // A resignation's belief ends before its deletion is sent, and nobody but its own host knows when.
-        let lost = match (strike, self.revokes.get(&token.session)) {
-            (Strike::Resign, None) => return Ok(None),
-            (Strike::Resign, Some(&ended)) => ended.min(effect),
-            (Strike::Expire | Strike::Crash, _) => effect,
+        let lost = match (injection, self.revokes.get(&token.session)) {
+            (Injection::Resign, None) => return Ok(None),
+            (Injection::Resign, Some(&ended)) => ended.min(effect),
+            (Injection::Expire | Injection::Crash, _) => effect,
         };
-        let granted = self.watch("the next grant", |groups| groups.granted_after(lost, (strike, token))).await?;
+        let granted = self.watch("the next grant", |groups| groups.granted_after(lost, (injection, token))).await?;
         let between =
             self.grants.iter().any(|grant| asked < grant.t && grant.t <= lost && grant.session != token.session);
         Ok((!between).then(|| Duration::from_nanos(granted - lost)))
@@ -177,8 +177,9 @@ impl<'s> Groups<'s> {
 
     /// When the next term was granted. A session that is ended by force may have had the lead once more while that was
     /// under way; a resigner that leads again is a handover.
-    fn granted_after(&self, lost: Nanos, (strike, token): (Strike, Token)) -> Option<Nanos> {
-        let counts = |grant: &&Grant| grant.t > lost && (strike == Strike::Resign || grant.session != token.session);
+    fn granted_after(&self, lost: Nanos, (injection, token): (Injection, Token)) -> Option<Nanos> {
+        let counts =
+            |grant: &&Grant| grant.t > lost && (injection == Injection::Resign || grant.session != token.session);
         self.grants.iter().filter(counts).map(|grant| grant.t).min()
     }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings::access::Access;
-use hustings::clock;
+use hustings::client::session::ZkSession;
 use hustings::coordinator::hosts::{HostProcess, Inbound, Inbox};
+use hustings::process::clock;
 use hustings::protocol::{FromHost, HostSetUp, Stands, ToHost, WriteAnswer};
-use hustings::session::ZkSession;
 use hustings_record::{Event, Nanos, SEGMENT_ENDING, SessionUse};
-use hustings_workloads::driver::{Outcome, lay_out};
+use hustings_workloads::driver::{CandidateOrderOutcome, lay_out};
 use hustings_workloads::host::Token;
 use hustings_workloads::recipes::{RecipeKind, StepDown};
 use hustings_workloads::scenario::ROOT;
@@ -74,8 +74,8 @@ pub(crate) struct Heard {
     processes: RefCell<BTreeMap<u16, HostProcess>>,
     /// What the candidates that believe believe in.
     leaders: RefCell<BTreeMap<u32, Token>>,
-    outcomes: RefCell<BTreeMap<u32, Outcome>>,
-    /// Hosts that have said farewell.
+    outcomes: RefCell<BTreeMap<u32, CandidateOrderOutcome>>,
+    /// Hosts that have reported their shutdown.
     gone: Cell<usize>,
     trouble: RefCell<Option<String>>,
     stopping: Cell<bool>,
@@ -152,7 +152,11 @@ impl<'s> Hosts<'s> {
     }
 
     /// Gives a candidate's host an order about it, and waits for what came of it.
-    pub(crate) async fn order(&mut self, cand: u32, order: impl FnOnce(u32) -> ToHost) -> anyhow::Result<Outcome> {
+    pub(crate) async fn order(
+        &mut self,
+        cand: u32,
+        order: impl FnOnce(u32) -> ToHost,
+    ) -> anyhow::Result<CandidateOrderOutcome> {
         let fault = self.faults;
         self.faults += 1;
         self.heard.tell(self.electorate.host_of(cand), order(fault));
@@ -182,7 +186,7 @@ impl<'s> Hosts<'s> {
         let all = self.heard.processes.borrow().len();
         self.heard.processes.borrow().values().for_each(|process| process.tell(ToHost::Stop));
         // Whoever leads waits for the answer to its last write.
-        self.heard.until("the hosts' farewell", |heard| (heard.gone.get() == all).then_some(())).await?;
+        self.heard.until("the hosts' shutdown", |heard| (heard.gone.get() == all).then_some(())).await?;
         for (host, mut process) in self.heard.processes.take() {
             let (status, killed) = process.wait(AT_MOST).await?;
             if killed || !status.success() {

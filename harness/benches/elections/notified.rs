@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use futures::future::{join_all, try_join_all};
-use hustings::links::Links;
-use hustings::session::{ZkSession, ZkWatch};
+use hustings::client::session::{ZkSession, ZkWatch};
+use hustings::links::RunLinks;
 use hustings_workloads::coordination::{CreateMode, Session as _, Watch as _, WatchEvent};
 
 use crate::beside::Beside;
@@ -101,7 +101,7 @@ pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
 
 fn one(criterion: &mut Criterion, stage: &Lazy) {
     let mut group = criterion.benchmark_group("delete-to-notified");
-    let (mut direct, mut linked): (Option<Way>, Option<(Way, Links)>) = (None, None);
+    let (mut direct, mut linked): (Option<Way>, Option<(Way, RunLinks)>) = (None, None);
     group.bench_function("direct", |bencher| {
         let stage = stage.get();
         let way = direct.get_or_insert_with(|| stage.measure(directly(stage, 1)));
@@ -125,7 +125,7 @@ fn one(criterion: &mut Criterion, stage: &Lazy) {
 }
 
 /// Under sessions of its own: those before may have ended while what they measured was looked at.
-async fn in_turn(stage: &Stage, links: &Links) -> anyhow::Result<Beside> {
+async fn in_turn(stage: &Stage, links: &RunLinks) -> anyhow::Result<Beside> {
     let (mut direct, mut linked) = (directly(stage, 1).await?, over(stage, links).await?);
     let mut beside = Beside::new("delete to notified", ["direct", "through a link"]);
     for _ in 0..IN_TURN {
@@ -155,13 +155,13 @@ async fn directly(stage: &Stage, watchers: usize) -> anyhow::Result<Way> {
 }
 
 /// A link to the same server.
-async fn link(stage: &Stage) -> anyhow::Result<Links> {
+async fn link(stage: &Stage) -> anyhow::Result<RunLinks> {
     let server = stage.ensemble.servers()[0];
-    let links = Links::start_embedded(Path::new(EXE), 1, false).await?;
+    let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await?;
     links.populate(&["host".to_owned()], &[server], &[server]).await?;
     Ok(links)
 }
 
-async fn over(stage: &Stage, links: &Links) -> anyhow::Result<Way> {
+async fn over(stage: &Stage, links: &RunLinks) -> anyhow::Result<Way> {
     Way::open(stage, links.endpoints(0)[0].to_string(), 1).await
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use hustings::access::Access;
+use hustings::cleanup::workdir::WorkDir;
 use hustings::coordinator::hosts::HostFactory;
 use hustings::coordinator::warm;
 use hustings::ensemble::Ensemble;
@@ -15,8 +16,7 @@ use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::start::{
     DockerRequest, EmbeddedRequest, EnsembleRequest, LocalRequest, Needs, start as start_ensemble,
 };
-use hustings::limits::raise_descriptor_limit;
-use hustings::workdir::WorkDir;
+use hustings::process::limits::raise_descriptor_limit;
 use hustings_record::EnsembleKind;
 use rand::TryRng as _;
 use rand::rngs::SysRng;

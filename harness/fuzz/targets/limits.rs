@@ -1,10 +1,10 @@
-//! Any bytes as a file of limits: refused with a reason, or held against a record, which no limit makes better than it is.
+//! Any bytes as a file of limits: refused with a reason, or compared with a record, which no limit makes better than it is.
 #![no_main]
 
 use std::cell::OnceCell;
 
 use hustings_record::Manifest;
-use hustings_reports::gate::{Asked, Limits, gate};
+use hustings_reports::gate::{GateRequirements, Limits, gate};
 use hustings_reports::summary::Summary;
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     SUMMARY.with(|summary| {
         let summary = summary.get_or_init(judged);
-        let asked = Asked { limits: Some(&limits), comparing: None };
+        let asked = GateRequirements { limits: Some(&limits), comparing: None };
         let like = |pattern: &str, name: &str| pattern == name || pattern == "*";
         match gate(summary, &asked, like) {
             Ok(gated) => {

@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
         reconnect_ms: 5.0,
         timeout_ms: Some(5_000),
         crashes_per_week: 1.0,
-        borne_per_week: 0.25,
+        acceptable_per_week: 0.25,
         curve: Curve::Model,
         failover: Failover::ASSUMED,
         seed: 1,

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hustings::proxy::{Options, Server};
+use hustings::proxy::{Options, ProxyServer};
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -51,7 +51,7 @@ fn start() -> Proxy {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let address = runtime.block_on(async {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = Server::bind(Options { listen, lie: None, plain: false, seed: 1 }).expect("a free port");
+        let server = ProxyServer::bind(Options { listen, lie: None, plain: false, seed: 1 }).expect("a free port");
         let address = server.address().expect("its address");
         tokio::spawn(server.serve());
         address

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::tls::Tls;
-use crate::aside::{Aside, Order};
+use crate::recording::sidecar::{Sidecar, SidecarOrder};
 
 /// Connections that wait to be taken in: thousands of candidates come at once.
 const BACKLOG: u32 = 4096;
@@ -36,12 +36,12 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub struct Tunnel {
     addrs: Vec<SocketAddr>,
     /// Gone: the thread is to end.
-    orders: Option<mpsc::UnboundedSender<Told>>,
+    orders: Option<mpsc::UnboundedSender<StallOrder>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// An order about the segment of its stalls, and where to say what came of it.
-type Told = (Order, oneshot::Sender<Result<(), String>>);
+type StallOrder = (SidecarOrder, oneshot::Sender<Result<(), String>>);
 
 impl Tunnel {
     /// Opens a port for each server, which stands at such an address and is called so.
@@ -88,7 +88,7 @@ impl Tunnel {
     ///
     /// # Errors
     /// The segment cannot be made, or could not be written to its end.
-    pub(crate) async fn record(&self, order: Order) -> anyhow::Result<()> {
+    pub(crate) async fn record(&self, order: SidecarOrder) -> anyhow::Result<()> {
         let (tell, told) = oneshot::channel();
         let sent = self.orders.as_ref().is_some_and(|orders| orders.send((order, tell)).is_ok());
         anyhow::ensure!(sent, "the tunnel's thread has ended");
@@ -106,16 +106,16 @@ impl Drop for Tunnel {
 }
 
 /// Writes stalls down where orders say, until nobody gives any more.
-async fn record(mut orders: mpsc::UnboundedReceiver<Told>) {
-    let mut aside = Aside::default();
+async fn record(mut orders: mpsc::UnboundedReceiver<StallOrder>) {
+    let mut sidecar = Sidecar::default();
     loop {
         let order = tokio::select! {
             order = orders.recv() => order,
-            never = aside.write() => match never {},
+            never = sidecar.write() => match never {},
         };
         let Some((order, tell)) = order else { return };
         // Who does not wait any more has given up.
-        let _ = tell.send(aside.obey(order));
+        let _ = tell.send(sidecar.obey(order));
     }
 }
 
@@ -164,7 +164,7 @@ async fn relay(near: TcpStream, tls: &Tls, addr: SocketAddr, name: &str) -> io::
             let _ = timeout(LINGER, to_far.shutdown()).await;
         }
         down = copy(&mut from_far, &mut to_near) => {
-            // A server that dies says no farewell.
+            // A server that dies reports no shutdown.
             down?;
             let _ = timeout(LINGER, to_near.shutdown()).await;
         }

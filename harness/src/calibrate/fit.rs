@@ -8,7 +8,7 @@ use hustings_record::Nanos;
 use hustings_workloads::simulation::Timing;
 use serde::Serialize;
 
-use super::target::{Count, Measure, Target};
+use super::target::{Count, FittedMeasure, TargetCell};
 
 /// The first factor, and the one at which it ends.
 const FACTOR_FIRST: f64 = 2.0;
@@ -45,7 +45,7 @@ const SERVICES: [fn(&mut Timing) -> &mut u64; 13] = [
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     pub cell: String,
-    pub measure: Measure,
+    pub measure: FittedMeasure,
     /// As measured, and as simulated with the fitted service times, in nanoseconds.
     pub real_ns: Nanos,
     pub simulated_ns: Option<Nanos>,
@@ -57,7 +57,7 @@ pub struct Compared {
 
 /// What was counted in one cell: how many, in how many handovers.
 #[derive(Clone, Debug, Serialize)]
-pub struct Counted {
+pub struct CountedCell {
     pub cell: String,
     pub count: Count,
     pub real: (u64, u64),
@@ -69,7 +69,7 @@ pub struct Counted {
 pub struct Fitted {
     pub timing: Timing,
     pub compared: Vec<Compared>,
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedCell>,
     /// Simulations of all cells that it took.
     pub tried: usize,
 }
@@ -79,8 +79,8 @@ pub struct Fitted {
 ///
 /// # Errors
 /// When a simulation fails as such.
-pub fn fit(targets: &[Target], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
-    let fitted: Vec<&Target> = targets.iter().filter(|target| !target.held_out).collect();
+pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
+    let fitted: Vec<&TargetCell> = targets.iter().filter(|target| !target.held_out).collect();
     let numbers = fitted.iter().map(|target| target.real.len()).sum::<usize>().max(1) as f64;
     let mut tried = 0;
     let mut best: Option<(Timing, f64)> = None;
@@ -101,8 +101,8 @@ pub fn fit(targets: &[Target], start: &Timing, tell: impl Fn(usize, f64)) -> any
 ///
 /// # Errors
 /// When a simulation fails as such.
-pub fn compared(targets: &[Target], timing: &Timing) -> anyhow::Result<Fitted> {
-    let all: Vec<&Target> = targets.iter().collect();
+pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitted> {
+    let all: Vec<&TargetCell> = targets.iter().collect();
     let simulated = simulate(&all, std::slice::from_ref(timing))?;
     let compared = targets.iter().zip(simulated).flat_map(|(target, simulated)| compare(target, simulated)).collect();
     let mut counted = Vec::new();
@@ -110,7 +110,7 @@ pub fn compared(targets: &[Target], timing: &Timing) -> anyhow::Result<Fitted> {
         let shown = Count::all_of(&target.summary(timing)?);
         for &(count, real) in &target.counted {
             let simulated = shown.iter().find(|(same, _)| *same == count).map_or((0, 0), |(_, seen)| *seen);
-            counted.push(Counted { cell: target.cell.name.clone(), count, real, simulated });
+            counted.push(CountedCell { cell: target.cell.name.clone(), count, real, simulated });
         }
     }
     Ok(Fitted { timing: timing.clone(), compared, counted, tried: 1 })
@@ -119,7 +119,7 @@ pub fn compared(targets: &[Target], timing: &Timing) -> anyhow::Result<Fitted> {
 /// Changes the service times from `from` on for as long as that helps; what the run says nothing about is drawn to those of
 /// `home`. Gives them, how far off they are, and how many were tried.
 fn descend(
-    fitted: &[&Target],
+    fitted: &[&TargetCell],
     from: Timing,
     home: &Timing,
     tell: impl Fn(usize, f64),
@@ -151,7 +151,7 @@ fn descend(
     Ok((best, off, tried))
 }
 
-fn compare(target: &Target, simulated: Vec<Option<Nanos>>) -> impl Iterator<Item = Compared> {
+fn compare(target: &TargetCell, simulated: Vec<Option<Nanos>>) -> impl Iterator<Item = Compared> {
     target.real.iter().zip(simulated).map(|(&(measure, real_ns), simulated_ns)| Compared {
         cell: target.cell.name.clone(),
         measure,
@@ -185,7 +185,7 @@ fn distance(a: &Timing, b: &Timing) -> f64 {
 }
 
 /// For each timing, the sum of ln²(simulated ÷ measured) over everything that was measured.
-fn sum_of_squares(targets: &[&Target], timings: &[Timing]) -> anyhow::Result<Vec<f64>> {
+fn sum_of_squares(targets: &[&TargetCell], timings: &[Timing]) -> anyhow::Result<Vec<f64>> {
     let simulated = simulate(targets, timings)?;
     Ok(simulated
         .chunks(targets.len().max(1))
@@ -201,8 +201,8 @@ fn ratio(simulated: Nanos, real: Nanos) -> f64 {
 }
 
 /// Every target under every timing, on every core: timing by timing, then target by target.
-fn simulate(targets: &[&Target], timings: &[Timing]) -> anyhow::Result<Vec<Vec<Option<Nanos>>>> {
-    let jobs: Vec<(&Target, &Timing)> =
+fn simulate(targets: &[&TargetCell], timings: &[Timing]) -> anyhow::Result<Vec<Vec<Option<Nanos>>>> {
+    let jobs: Vec<(&TargetCell, &Timing)> =
         timings.iter().flat_map(|timing| targets.iter().map(move |target| (*target, timing))).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());

@@ -3,5 +3,5 @@
 mod fit;
 mod target;
 
-pub use fit::{Compared, Counted, Fitted, compared, fit};
-pub use target::{Count, Measure, Target, targets};
+pub use fit::{Compared, CountedCell, Fitted, compared, fit};
+pub use target::{Count, FittedMeasure, TargetCell, targets};

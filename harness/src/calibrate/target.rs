@@ -19,7 +19,7 @@ const HELD_OUT_OF: usize = 3;
 /// What is compared, each by its median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Measure {
+pub enum FittedMeasure {
     /// Failover latency.
     Failover,
     /// From the first watcher told of a leader's loss to the last.
@@ -28,7 +28,7 @@ pub enum Measure {
     Overlap,
 }
 
-impl Measure {
+impl FittedMeasure {
     const ALL: [Self; 3] = [Self::Failover, Self::Spread, Self::Overlap];
 
     /// As people call it.
@@ -95,11 +95,11 @@ impl Count {
 }
 
 /// One cell of a real run.
-pub struct Target {
+pub struct TargetCell {
     pub cell: Cell,
     pub seed: u64,
     /// The medians that were measured, in nanoseconds.
-    pub real: Vec<(Measure, Nanos)>,
+    pub real: Vec<(FittedMeasure, Nanos)>,
     /// And what was counted, in how many handovers.
     pub counted: Vec<(Count, (u64, u64))>,
     /// The fit does not look at it.
@@ -110,18 +110,18 @@ pub struct Target {
 ///
 /// # Errors
 /// When the record's scenario does not parse, or nothing in it was measured often enough.
-pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Target>> {
+pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<TargetCell>> {
     let mut targets = Vec::new();
     // Nobody simulates a program of somebody else's.
     for cell in scenario.cells().into_iter().filter(|cell| cell.recipe.own().is_some()) {
         let Some(recorded) = record.cells.iter().find(|recorded| recorded.info.name == cell.name) else { continue };
         let summary = summarise_cell(recorded);
-        let medians = Measure::ALL.into_iter().filter_map(|measure| Some((measure, measure.median(&summary)?)));
+        let medians = FittedMeasure::ALL.into_iter().filter_map(|measure| Some((measure, measure.median(&summary)?)));
         let real: Vec<_> = medians.collect();
         if !real.is_empty() {
             let held_out = targets.len() % HELD_OUT_OF == 1;
             let counted = Count::all_of(&summary);
-            targets.push(Target { cell, seed: record.manifest.seed, real, counted, held_out });
+            targets.push(TargetCell { cell, seed: record.manifest.seed, real, counted, held_out });
         }
     }
     let some = || format!("the record has no median of {SAMPLES_MIN} or more samples: let faults repeat more often");
@@ -129,7 +129,7 @@ pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Targe
     Ok(targets)
 }
 
-impl Target {
+impl TargetCell {
     /// What a simulation with these service times shows.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE, Secret, Tls, TlsError};
-use crate::bounded;
+use crate::files::bounded;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "External ensemble")]

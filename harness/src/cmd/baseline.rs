@@ -1,4 +1,4 @@
-//! `hustings baseline`: records' summaries under names, to hold later runs against.
+//! `hustings baseline`: records' summaries under names, to compare later runs with.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_record::words::plural;
 use hustings_reports::render;
-use hustings_reports::repeated::decided;
+use hustings_reports::repetitions::sound::decided;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
 use crate::cmd::files;
 use crate::cmd::report::{read_summary, width};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_coloured, say, write_error_as_it_is};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, is_coloured, say, write_error_as_it_is};
 use hustings_reports::analysis::Examine;
 
 /// Where baselines are kept, if nothing else is said.
@@ -28,14 +28,14 @@ const ENDING: &str = "json";
   hustings baseline show main"))]
 pub(super) struct BaselineArgs {
     #[command(subcommand)]
-    action: Action,
+    action: BaselineAction,
     /// Where baselines are kept
     #[arg(long, value_name = "DIR", default_value = FOLDER, global = true)]
     baselines: PathBuf,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum BaselineAction {
     /// Keep the figures of a record under this name; what was there is replaced
     Save {
         #[arg(value_name = "NAME", value_parser = name)]
@@ -68,9 +68,9 @@ fn name(text: &str) -> Result<String, String> {
 pub(super) fn run(args: &BaselineArgs) -> Result<Exit, Failure> {
     let folder = &args.baselines;
     match &args.action {
-        Action::Save { name, record } => save(folder, name, record),
-        Action::List => list(folder),
-        Action::Show { name } => {
+        BaselineAction::Save { name, record } => save(folder, name, record),
+        BaselineAction::List => list(folder),
+        BaselineAction::Show { name } => {
             let summary = load(&path(folder, name))?;
             write_error_as_it_is(render::terminal(&summary, width(), is_coloured()));
             Ok(Exit::Pass)

@@ -7,9 +7,9 @@ use std::path::Path;
 use tokio::runtime::Builder;
 
 use crate::access::Access;
+use crate::console::output::inform;
 use crate::ensemble::external::{Debt, debt};
 use crate::links::proxy_debt;
-use crate::output::inform;
 
 /// Things of one kind in one place that a run may have left there.
 struct Owed {
@@ -19,7 +19,7 @@ struct Owed {
 }
 
 /// How a kind of them is spoken of: what they are, how their names begin, whose they are borrowed from.
-struct Kind {
+struct BorrowedKind {
     what: &'static str,
     begins: &'static str,
     lender: &'static str,
@@ -28,14 +28,14 @@ struct Kind {
     gone: &'static str,
 }
 
-const PROXIES: Kind = Kind {
+const PROXIES: BorrowedKind = BorrowedKind {
     what: "proxies",
     begins: "hustings",
     lender: "Toxiproxy",
     reached: "the Toxiproxy can be reached",
     gone: "it is gone for good",
 };
-const ZNODES: Kind = Kind {
+const ZNODES: BorrowedKind = BorrowedKind {
     what: "znodes",
     begins: "/hustings",
     lender: "ensemble",
@@ -66,8 +66,8 @@ pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> b
     clear_one(&ZNODES, znodes, (folder, run), dry_run) && proxies
 }
 
-fn clear_one(kind: &Kind, owed: io::Result<Option<Owed>>, (folder, run): (&Path, &str), dry_run: bool) -> bool {
-    let Kind { what, begins, lender, reached, gone } = kind;
+fn clear_one(kind: &BorrowedKind, owed: io::Result<Option<Owed>>, (folder, run): (&Path, &str), dry_run: bool) -> bool {
+    let BorrowedKind { what, begins, lender, reached, gone } = kind;
     let at = folder.display();
     let Owed { place, prefix, pay } = match owed {
         Ok(None) => return true,

@@ -8,13 +8,13 @@ use hustings_record::{Damage, EnsembleKind, Record};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
-use crate::archive::resolved_scenario;
-use crate::calibrate::{Compared, Counted, Fitted, compared, fit, targets};
+use crate::calibrate::{Compared, CountedCell, Fitted, compared, fit, targets};
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::read;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_screen, say};
-use crate::progress::Progress;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, is_screen, say};
+use crate::console::progress::Progress;
+use crate::recording::archive::resolved_scenario;
 
 /// Find the service times with which a simulation shows what a real run measured.
 ///
@@ -132,7 +132,7 @@ fn table(compared: &[Compared]) -> Table {
 }
 
 /// What was seen how often, and in how many handovers, where it was seen at all.
-fn counts(counted: &[Counted]) -> Table {
+fn counts(counted: &[CountedCell]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(["cell", "seen", "measured", "simulated"]);
     let of = |(seen, handovers): (u64, u64)| format!("{seen} in {handovers} handovers");

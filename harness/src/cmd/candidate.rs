@@ -8,11 +8,11 @@ use hustings_workloads::scenario;
 use serde_json::Value;
 
 use crate::cmd::programs::is_there;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::foreign::kit::{Command, Examined, Finding, Need, Outcome, examine};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, say};
+use crate::foreign::kit::{CheckOutcome, Command, Examined, KitFinding, Need, examine};
 use crate::foreign::own::{Flaw, Own, stand};
-use crate::interrupt::Interrupt;
-use crate::output::{inform, say};
+use crate::process::interrupt::Interrupt;
 
 /// Examine any program that stands for election, or stand as one.
 #[derive(Debug, clap::Args)]
@@ -28,11 +28,11 @@ use crate::output::{inform, say};
 The protocol is in workloads/adapters/PROTOCOL.md."))]
 pub(super) struct CandidateArgs {
     #[command(subcommand)]
-    action: Action,
+    action: CandidateAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum CandidateAction {
     /// Take a program through everything that a run asks of one, on embedded servers
     Check {
         /// Print what was found as JSON on standard output
@@ -64,10 +64,10 @@ enum Action {
 
 pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     match args.action {
-        Action::Check { json, config, command } => {
+        CandidateAction::Check { json, config, command } => {
             check(Command { line: command, config: config.into_iter().collect() }, json).await
         }
-        Action::Stand { recipe, step_down, poll_interval_ms, flaw } => {
+        CandidateAction::Stand { recipe, step_down, poll_interval_ms, flaw } => {
             stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
             Ok(Exit::Pass)
         }
@@ -118,11 +118,11 @@ fn tell(examined: &Examined) {
     inform!("{sign}");
 }
 
-fn line(outcome: &Outcome) {
+fn line(outcome: &CheckOutcome) {
     let sign = match outcome.result {
-        Finding::Passed => "✓",
-        Finding::Failed => "✗",
-        Finding::Untested => "–",
+        KitFinding::Passed => "✓",
+        KitFinding::Failed => "✗",
+        KitFinding::Untested => "–",
     };
     let text = hustings_reports::render::clean_line(&outcome.text);
     inform!("  {sign} {:<38} {:<8} {text}", outcome.name, outcome.grade.name());

@@ -14,17 +14,17 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
-use crate::archive::{Archive, default_folder};
 use crate::cmd::report;
+use crate::console::exit::{Exit, Failure};
+use crate::console::output::{inform, say};
 use crate::coordinator::{Chosen, RunOptions, run as perform};
-use crate::exit::{Exit, Failure};
-use crate::output::{inform, say};
+use crate::recording::archive::{Archive, default_folder};
 
 /// Rounds that a dry run tells of.
 const TOLD_ROUNDS: u64 = 3;
 
 /// How to go about it.
-pub(super) struct Asked<'a> {
+pub(super) struct ChaosOptions<'a> {
     pub(super) base: &'a Scenario,
     /// Those of its cells whose recipes, policies and timeouts are drawn from.
     pub(super) cells: &'a [Cell],
@@ -47,13 +47,13 @@ struct Rounds {
     handovers: u64,
     /// Records of the rounds that did not pass, which are kept; of the others nothing is.
     inconclusive: Vec<PathBuf>,
-    failed: Option<Shown>,
+    failed: Option<FailedRound>,
     took_s: u64,
 }
 
 /// A round that showed what must not be.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct FailedRound {
     record: PathBuf,
     /// The checks that failed, with their cells.
     fails: Vec<String>,
@@ -63,7 +63,7 @@ struct Shown {
 }
 
 /// Runs rounds on what `options` names. 1 if a round failed, 3 if none passed, else 0.
-pub(super) async fn run(asked: &Asked<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
+pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
     let (began, interrupt, possible) = (Instant::now(), options.interrupt.clone(), possible(&options));
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
     let folder = folder(asked.out)?;
@@ -101,7 +101,7 @@ pub(super) async fn run(asked: &Asked<'_>, mut options: RunOptions) -> Result<Ex
 }
 
 /// What the first rounds would be.
-pub(super) fn dry(asked: &Asked<'_>, options: &RunOptions) -> Result<Exit, Failure> {
+pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit, Failure> {
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
     say(format_args!("the first rounds of seed {seed}:\n"))?;
     for round in 1..=TOLD_ROUNDS {
@@ -119,14 +119,14 @@ fn possible(options: &RunOptions) -> Possible {
     }
 }
 
-fn drawn(asked: &Asked<'_>, seed: u64, round: u64, possible: Possible) -> Result<Scenario, Failure> {
+fn drawn(asked: &ChaosOptions<'_>, seed: u64, round: u64, possible: Possible) -> Result<Scenario, Failure> {
     let none = || anyhow!("{}: no cell of this scenario has candidates, and chaos is for them", asked.base.name);
     random(asked.base, asked.cells, seed, round, possible).ok_or_else(|| Failure::usage(none()))
 }
 
 /// Runs one round and takes its record away if it passes.
 async fn one(
-    asked: &Asked<'_>,
+    asked: &ChaosOptions<'_>,
     options: &mut RunOptions,
     scenario: Scenario,
     rounds: &mut Rounds,
@@ -165,13 +165,13 @@ async fn one(
 }
 
 /// `recipes`: no program of somebody else's stood, which virtual time has none of.
-fn shown(record: &Path, summary: &Summary, recipes: bool) -> Shown {
+fn shown(record: &Path, summary: &Summary, recipes: bool) -> FailedRound {
     let failed = summary.cells.iter().flat_map(|cell| {
         let fails = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail);
         fails.map(|check| format!("{} in {}", check.name, cell.info.name))
     });
     let scenario = record.join("scenario.toml");
-    Shown {
+    FailedRound {
         record: record.to_owned(),
         fails: failed.collect(),
         again: format!("hustings run {}", scenario.display()),
@@ -179,7 +179,7 @@ fn shown(record: &Path, summary: &Summary, recipes: bool) -> Shown {
     }
 }
 
-fn tell(asked: &Asked<'_>, rounds: &Rounds) -> Result<(), Failure> {
+fn tell(asked: &ChaosOptions<'_>, rounds: &Rounds) -> Result<(), Failure> {
     if asked.json {
         return say(serde_json::to_string_pretty(rounds).map_err(Failure::infrastructure)?);
     }

@@ -3,13 +3,13 @@
 use anyhow::Context;
 
 use crate::access::Access;
+use crate::cleanup::leftovers::{self, Leftover};
+use crate::cleanup::workdir::temp_root;
 use crate::cmd::access::AccessArgs;
 use crate::cmd::borrowed;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::inform;
 use crate::ensemble::docker::residue;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::leftovers::{self, Leftover};
-use crate::output::inform;
-use crate::workdir::temp_root;
 
 /// Remove what killed runs left behind, and nothing else
 #[derive(Debug, clap::Args)]

@@ -11,21 +11,21 @@ use hustings_reports::summary::Summary;
 
 use crate::cmd::only::Only;
 use crate::cmd::report::{damage, read_summary, width};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_coloured, say};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, is_coloured, say};
 
-/// Hold one run against another: worse, better, the same, or not to be told yet.
+/// Compare two runs: is the new one worse, better, the same, or does the evidence not suffice to tell?
 ///
-/// What is compared is the strike, never the handover: all that was planned for one moment shares its luck. Three strikes a side
-/// never tell, four may; of many cells each needs more.
+/// What is compared is the injection, never the handover: all faults that were planned for one moment share their circumstances.
+/// Three injections a side never suffice, four may; with many cells each needs more.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings compare runs/before runs/after
   hustings compare runs/before runs/after --only '*-crash' --delta 10%
   hustings compare runs/20260102-030405-gate      the two sides of a run with --against
-  hustings compare runs/one runs/again --noise    two runs of one build: how far apart do they lie on this machine?"))]
+  hustings compare runs/one runs/again --noise    two runs of one build: how far apart are they on this machine?"))]
 pub(super) struct CompareArgs {
-    /// Folder of the record that the other is held against, or of one with two sides
+    /// Folder of the record that the other is compared with, or of one with two sides
     #[arg(value_name = "BASE")]
     base: PathBuf,
     /// Folder of the other record
@@ -41,7 +41,7 @@ pub(super) struct CompareArgs {
     /// How likely any of the comparisons is to be called worse or better by chance alone, as `5%`
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
     alpha: f64,
-    /// The two are runs of one build: tell how far apart they lie, and which --delta suits this machine
+    /// The two are runs of one build: print how far apart they are, and which --delta suits this machine
     #[arg(long, requires = "new")]
     noise: bool,
     /// Compare runs that are not alike, or cells that only one of them has; the result says so
@@ -86,7 +86,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         return tell(&comparing, args.json);
     }
     let found = noise(&comparing).ok_or_else(|| {
-        let why = "no strike of the two cost a lead, so that nothing tells how far apart they lie";
+        let why = "no injection of the two cost a lead, so that nothing tells how far apart they lie";
         Failure { exit: Exit::Inconclusive, error: anyhow!(why) }
     })?;
     inform!("{}", render::noise(&found));

@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::{duration, plural};
 
-use crate::doctor::{self, Context, Finding, Status};
-use crate::interrupt;
+use crate::doctor::{self, Context, DoctorFinding, Status};
+use crate::process::interrupt;
 
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, say};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, say};
 
 /// Check whether runs can work on this machine, or watch how long it stands still
 #[derive(Debug, clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(if can_run { Exit::Pass } else { Exit::Infrastructure })
 }
 
-fn tell(finding: &Finding) {
+fn tell(finding: &DoctorFinding) {
     let mark = match finding.status {
         Status::Ok => "ok",
         Status::Info => "info",

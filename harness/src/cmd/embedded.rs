@@ -9,10 +9,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
-use crate::aside::Aside;
-use crate::ensemble::embedded::{ORDER_BYTES_MAX, Order, Outcome};
-use crate::wire::serve::Servers;
-use crate::{child, limits};
+use crate::ensemble::embedded::{ORDER_BYTES_MAX, OrderOutcome, ServerOrder};
+use crate::process::{child, limits};
+use crate::recording::sidecar::Sidecar;
+use crate::wire::serve::EmbeddedServers;
 
 /// Serve ZooKeeper's protocol from the model: started by `run`
 ///
@@ -68,32 +68,32 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         (1..=9).contains(&args.servers) && args.tick_ms > 0,
         "ask for 1 to 9 servers and a tick of 1 ms or more"
     );
-    let servers = Servers::start(options, &addresses).context("a server cannot listen")?;
+    let servers = EmbeddedServers::start(options, &addresses).context("a server cannot listen")?;
     let said: Vec<String> = servers.addresses().iter().map(ToString::to_string).collect();
     let mut out = tokio::io::stdout();
     out.write_all(format!("{}\n", json!({ "servers": said })).as_bytes()).await?;
     out.flush().await?;
 
     let mut orders = BufReader::new(tokio::io::stdin());
-    let mut aside = Aside::default();
+    let mut sidecar = Sidecar::default();
     loop {
         let mut line = Vec::new();
         tokio::select! {
             read = async { (&mut orders).take(ORDER_BYTES_MAX).read_until(b'\n', &mut line).await } => { read?; }
-            never = aside.write() => match never {},
+            never = sidecar.write() => match never {},
         }
         if line.is_empty() {
             return Ok(());
         }
         let outcome = match serde_json::from_slice(&line) {
-            Ok(Order::Record { order }) => aside.obey(order).map(|()| String::new()),
+            Ok(ServerOrder::Record { order }) => sidecar.obey(order).map(|()| String::new()),
             Ok(order) => tokio::select! {
                 outcome = carry_out(&servers, order) => outcome,
-                never = aside.write() => match never {},
+                never = sidecar.write() => match never {},
             },
             Err(error) => Err(format!("this is no order: {error}")),
         };
-        let outcome = outcome.map_or_else(Outcome::Refused, Outcome::Seen);
+        let outcome = outcome.map_or_else(OrderOutcome::Refused, OrderOutcome::Seen);
         let mut told = serde_json::to_vec(&outcome)?;
         told.push(b'\n');
         out.write_all(&told).await?;
@@ -101,15 +101,15 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-async fn carry_out(servers: &Servers, order: Order) -> Result<String, String> {
+async fn carry_out(servers: &EmbeddedServers, order: ServerOrder) -> Result<String, String> {
     match order {
-        Order::Kill { server } => servers.kill(server).await,
-        Order::Start { server, empty } => servers.start_again(server, empty),
-        Order::Pause { server } => servers.pause(server),
-        Order::Resume { server } => servers.resume(server),
-        Order::Log { server } => servers.log(server),
-        Order::Cut { servers: parted } => servers.part(&parted, true),
-        Order::Rejoin { servers: parted } => servers.part(&parted, false),
-        Order::Record { .. } => Err("this is no order to a server".to_owned()),
+        ServerOrder::Kill { server } => servers.kill(server).await,
+        ServerOrder::Start { server, empty } => servers.start_again(server, empty),
+        ServerOrder::Pause { server } => servers.pause(server),
+        ServerOrder::Resume { server } => servers.resume(server),
+        ServerOrder::Log { server } => servers.log(server),
+        ServerOrder::Cut { servers: parted } => servers.part(&parted, true),
+        ServerOrder::Rejoin { servers: parted } => servers.part(&parted, false),
+        ServerOrder::Record { .. } => Err("this is no order to a server".to_owned()),
     }
 }

@@ -1,24 +1,28 @@
-//! `hustings explain`: what a scenario, a recipe, a fault or a check is.
+//! `hustings explain`: what a scenario, a recipe, a fault, a check, a figure or a term is.
 
 use anyhow::anyhow;
 use hustings_record::{FanOut, FaultKind};
 use hustings_reports::check::{CHECKERS, Checker};
+use hustings_reports::definitions::{self, Definition};
+use hustings_reports::gate::{FIGURES, Figure};
 use hustings_workloads::adapters::{ADAPTERS, Adapter};
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{Shipped, nearest};
 
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::say;
 
-/// Explain a scenario, a recipe, a fault or a check
+/// Explain a scenario, a recipe, a fault, a check, a figure or a term
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings explain herd
   hustings explain predecessor-watch
   hustings explain parent-delete
-  hustings explain stale-writes"))]
+  hustings explain stale-writes
+  hustings explain failover_p50_ms
+  hustings explain injection"))]
 pub(super) struct ExplainArgs {
-    /// A name of `hustings list`
+    /// A name of `hustings list` or `hustings gate --figures`, or a term of a report
     name: String,
 }
 
@@ -30,12 +34,16 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let program = Adapter::find(name.strip_prefix("foreign:").unwrap_or(name)).map(program);
     let fault = FaultKind::ALL.iter().find(|kind| kind.name() == name).map(|kind| fault(*kind));
     let check = CHECKERS.iter().find(|checker| checker.name == name).map(check);
-    let found: Vec<String> = [scenario, recipe, program, fault, check].into_iter().flatten().collect();
+    let figure = FIGURES.iter().find(|figure| figure.name == name).map(figure);
+    let definitions = definitions::of(name).iter().map(definition).collect::<Vec<_>>();
+    let named = [scenario, recipe, program, fault, check, figure].into_iter().flatten();
+    let found: Vec<String> = named.chain(definitions).collect();
     if found.is_empty() {
         let known = names();
         let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         return Err(Failure::usage(anyhow!(
-            "there is no scenario, recipe, program, fault or check {name:?}{meant} (`hustings list` names them all)"
+            "there is no scenario, recipe, program, fault, check, figure or term {name:?}{meant} (`hustings list` and `hustings gate --figures` \
+             have names)"
         )));
     }
     found.into_iter().try_for_each(say)?;
@@ -48,7 +56,9 @@ fn names() -> Vec<String> {
     let programs = ADAPTERS.iter().map(|adapter| adapter.name);
     let faults = FaultKind::ALL.iter().map(|kind| kind.name());
     let checks = CHECKERS.iter().map(|checker| checker.name);
-    scenarios.into_iter().chain(recipes).chain(programs).chain(faults).chain(checks).map(str::to_owned).collect()
+    let known = scenarios.into_iter().chain(recipes).chain(programs).chain(faults).chain(checks).map(str::to_owned);
+    let terms = definitions::all().into_iter().flat_map(|definition| definition.names).map(str::to_owned);
+    known.chain(terms).collect()
 }
 
 fn scenario(shipped: Shipped) -> Result<String, Failure> {
@@ -100,7 +110,7 @@ fn wakes(promise: FanOut) -> &'static str {
 
 fn fault(kind: FaultKind) -> String {
     let facts = kind.facts();
-    let mut told = format!("fault {kind}: {}\n  proven when: {}", kind.about(), facts.proof);
+    let mut told = format!("fault {kind}: {}\n  verified when: {}", kind.about(), facts.proof);
     for (is_so, what) in [
         (facts.lets_sessions_expire, "sessions of whom it hits are left to expire"),
         (
@@ -119,12 +129,17 @@ fn fault(kind: FaultKind) -> String {
 }
 
 fn check(checker: &Checker) -> String {
-    format!(
-        "check {}: {}{}\n  reports/METHODOLOGY.md has the definitions",
-        checker.name,
-        checker.about,
-        rests_on(checker)
-    )
+    format!("check {}: {}{}", checker.name, checker.about, rests_on(checker))
+}
+
+fn figure(figure: &Figure) -> String {
+    format!("figure {}: {}", figure.name, figure.about)
+}
+
+fn definition(definition: &Definition) -> String {
+    // Marks of what is generated are not for readers.
+    let lines: Vec<&str> = definition.text.lines().filter(|line| !line.starts_with("<!--")).collect();
+    format!("\n{}\n\n{}", definition.title, lines.join("\n"))
 }
 
 fn rests_on(checker: &Checker) -> String {

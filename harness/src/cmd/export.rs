@@ -9,8 +9,8 @@ use hustings_reports::render::league;
 
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::{read, read_summary};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::inform;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::inform;
 
 /// Write the handovers of a record for other tools, or a table of its recipes side by side.
 #[derive(Debug, clap::Args)]

@@ -12,10 +12,10 @@ use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::in_words;
 use serde::de::DeserializeOwned;
 
-use crate::bounded;
-use crate::exit::Failure;
-use crate::output::{inform, put};
-use crate::replace::{check, folder_of, replace};
+use crate::console::exit::Failure;
+use crate::console::output::{inform, put};
+use crate::files::bounded;
+use crate::files::replace::{check, folder_of, replace};
 
 /// So deep below its folder the files of a record lie.
 const RECORD_DEPTH: usize = 3;

@@ -6,20 +6,20 @@ use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_reports::compare::{Comparing, compare, sides_of};
 use hustings_reports::gate::{
-    Asked, FIGURES, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
+    FIGURES, GateRequirements, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
 
-use crate::bounded;
 use crate::cmd::baseline;
 use crate::cmd::compare::{refuse_one, rules, share};
 use crate::cmd::files::{Output, append, distinct, read_toml};
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, say};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, say};
+use crate::files::bounded;
 use hustings_reports::analysis::Examine;
 
 /// Of a history a line is written a run.
@@ -30,10 +30,9 @@ const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 /// Lines of what did not pass that a terminal is told.
 const TOLD_MAX: usize = 20;
 
-/// Hold a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
+/// Check a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
 ///
-/// Whatever the record's own checks found counts too: a failure, an unproven fault or an uncaught self-test is never green, and
-/// nor are too few strikes.
+/// The record's own checks count too: a failure, an unverified fault, an uncaught self-test or too few injections are never green.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings gate runs/20260102-030405-gate --limits limits.toml
@@ -43,7 +42,7 @@ const TOLD_MAX: usize = 20;
   hustings gate --figures                         what a limit can be put on
 
 A limits file:
-  strikes = 8                          # of every cell at least [default: 4]
+  injections = 8                          # of every cell at least [default: 4]
   allowed_regression_percent = 10      # against the baseline [default: 15]
   [cells.\"*\"]
   without_write_percent = 20
@@ -56,11 +55,11 @@ pub(super) struct GateArgs {
     /// Limits on figures of cells, as TOML
     #[arg(long, value_name = "FILE")]
     limits: Option<PathBuf>,
-    /// What the record is held against: the name of a saved baseline, or the folder of a record
+    /// What the record is compared with: the name of a saved baseline, or the folder of a record
     #[arg(long, value_name = "BASELINE")]
     baseline: Option<String>,
     /// Where baselines are kept
-    #[arg(long, value_name = "DIR", default_value = baseline::FOLDER)]
+    #[arg(long, value_name = "DIR", default_value = baseline::FOLDER, requires = "baseline")]
     baselines: PathBuf,
     /// What is no further from the baseline than this share of its median is the same [default: the limits file's, else 15%, or
     /// half a round trip to the servers, where that is more]
@@ -118,6 +117,9 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     ];
     let inputs: Vec<&Path> = args.limits.iter().map(PathBuf::as_path).collect();
     distinct(&outputs, &inputs)?;
+    if args.commit.is_some() && args.history.is_none() && args.benchmark_action.is_none() {
+        return Err(Failure::usage(anyhow!("--commit has no effect without --history or --benchmark-action")));
+    }
     let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
     let limits = args.limits.as_deref().map(read_toml::<Limits>).transpose()?;
     let summary = read_summary(record, Damage::Refused, Examine::Checks)?;
@@ -132,7 +134,11 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         // A record with two sides is its own baseline.
         None => sides_of(&summary, rules, |_| true).ok(),
     };
-    let asked = Asked { limits: limits.as_ref(), comparing: comparing.as_ref() };
+    if args.delta.is_some() && comparing.is_none() {
+        let why = "--delta has no effect: this record has one side; name what it is compared with by --baseline";
+        return Err(Failure::usage(anyhow!(why)));
+    }
+    let asked = GateRequirements { limits: limits.as_ref(), comparing: comparing.as_ref() };
     let like = |pattern: &str, name: &str| WildMatch::new(pattern).matches(name);
     let of_limits = |error| {
         let file = args.limits.as_ref().map_or_else(String::new, |path| path.display().to_string());
@@ -208,7 +214,7 @@ fn tell(gated: &Gated) {
     for item in gated.worst_first().take(TOLD_MAX) {
         let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };
         let cell = item.cell.as_deref().unwrap_or("record");
-        inform!("{sign} {cell}: {} {}: {}", item.what.name(), item.name, item.text);
+        inform!("{sign} {cell}: {}: {}", item.title(), item.text);
     }
     let more = gated.worst_first().count().saturating_sub(TOLD_MAX);
     if more > 0 {

@@ -6,7 +6,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::child;
+use crate::process::child;
+use crate::process::procfs::{PROGRAM_VARIABLE, ProcessId};
 use anyhow::Context;
 
 /// Become PROGRAM, and die with the parent
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Infallible> {
     child::die_with_parent(args.parent).context("cannot tie this process to its parent's life")?;
     let (program, arguments) = args.program.split_first().context("no program was given")?;
-    let error = Command::new(program).args(arguments).exec();
+    let me = ProcessId::of(std::process::id()).context("/proc does not show this process")?;
+    let error = Command::new(program).args(arguments).env(PROGRAM_VARIABLE, me.mark()).exec();
     Err(error).with_context(|| format!("cannot start {}", program.display()))
 }

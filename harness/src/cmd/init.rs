@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use hustings_workloads::scenario::TEMPLATE;
 
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, put};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, put};
 
 /// Write a scenario of your own to begin with, with every key explained
 #[derive(Debug, clap::Args)]
@@ -26,9 +26,11 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Pass);
     }
     let path = args.file.display();
+    let shown = path.to_string();
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&args.file);
     let made = made.with_context(|| format!("{path} cannot be made; choose another name")).map_err(Failure::usage)?;
     (&made).write_all(TEMPLATE.as_bytes()).with_context(|| path.to_string()).map_err(Failure::infrastructure)?;
-    inform!("{path}: change what you like, then `hustings run {path} --dry-run`");
+    let word = shlex::try_quote(&shown).map_or_else(|_| shown.clone(), |word| word.into_owned());
+    inform!("{path}: change what you like, then `hustings run {word} --dry-run`");
     Ok(Exit::Pass)
 }

@@ -43,7 +43,7 @@ fn case(cell: Option<&str>, item: &Item) -> TestCase {
     if let Some(why) = &item.not_testable {
         status.set_message(format!("not testable here: {why}"));
     }
-    let mut case = TestCase::new(format!("{} {}", item.what.name(), item.name), status);
+    let mut case = TestCase::new(item.title(), status);
     case.set_classname(cell.unwrap_or("record"));
     case.add_property(("seen", item.text.as_str()));
     case

@@ -10,8 +10,8 @@ use hustings_workloads::scenario::SHIPPED;
 
 use crate::cmd::files::Output;
 use crate::cmd::past;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::say;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::say;
 
 /// List the scenarios that come with the program, the recipes and faults they can use, and what is checked.
 #[derive(Debug, clap::Args)]

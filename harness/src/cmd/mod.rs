@@ -1,6 +1,8 @@
 //! The command line: one file a subcommand.
 
 mod access;
+#[cfg(test)]
+mod advice;
 mod baseline;
 mod borrowed;
 mod calibrate;
@@ -33,15 +35,16 @@ mod search;
 mod simulate;
 mod tune;
 
+use clap::error::ContextKind;
 use clap::{Parser, Subcommand};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tracing_subscriber::EnvFilter;
 
-use crate::exit::{Exit, Failure, with_codes};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::inform;
 use crate::host;
-use crate::interrupt;
-use crate::output::inform;
+use crate::process::interrupt;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
 ///
@@ -126,7 +129,7 @@ const ERROR_CHARS_MAX: usize = 4_000;
 #[must_use]
 pub fn main() -> Exit {
     tell_of_bugs();
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| without_false_tips(error).exit());
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
     let done = dispatch(command);
@@ -141,6 +144,14 @@ pub fn main() -> Exit {
             exit
         }
     }
+}
+
+/// "To pass it as a value, use `--`" helps where a program's arguments follow, and nowhere else.
+fn without_false_tips(mut error: clap::Error) -> clap::Error {
+    if !std::env::args_os().any(|word| word == "candidate") {
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 /// Says of a panic what it is, and what can be done.

@@ -8,8 +8,8 @@ use hustings_record::{Damage, Reading};
 use hustings_reports::mutations::{Matrix, SiteOutcome, matrix};
 
 use crate::cmd::files::unread;
-use crate::exit::{Exit, Failure};
-use crate::output::{inform, say};
+use crate::console::exit::{Exit, Failure};
+use crate::console::output::{inform, say};
 
 /// Applies every mutation to every cell of a record, and tells what came of it. Nothing is written.
 pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exit, Failure> {

@@ -5,8 +5,8 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::Cli;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::put;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::put;
 
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]

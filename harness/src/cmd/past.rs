@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use hustings_record::MANIFEST_FILE;
-use hustings_reports::past::Past;
+use hustings_reports::history::Past;
 use hustings_reports::render::{self, clean_line};
 
 use crate::cmd::files::{Output, check_outputs, kept_summary};
 use crate::cmd::report::SUMMARY_FILE;
-use crate::exit::{Exit, Failure};
-use crate::output::{inform, say};
+use crate::console::exit::{Exit, Failure};
+use crate::console::output::{inform, say};
 
 /// Where records go, if nothing else is said.
 pub(super) const FOLDER: &str = "runs";

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-use crate::aside::{self, Aside};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::interrupt::Interrupt;
-use crate::output::say;
-use crate::proxy::{Options, Server, Taps};
-use crate::{child, limits};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::say;
+use crate::process::interrupt::Interrupt;
+use crate::process::{child, limits};
+use crate::proxy::{Options, ProxyServer, Taps};
+use crate::recording::sidecar::{self, Sidecar};
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::task::LocalSet;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
 
 async fn serve(args: &Args) -> Result<Exit, Failure> {
     let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
-    let server = Server::bind(options).with_context(|| {
+    let server = ProxyServer::bind(options).with_context(|| {
         format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
     });
     let server = server.map_err(Failure::infrastructure)?;
@@ -91,5 +91,5 @@ async fn serve(args: &Args) -> Result<Exit, Failure> {
 }
 
 async fn record(wanted: bool, taps: Taps) -> io::Result<Infallible> {
-    if wanted { aside::obey(Aside::of_links(taps)).await } else { std::future::pending().await }
+    if wanted { sidecar::obey(Sidecar::of_links(taps)).await } else { std::future::pending().await }
 }

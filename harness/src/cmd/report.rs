@@ -10,8 +10,8 @@ use hustings_reports::summary::Summary;
 
 use crate::cmd::files::{save, unread};
 use crate::cmd::{in_full, mutations};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::{inform, is_coloured, say, write_error_as_it_is};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, is_coloured, say, write_error_as_it_is};
 
 const REPORT_FILE: &str = "report.html";
 pub(super) const SUMMARY_FILE: &str = "summary.json";
@@ -56,7 +56,7 @@ pub(super) struct CheckArgs {
 }
 
 /// What is said beside the files that are written.
-pub(super) struct Told {
+pub(super) struct ReportOutput {
     pub(super) json: bool,
     pub(super) quiet: bool,
 }
@@ -66,7 +66,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Pass;
     let mut unread = Vec::new();
     for folder in &args.records {
-        match make_but(folder, damage(args.salvage), &Told { json: args.json, quiet: false }) {
+        match make_but(folder, damage(args.salvage), &ReportOutput { json: args.json, quiet: false }) {
             Ok(summary) => exit = exit.or_worse(Exit::of(&summary)),
             Err(failure) if args.records.len() == 1 => return Err(failure),
             Err(failure) => {
@@ -88,7 +88,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         return mutations::mutations(&args.record, damage(args.salvage), args.json);
     }
     let summary = read_summary(&args.record, damage(args.salvage), Examine::Checks)?;
-    tell(&summary, &Told { json: args.json, quiet: false })?;
+    tell(&summary, &ReportOutput { json: args.json, quiet: false })?;
     Ok(Exit::of(&summary))
 }
 
@@ -98,11 +98,11 @@ pub(super) fn damage(salvage: bool) -> Damage {
 }
 
 /// Reads a record, writes its summary and report beside it, and tells.
-pub(super) fn make(folder: &Path, told: &Told) -> Result<Summary, Failure> {
+pub(super) fn make(folder: &Path, told: &ReportOutput) -> Result<Summary, Failure> {
     make_but(folder, Damage::Refused, told)
 }
 
-fn make_but(folder: &Path, damage: Damage, told: &Told) -> Result<Summary, Failure> {
+fn make_but(folder: &Path, damage: Damage, told: &ReportOutput) -> Result<Summary, Failure> {
     let (summary, path) = make_silently(folder, damage, Examine::Checks)?;
     tell(&summary, told)?;
     if !told.quiet {
@@ -157,7 +157,7 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn tell(summary: &Summary, told: &Told) -> Result<(), Failure> {
+fn tell(summary: &Summary, told: &ReportOutput) -> Result<(), Failure> {
     write_error_as_it_is(render::terminal(summary, width(), is_coloured()));
     if told.json {
         say(render::json(summary))?;

@@ -7,29 +7,29 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use hustings_record::{Damage, Reading, RunState};
+use hustings_record::{Damage, FaultKind, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::repeated::{decided, to_run_again};
+use hustings_reports::repetitions::sound::{decided, to_run_again};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
 };
 
-use crate::archive::{Archive, default_folder};
-use crate::bounded;
 use crate::cmd::chaos;
 use crate::cmd::compare;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::in_full;
 use crate::cmd::only::Only;
 use crate::cmd::programs;
-use crate::cmd::report::{self, Told};
+use crate::cmd::report::{self, ReportOutput};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, is_screen, say};
 use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
-use crate::exit::{Exit, Failure, with_codes};
-use crate::interrupt::Interrupt;
-use crate::output::{inform, is_screen, say};
+use crate::files::bounded;
+use crate::process::interrupt::Interrupt;
+use crate::recording::archive::{Archive, default_folder};
 
 /// Seed of runs that name none.
 const DEFAULT_SEED: u64 = 1;
@@ -51,7 +51,8 @@ const CANDIDATE: &str = "candidate";
   hustings run gate --against-exe old/hustings    candidates of this program against those of another, in turn
   hustings run gate --against-set election.session_timeout_ms=4000
                                                   the scenario as it is against one with a longer session timeout
-  hustings run quick --candidate 'python3 mine.py' candidates of a program of yours, in any language
+  hustings run quick --candidate 'python3 mine.py'
+                                                  candidates of a program of yours, in any language
   hustings run split-brain --candidate ./mine --candidate-set step_down=on-expiry
                                                   the same, of a program that leads until its session has ended
   hustings run pull-request --candidate ./new --against-candidate ./old
@@ -77,32 +78,32 @@ pub(super) struct RunArgs {
     /// 1000]
     #[arg(long, value_name = "N", value_parser = times)]
     repeat: Option<u32>,
-    /// Let this program stand in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can. Words
-    /// are split as a shell does, and run by none
+    /// Use this program in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can take part. Words
+    /// are split as a shell does; no shell runs
     #[arg(long, value_name = "CMD", conflicts_with = "against_exe")]
     candidate: Option<String>,
     /// What that program declares, by the keys of `[foreign.NAME]` in a scenario: what it promises (`leader_wakes=one`,
-    /// `follower_wakes=one`), its policy (`step_down=on-expiry`), its lock (`lock=leader`), its parameters (`config.KEY=VALUE`); may be
-    /// given many times
+    /// `follower_wakes=one`), its policy (`step_down=on-expiry`), its lock (`lock=leader`), its parameters (`config.KEY=VALUE`);
+    /// may be given many times
     #[arg(long, value_name = "KEY=VALUE", requires = "candidate")]
     candidate_set: Vec<String>,
-    /// Hold that program against this one, in turn on one ensemble: is the new one worse?
+    /// Compare that program with this one, in turn on one ensemble: is the new one worse?
     #[arg(long, value_name = "CMD", requires = "candidate", conflicts_with = "chaos")]
     against_candidate: Option<String>,
-    /// What the program that it is held against declares otherwise than --candidate-set says; may be given many times
+    /// What the program that it is compared with declares otherwise than --candidate-set says; may be given many times
     #[arg(long, value_name = "KEY=VALUE", requires = "against_candidate")]
     against_candidate_set: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Hold the cells against those of this scenario, in turn on one ensemble: is what is run worse, or better, than it? Cells of the
+    /// Compare the cells with those of this scenario, in turn on one ensemble: are they worse, or better? Cells of the
     /// same name are pairs, else they are paired in their order [default with the other --against-…: the scenario itself]
     #[arg(long, value_name = "SCENARIO", conflicts_with = "chaos")]
     against: Option<String>,
-    /// Change a parameter of what the cells are held against, as --set does of them; may be given many times
+    /// Change a parameter of what the cells are compared with, as --set does of them; may be given many times
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "chaos")]
     against_set: Vec<String>,
-    /// Hosts of what the cells are held against are started from this program: another build of hustings
+    /// Hosts of what the cells are compared with are started from this program: another build of hustings
     #[arg(long, value_name = "FILE", conflicts_with = "chaos")]
     against_exe: Option<PathBuf>,
     /// What is no further apart than this share of the median is the same, as `5%` [default: 15%, or half a round trip to the
@@ -114,13 +115,13 @@ pub(super) struct RunArgs {
     #[arg(long, conflicts_with = "repeat")]
     chaos: bool,
     /// How long to begin rounds of chaos, as `90s`, `10m` or `2h`
-    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration, requires = "chaos")]
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = some_time, requires = "chaos")]
     long: Duration,
     /// Folder for the record [default: runs/<time>-<scenario>]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Show the plan and end
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(super) dry_run: bool,
     /// Print the summary as JSON on standard output; the comparison, where there is one
     #[arg(long)]
@@ -191,9 +192,11 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     }
     for cell in cells {
         if let Some(kind) = cell.kinds().find(|kind| kind.hits_servers()) {
+            let fits = scenario.cells().iter().any(|cell| !cell.kinds().any(FaultKind::hits_servers));
+            let other = if fits { "other cells (--only …)" } else { "another scenario, as pull-request" };
             bail!(
                 "{kind} in cell {} would hit servers that somebody else runs, and those are left alone; use --ensemble local \
-                 or --ensemble docker for it, or choose other faults (--set matrix.fault=…)",
+                 or --ensemble docker for it, or choose {other}",
                 cell.name
             );
         }
@@ -202,19 +205,19 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
 }
 
 /// A program of somebody else's that the command line names, and what it declares.
-struct Program<'a> {
+struct ProgramOption<'a> {
     option: &'static str,
     command: &'a str,
     sets: Vec<String>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> ProgramOption<'a> {
     fn own(args: &'a RunArgs) -> Option<Self> {
         let (command, sets) = (args.candidate.as_deref()?, args.candidate_set.clone());
         Some(Self { option: "--candidate", command, sets })
     }
 
-    /// What that is held against: where none is named, the same program.
+    /// What that is compared with: where none is named, the same program.
     fn against(args: &'a RunArgs) -> Option<Self> {
         let own = Self::own(args)?;
         let Some(command) = args.against_candidate.as_deref() else { return Some(own) };
@@ -244,6 +247,11 @@ fn refuse_programs_where_they_have_no_way_in(request: &EnsembleRequest, scenario
     Ok(())
 }
 
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("no time: above 0, as in `10m`".to_owned()) } else { Ok(time) }
+}
+
 /// How many times each cell is run.
 pub(super) fn times(text: &str) -> Result<u32, String> {
     let times = text.parse().ok().filter(|times| (1..=ROUNDS_MAX).contains(times));
@@ -258,8 +266,8 @@ pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenar
     }
 }
 
-/// The cells whose names are like one of these patterns; all, if there is none. Self-tests stay with the faults of the cells that are
-/// chosen: they tell what those cells' passes are worth.
+/// The cells whose names are like one of these patterns; all, if there is none. Self-tests stay with the faults of the cells that
+/// are chosen: they tell what those cells' passes are worth.
 pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
     let only = Only::new(only);
@@ -283,13 +291,13 @@ fn side(
     args: &RunArgs,
     name: &str,
     set: &[String],
-    program: Option<&Program<'_>>,
+    program: Option<&ProgramOption<'_>>,
     request: &EnsembleRequest,
 ) -> Result<Chosen, Failure> {
     let verbatim = text(name)?;
     let choose = || {
         let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
-        if let Some(Program { option, command, sets }) = program {
+        if let Some(ProgramOption { option, command, sets }) = program {
             let left_out;
             (scenario, left_out) = scenario.with_program(CANDIDATE, program_of(option, command, sets)?, option)?;
             left_out.iter().for_each(|what| inform!("! left out with {option}: {what}"));
@@ -307,7 +315,7 @@ fn side(
 /// Runs it. The result is the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
-    let own = side(&args, &args.scenario, &args.set, Program::own(&args).as_ref(), &request)?;
+    let own = side(&args, &args.scenario, &args.set, ProgramOption::own(&args).as_ref(), &request)?;
     let scenario = own.scenario.clone();
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
@@ -347,9 +355,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         quiet: args.quiet,
     };
     if args.chaos {
-        let asked = chaos::Asked {
+        let asked = chaos::ChaosOptions {
             base: &scenario,
-            // There is nothing that they are held against.
+            // There is nothing that they are compared with.
             cells: &all,
             seed: args.seed,
             long: args.long,
@@ -367,7 +375,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     // A folder of ours that nothing was put into is of no use.
     let outcome = perform(&options).await.inspect_err(|_| _ = std::fs::remove_dir(&out))?;
     let held = options.against.is_some();
-    let told = Told { json: args.json && !held, quiet: args.quiet };
+    let told = ReportOutput { json: args.json && !held, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
     if let Some(why) = outcome.trouble {
         let exit = made.as_ref().map_or(Exit::Infrastructure, Exit::of);
@@ -388,7 +396,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     })
 }
 
-/// What the cells are held against, if anything.
+/// What the cells are compared with, if anything.
 async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
     let other = args.against.is_some() || args.against_exe.is_some() || args.against_candidate.is_some();
     if !other && args.against_set.is_empty() {
@@ -398,7 +406,7 @@ async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> R
     // The scenario itself is what it is for this side.
     let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
     let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
-    let chosen = side(args, name, &set, Program::against(args).as_ref(), request)?;
+    let chosen = side(args, name, &set, ProgramOption::against(args).as_ref(), request)?;
     let exe = match &args.against_exe {
         Some(exe) => {
             let exe = exe.canonicalize().with_context(|| format!("--against-exe {}", exe.display()));

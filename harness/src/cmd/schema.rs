@@ -2,8 +2,8 @@
 
 use hustings_reports::schema::{of_events, of_summary};
 
-use crate::exit::{Exit, Failure, with_codes};
-use crate::output::put;
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::put;
 
 /// Print the JSON schema of `summary.json`, or of a record's events
 #[derive(Debug, clap::Args)]

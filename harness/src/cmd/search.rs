@@ -11,18 +11,18 @@ use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::{Cell, Scenario};
 use serde::Serialize;
 
-use crate::clock;
-use crate::exit::{Exit, Failure};
-use crate::interrupt;
-use crate::output::{inform, is_screen, say};
-use crate::progress::Progress;
+use crate::console::exit::{Exit, Failure};
+use crate::console::output::{inform, is_screen, say};
+use crate::console::progress::Progress;
+use crate::process::clock;
+use crate::process::interrupt;
 use crate::simulate::{Found, Search, Searched, own_cell, search, shrink};
 
 /// Seeds that are named besides the first that shows the same, where people read.
 const OTHERS_MAX: usize = 20;
 
 /// How to search.
-pub(super) struct Asked<'a> {
+pub(super) struct SearchOptions<'a> {
     /// The scenario and its changes, as they were given.
     pub(super) scenario: &'a str,
     pub(super) sets: &'a [String],
@@ -34,7 +34,7 @@ pub(super) struct Asked<'a> {
 
 /// What a search of one cell came to.
 #[derive(Debug, Serialize)]
-struct Told {
+struct SearchResult {
     cell: String,
     recipe: String,
     step_down: String,
@@ -50,12 +50,12 @@ struct Told {
     excused_overlaps: Excused,
     excused_writes: u64,
     excused_handovers: u64,
-    found: Vec<Shown>,
+    found: Vec<FoundFailure>,
 }
 
 /// What failed, the first seed that shows it, and how.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct FoundFailure {
     /// The checkers that fail.
     fails: Vec<String>,
     seed: u64,
@@ -68,7 +68,7 @@ struct Shown {
 }
 
 /// Searches every cell that differs by more than its faults; 1 if any of them shows something.
-pub(super) fn run(args: &Asked<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
     let mut tried: Vec<Cell> = Vec::new();
     let mut told = Vec::new();
     let asked_to_end = interrupt::flag().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
@@ -122,12 +122,12 @@ fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
 }
 
 fn search_one(
-    args: &Asked<'_>,
+    args: &SearchOptions<'_>,
     name: &str,
     cell: &Cell,
     seeds: Range<u64>,
     ask_to_end: &Arc<AtomicBool>,
-) -> Result<Told, Failure> {
+) -> Result<SearchResult, Failure> {
     let total = seeds.end - seeds.start;
     let progress = Progress::new(total, "seeds", is_screen(), args.quiet);
     let began = clock::now();
@@ -161,7 +161,7 @@ fn search_one(
         ..
     } = searched;
     let found = by_kind(searched.found).into_iter().map(|(first, others)| shown(args, name, cell, &first, others));
-    Ok(Told {
+    Ok(SearchResult {
         cell: name.to_owned(),
         recipe: cell.recipe.to_string(),
         step_down: cell.step_down.to_string(),
@@ -179,7 +179,13 @@ fn search_one(
 }
 
 /// The least schedule that shows it, and how to see it again.
-fn shown(args: &Asked<'_>, name: &str, cell: &Cell, found: &Found, others: Vec<u64>) -> Result<Shown, Failure> {
+fn shown(
+    args: &SearchOptions<'_>,
+    name: &str,
+    cell: &Cell,
+    found: &Found,
+    others: Vec<u64>,
+) -> Result<FoundFailure, Failure> {
     let (numbers, steps) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
     let sets: String = args.sets.iter().map(|set| format!(" --set '{set}'")).collect();
     let again = format!(
@@ -189,12 +195,12 @@ fn shown(args: &Asked<'_>, name: &str, cell: &Cell, found: &Found, others: Vec<u
         list(&numbers)
     );
     let steps = numbers.into_iter().zip(&steps).map(|(number, step)| (number, step.to_string())).collect();
-    Ok(Shown { fails: found.failed.iter().cloned().collect(), seed: found.seed, others, steps, again })
+    Ok(FoundFailure { fails: found.failed.iter().cloned().collect(), seed: found.seed, others, steps, again })
 }
 
 /// Tells people of what was found.
-fn tell(told: &Told) -> Result<(), Failure> {
-    for Shown { fails, seed, others, steps, again } in &told.found {
+fn tell(told: &SearchResult) -> Result<(), Failure> {
+    for FoundFailure { fails, seed, others, steps, again } in &told.found {
         let like_it = if others.is_empty() {
             String::new()
         } else {

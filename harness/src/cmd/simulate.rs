@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use hustings_record::words::duration;
+use hustings_record::words::{duration, plural};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
-use hustings_workloads::scenario::{Cell, Scenario};
+use hustings_workloads::scenario::{Cell, Scenario, nearest};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
-use crate::archive::{Archive, default_folder};
-use crate::clock;
 use crate::cmd::files::read_toml;
-use crate::cmd::report::{self, Told};
+use crate::cmd::report::{self, ReportOutput};
 use crate::cmd::run::{chosen as chosen_cells, repeated, text, times};
-use crate::cmd::search::{self, Asked, list};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::interrupt;
-use crate::output::{is_screen, say};
-use crate::progress::Progress;
+use crate::cmd::search::{self, SearchOptions, list};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{is_screen, say};
+use crate::console::progress::Progress;
+use crate::process::clock;
+use crate::process::interrupt;
+use crate::recording::archive::{Archive, default_folder};
 use crate::simulate::{SimulateOptions, hunt, own_cell, run as simulate};
 
 /// A folder into which something is written meanwhile is not removed at once.
@@ -39,10 +39,11 @@ const DEFAULT_SEED: u64 = 1;
                                                    until one shows what must not be; prints the least schedule that does
   hustings simulate quick --schedule 4711 --steps 0,3
                                                    one of those schedules again, to a record and a report
+  hustings simulate --known no-guid                a bug of Curator's, on the schedule that shows it
   hustings simulate --known --seeds 0..10000       every known bug, on its own schedule and on random ones until one shows it"))]
 pub(super) struct SimulateArgs {
     /// Name of a scenario (see `hustings list`) or path of a TOML file
-    #[arg(default_value = "quick")]
+    #[arg(default_value = "quick", conflicts_with = "known")]
     scenario: String,
     /// Change a parameter, as `election.groups=50`; may be given many times
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -61,18 +62,24 @@ pub(super) struct SimulateArgs {
     /// and timeouts
     ///
     /// Varied by seed: one to seven candidates, three or five servers; faults on candidates, their hosts and the servers, by time,
-    /// by request and by term; lost and late messages; lagging servers; sequence numbers; service times. Whatever a checker fails
-    /// on counts. Excused, one by one: what a leader does until T/5 after its process was woken, and until its client can have
-    /// heard that its session was ended by force; handovers without a fault on the leader while servers are hit
+    /// by request and by term; lost and late messages; lagging servers; sequence numbers; service times. Any failure of a checker
+    /// counts. Excused, one by one: what a leader does until T/5 after its process was woken, and until its client can have
+    /// been notified that its session was ended by force; handovers without a fault on the leader while servers are hit
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,
     /// Go on after the first seed that shows something
     #[arg(long, requires = "seeds", conflicts_with = "known")]
     all: bool,
-    /// No scenario: every known bug of elections, on the schedule that must show it, and with --seeds on random ones until it
-    /// shows what its sound counterpart does not
-    #[arg(long, conflicts_with_all = ["set", "seed", "schedule", "timing", "out", "json"])]
-    known: bool,
+    /// No scenario: every known bug of elections, or the one of this name, on the schedule that must show it, and with --seeds on
+    /// random ones until it shows what its sound counterpart does not
+    #[arg(
+        long,
+        value_name = "BUG",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["set", "seed", "schedule", "timing", "out", "json"]
+    )]
+    known: Option<String>,
     /// Run the random schedule of this seed, to a record
     #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
     schedule: Option<u64>,
@@ -104,8 +111,8 @@ fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
 
 /// Simulates. The result is the exit code of the verdict.
 pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
-    if args.known {
-        return known_bugs(args);
+    if let Some(name) = &args.known {
+        return known_bugs(args, name);
     }
     let verbatim = text(&args.scenario)?;
     let scenario = Scenario::parse(&verbatim, &args.scenario, &args.set).map_err(Failure::usage)?;
@@ -114,7 +121,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
         Some(seeds) => {
             can_be_simulated(&scenario.cells(), "give a scenario without it")?;
             let SimulateArgs { scenario: given, set, all, json, quiet, .. } = args;
-            let asked = Asked { scenario: given, sets: set, all: *all, json: *json, quiet: *quiet };
+            let asked = SearchOptions { scenario: given, sets: set, all: *all, json: *json, quiet: *quiet };
             search::run(&asked, &scenario, seeds.clone())
         }
         None => one_record(args, scenario, verbatim),
@@ -193,7 +200,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         duration(took / happened.max(1))
     ));
     progress.finish();
-    let summary = report::make(&out, &Told { json: args.json, quiet: args.quiet })?;
+    let summary = report::make(&out, &ReportOutput { json: args.json, quiet: args.quiet })?;
     Ok(summary.verdict.into())
 }
 
@@ -236,16 +243,27 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
         .ok_or_else(|| Failure::usage(anyhow!("there is no cell {}; there are {}", name.unwrap_or("at all"), known())))
 }
 
-/// Whether every known bug is caught: exit code 1 if not.
-fn known_bugs(args: &SimulateArgs) -> Result<Exit, Failure> {
+/// Whether every known bug, or the one of this name, is caught: exit code 1 if not.
+fn known_bugs(args: &SimulateArgs, name: &str) -> Result<Exit, Failure> {
+    let all = cases();
+    let chosen: Vec<_> = all.iter().filter(|case| name.is_empty() || case.name == name).collect();
+    if chosen.is_empty() {
+        let known: Vec<String> = all.iter().map(|case| case.name.to_owned()).collect();
+        let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        return Err(Failure::usage(anyhow!("no known bug is called {name:?}{meant} (there are {})", known.join(", "))));
+    }
     interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     let (mut missed, began) = (0, clock::now());
-    for case in cases() {
+    for &case in &chosen {
         let began = clock::now();
         let hunted = hunt(case, args.seeds.clone()).map_err(Failure::infrastructure)?;
         missed += u32::from(!hunted.is_caught());
         say(format_args!("{:<28} {hunted}; {}", case.name, duration(clock::now() - began)))?;
     }
-    say(format_args!("{} known bugs, {missed} not caught; {}", cases().len(), duration(clock::now() - began)))?;
+    say(format_args!(
+        "{}, {missed} not caught; {}",
+        plural(chosen.len() as u64, "known bug", "known bugs"),
+        duration(clock::now() - began)
+    ))?;
     Ok(if missed == 0 { Exit::Pass } else { Exit::Fail })
 }

@@ -15,14 +15,14 @@ use hustings_reports::tune::{
 };
 use hustings_workloads::recipes::RecipeKind;
 
-use crate::archive::default_folder;
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
-use crate::exit::{Exit, Failure, with_codes};
-use crate::interrupt;
-use crate::output::{inform, say};
+use crate::console::exit::{Exit, Failure, with_codes};
+use crate::console::output::{inform, say};
+use crate::process::interrupt;
+use crate::recording::archive::default_folder;
 
 /// The scenario that measures.
 const SCENARIO: &str = "pauses";
@@ -63,13 +63,13 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "FILE")]
     pauses: PathBuf,
     /// How many weeks the pauses are of [default: by the times of the log]
-    #[arg(long, value_name = "WEEKS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEEKS", allow_negative_numbers = true, value_parser = number)]
     weeks: Option<f64>,
     /// How often a leader really dies, a week: restarts, deployments and crashes
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, allow_negative_numbers = true, value_parser = number)]
     crashes_per_week: f64,
-    /// How many false failovers a week are borne; one a month is 0.23
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.25, allow_negative_numbers = true)]
+    /// How many false failovers a week are acceptable; one a month is 0.23
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.25, allow_negative_numbers = true, value_parser = number)]
     false_per_week: f64,
     /// The session timeout that you have, or think of, in milliseconds
     #[arg(long, value_name = "MS")]
@@ -111,6 +111,10 @@ pub(super) struct TuneArgs {
     ensemble: EnsembleArgs,
 }
 
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "a number, as 8 or 0.25".to_owned())
+}
+
 fn client(text: &str) -> Result<Client, String> {
     let known = || Client::ALL.map(Client::name).join(", ");
     Client::ALL.into_iter().find(|client| client.name() == text).ok_or_else(|| format!("there are {}", known()))
@@ -126,11 +130,11 @@ struct Basis {
     curve: Curve,
     failover: Failover,
     reconnect_ms: f64,
-    seen: Option<Seen>,
+    seen: Option<MeasuredRecord>,
 }
 
 /// A record, and what was read from it.
-struct Seen {
+struct MeasuredRecord {
     folder: PathBuf,
     servers: String,
     /// Real ones.
@@ -167,7 +171,7 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
         reconnect_ms: basis.reconnect_ms,
         timeout_ms: args.timeout_ms,
         crashes_per_week: args.crashes_per_week,
-        borne_per_week: args.false_per_week,
+        acceptable_per_week: args.false_per_week,
         curve: basis.curve,
         failover: basis.failover,
         seed: SEED,
@@ -185,10 +189,10 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
     ensure!(weeks > 0.0 && weeks <= WEEKS_MAX, "--weeks {weeks}: a number above 0, {WEEKS_MAX} at most");
     let crashes = args.crashes_per_week;
     ensure!((0.0..=1e6).contains(&crashes), "--crashes-per-week {crashes}: a number from 0 to 1000000");
-    let borne = args.false_per_week;
+    let acceptable = args.false_per_week;
     ensure!(
-        borne > 0.0 && borne <= 1e6,
-        "--false-per-week {borne}: a number above 0; nothing shows that there is none"
+        acceptable > 0.0 && acceptable <= 1e6,
+        "--false-per-week {acceptable}: a number above 0; nothing shows that there is none"
     );
     ensure!((1..=600_000).contains(&args.tick_ms), "--tick-ms {}: from 1 to 600000", args.tick_ms);
     if let Some(option) = args.ensemble.given().filter(|_| args.model || args.record.is_some()) {
@@ -266,14 +270,14 @@ fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
         curve,
         failover: measured.failover.unwrap_or(Failover::ASSUMED),
         reconnect_ms: measured.reconnect_ms.unwrap_or(RECONNECT_MS),
-        seen: Some(Seen { folder, servers: record.manifest.ensemble, real, measured }),
+        seen: Some(MeasuredRecord { folder, servers: record.manifest.ensemble, real, measured }),
     })
 }
 
 /// Who is in no figure, and why.
 fn left(left: &Left) -> String {
     let reasons = [
-        (left.unproven, "whose pause is not proven"),
+        (left.unverified, "whose pause is not verified"),
         (left.stalled, "beside which the machine stalled"),
         (left.unknown, "of which nobody saw what became"),
     ];
@@ -282,7 +286,7 @@ fn left(left: &Left) -> String {
     if told.is_empty() { String::new() } else { format!("; left out: {}", told.join(", ")) }
 }
 
-fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Seen>) -> Result<(), Failure> {
+fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&MeasuredRecord>) -> Result<(), Failure> {
     let bands = seen.map_or_else(Vec::new, |seen| bands(&seen.measured.pairs, &advice.curve));
     inform!("{}", render::advice(advice, &bands, WIDTH));
     if let Some((line, text)) = &log.first_skipped {
@@ -309,8 +313,8 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Seen>) -
     Ok(())
 }
 
-fn measured_on(seen: &Seen) -> String {
-    let Seen { folder, servers, real, measured } = seen;
+fn measured_on(seen: &MeasuredRecord) -> String {
+    let MeasuredRecord { folder, servers, real, measured } = seen;
     let settings: Vec<String> = measured
         .settings
         .iter()

@@ -11,6 +11,7 @@ use hustings_workloads::driver::{
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
+use crate::client::session::ZkSession;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::hosts::{Weight, process_weight};
 use crate::coordinator::live_cell::LiveCell;
@@ -19,8 +20,7 @@ use crate::ensemble::four_letter::parse_mntr;
 use crate::ensemble::log;
 use crate::ensemble::look::look;
 use crate::faults;
-use crate::session::ZkSession;
-use crate::{clock, utc};
+use crate::process::{clock, utc};
 
 /// How long reading one server's log may take.
 const LOG_AT_MOST: Duration = Duration::from_secs(20);
@@ -169,7 +169,7 @@ impl Backend for LiveCell {
         floor::take(self, one, watches, deletes).await
     }
 
-    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+    fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         self.send(task);
     }
 
@@ -182,7 +182,7 @@ impl Backend for LiveCell {
         }
     }
 
-    async fn strike(self: &Rc<Self>) -> Nanos {
+    async fn injection(self: &Rc<Self>) -> Nanos {
         as_planned(self).await
     }
 

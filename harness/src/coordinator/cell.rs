@@ -12,10 +12,10 @@ use crate::coordinator::cut_short::{CutShort, first_trouble};
 use crate::coordinator::environment::Environment;
 use crate::coordinator::inbox;
 use crate::coordinator::live_cell::LiveCell;
-use crate::coordinator::sentinel;
-use crate::journal::{Journal, Owner};
-use crate::links::Links;
-use crate::{clock, stall};
+use crate::coordinator::liveness_monitor;
+use crate::links::RunLinks;
+use crate::process::{clock, stall};
+use crate::recording::journal::{Journal, SegmentOwner};
 
 /// Runs one cell. Its segments are sealed and named in the manifest when this returns, as far as they could be.
 ///
@@ -25,14 +25,14 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     let archive = environment.archive.clone();
     archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
     let segment = archive.borrow_mut().add_segment("coordinator")?;
-    let owner = Owner { cell: cell.index, writer: "coordinator", host: None, generation: 0 };
+    let owner = SegmentOwner { cell: cell.index, writer: "coordinator", host: None, generation: 0 };
     let journal = Journal::create(&segment, &owner).with_context(|| segment.display().to_string())?;
     let own_servers = environment.ensemble.kind() != EnsembleKind::External;
     let info = cell.info(link_use(environment.links.as_deref()), own_servers);
     journal.push(&Event::Cell { t: clock::now(), info: Box::new(info) });
     let helpers = [spawn_local(journal.clone().flush_forever()), spawn_local(stall::watch(journal.clone()))];
     let (live, inbound) = LiveCell::new(cell, environment, journal.clone());
-    let sentinel = spawn_local(sentinel::watch(live.clone()));
+    let liveness_monitor = spawn_local(liveness_monitor::watch(live.clone()));
     let serving = spawn_local(inbox::serve(live.clone(), inbound));
     let deaf = serving.abort_handle();
     let told = live.clone();
@@ -44,14 +44,14 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     // A host may fail at its very last write.
     let ran = ran.and(live.trouble.borrow().clone().map_or(Ok(()), |what| Err(CutShort::Aborted(what))));
     deaf.abort();
-    sentinel.abort();
+    liveness_monitor.abort();
     helpers.iter().for_each(JoinHandle::abort);
     let ran = first_trouble(ran, journal.end().map_err(CutShort::Aborted));
     let sealed = archive.borrow_mut().end_cell(ran.is_ok());
     first_trouble(ran, sealed.map_err(CutShort::from))
 }
 
-fn link_use(links: Option<&Links>) -> LinkUse {
+fn link_use(links: Option<&RunLinks>) -> LinkUse {
     match links {
         None => LinkUse::Direct,
         Some(links) if links.is_embedded() => LinkUse::Embedded,

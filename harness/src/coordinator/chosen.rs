@@ -1,4 +1,4 @@
-//! What is run: some cells of a scenario, alone or held against those of another.
+//! What is run: some cells of a scenario, alone or compared with those of another.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct Chosen {
     pub resolved: String,
 }
 
-/// What they are held against: the base.
+/// What they are compared with: the base.
 #[derive(Clone)]
 pub struct Against {
     pub chosen: Chosen,
@@ -32,7 +32,7 @@ impl Chosen {
     /// The cells of a run, with each scenario as `corrected` has it; the sides of a pair stand beside each other.
     ///
     /// # Errors
-    /// A cell has none to be held against.
+    /// A cell has none to be compared with.
     pub fn all(
         &self,
         against: Option<&Against>,

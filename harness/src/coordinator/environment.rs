@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::access::Access;
-use crate::archive::Archive;
+use crate::console::progress::Progress;
 use crate::coordinator::hosts::HostFactory;
 use crate::ensemble::Ensemble;
-use crate::interrupt::Interrupt;
-use crate::links::Links;
-use crate::progress::Progress;
+use crate::links::RunLinks;
+use crate::process::interrupt::Interrupt;
+use crate::recording::archive::Archive;
 
 /// What a cell needs from its run.
 pub(super) struct Environment {
@@ -21,7 +21,7 @@ pub(super) struct Environment {
     pub(super) servers: Vec<SocketAddr>,
     /// The same, as links reach them.
     pub(super) upstreams: Vec<String>,
-    pub(super) links: Option<Rc<Links>>,
+    pub(super) links: Option<Rc<RunLinks>>,
     /// Path under which the cell's znodes live, below that of the access.
     pub(super) chroot: String,
     pub(super) seed: u64,

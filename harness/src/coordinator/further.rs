@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use hustings_record::words::plural;
 use hustings_workloads::scenario::Cell;
 
+use crate::console::progress::Progress;
 use crate::coordinator::cut_short::CutShort;
-use crate::progress::Progress;
 
 /// Which cells of the record in a folder are to be run again, by their names in the scenario, and how many rounds of them there are
 /// to be in all.
@@ -30,7 +30,7 @@ pub(super) struct Further<'a> {
     pub(super) again: Again,
     pub(super) cells: &'a [Cell],
     pub(super) folder: PathBuf,
-    /// There are two sides that are held against each other.
+    /// There are two sides that are compared with each other.
     pub(super) two_sides: bool,
     pub(super) progress: &'a Progress,
 }

@@ -1,4 +1,4 @@
-//! Host processes as the coordinator sees them: started, spoken to, stopped and buried.
+//! Host processes as the coordinator sees them: started, spoken to, stopped and reaped.
 
 use std::cell::Cell as Slot;
 use std::collections::BTreeMap;
@@ -8,16 +8,18 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use hustings_record::Nanos;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::task::spawn_local;
+use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::Instant;
 
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
-use crate::child::SECRET_VARIABLE;
-use crate::procfs::ProcessId;
+use crate::process::child::SECRET_VARIABLE;
+use crate::process::clock;
+use crate::process::procfs::ProcessId;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
 /// A host that has not said hello by then never will.
@@ -164,7 +166,7 @@ fn introduce(
 ) -> anyhow::Result<HostProcess> {
     let pid = child.id().context("the host process ended before its set-up")?;
     let (outgoing, mut queue) = mpsc::channel(INBOX_MAX);
-    let (farewell, said) = oneshot::channel::<()>();
+    let (shutdown, said) = oneshot::channel::<()>();
     spawn_local(async move {
         let speak = async {
             let mut sent = sender.send(&ToHost::SetUp(Box::new(set_up))).await;
@@ -173,7 +175,7 @@ fn introduce(
                 sent = sender.send(&message).await;
             }
         };
-        // A host that has said farewell ends when it is hung up on: it must not wait for its own end.
+        // A host that has reported its shutdown ends when it is hung up on: it must not wait for its own end.
         tokio::select! {
             () = speak => {}
             _ = said => {}
@@ -181,7 +183,7 @@ fn introduce(
     });
     spawn_local(async move {
         // Kept until the connection ends: dropping it hangs up.
-        let mut farewell = Some(farewell);
+        let mut shutdown = Some(shutdown);
         loop {
             let message = receiver.next().await.unwrap_or_else(|error| {
                 tracing::warn!(host, generation, %error, "a host said what cannot be read");
@@ -189,7 +191,7 @@ fn introduce(
             });
             let over = message.is_none();
             if matches!(message, Some(FromHost::Bye { .. })) {
-                farewell.take();
+                shutdown.take();
             }
             if inbox.send(Inbound { host, generation, message }).await.is_err() || over {
                 return;
@@ -228,17 +230,21 @@ impl HostProcess {
         }
     }
 
-    /// Kills the process and whatever acts for it, and waits until the kernel says that they are gone.
+    /// Kills the process and whatever acts for it, and waits until the kernel says that they are gone, which takes long where it
+    /// waits for a disk. Gives when the signals were delivered, too: none of their code runs after that.
     ///
     /// # Errors
     /// The kernel does not say so.
-    pub async fn kill(&mut self) -> std::io::Result<ExitStatus> {
+    pub async fn kill(&mut self) -> std::io::Result<(ExitStatus, Nanos)> {
         // First the one that would tell of the other's end.
         self.child.start_kill()?;
         // What it started dies with it; this is for what that has started.
         let _ = self.signal(Signal::KILL);
+        let delivered = clock::now();
+        // Those in groups of their own, too; to look for them takes milliseconds that are not the fault's.
+        self.acts.get().map(|acts| spawn_blocking(move || acts.kill_descendants()));
         let status = self.child.wait().await?;
-        let Some(acts) = self.acts.get() else { return Ok(status) };
+        let Some(acts) = self.acts.get() else { return Ok((status, delivered)) };
         let until = Instant::now() + GONE_AT_MOST;
         while acts.is_alive() {
             if Instant::now() > until {
@@ -246,7 +252,7 @@ impl HostProcess {
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        Ok(status)
+        Ok((status, delivered))
     }
 
     /// Waits for the process to end by itself; kills it when it has not by then. True: it was killed.
@@ -256,7 +262,7 @@ impl HostProcess {
     pub async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
         match tokio::time::timeout(at_most, self.child.wait()).await {
             Ok(status) => Ok((status?, false)),
-            Err(_) => Ok((self.kill().await?, true)),
+            Err(_) => Ok((self.kill().await?.0, true)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Takes what hosts say: writes to the resource, beliefs, fencings, answers and farewells.
+//! Takes what hosts say: writes to the resource, beliefs, fencings, answers and shutdowns.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use hustings_record::{Event, FencingMethod};
 use hustings_workloads::host::{Predecessor, Token};
 use tokio::sync::mpsc;
 
-use crate::clock;
 use crate::coordinator::batch::in_order_of_sending;
 use crate::coordinator::hosts::Inbound;
 use crate::coordinator::hung::Waiting;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 use crate::protocol::{FromHost, ToHost};
 
 /// From the end of a program by itself to its next start, and how often that is done for one host.
@@ -75,7 +75,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             });
         }
         FromHost::Won { cand } => {
-            if !cell.snare.springs(host, generation, cand) {
+            if !cell.sync_point.springs(host, generation, cand) {
                 cell.tell(host, generation, ToHost::GoOn { cand });
             }
         }

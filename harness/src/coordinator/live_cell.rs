@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_record::{Event, Nanos, Touch};
-use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken, Outcome, State};
+use hustings_workloads::driver::{CandidateOrderOutcome, FloorPair, FloorPart, FloorTaken, State};
 use hustings_workloads::host::Token;
 use hustings_workloads::scenario::{Cell, placement};
 use rustix::process::Signal;
@@ -16,19 +16,19 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio::task::JoinError;
 
 use crate::access::Access;
-use crate::clock;
+use crate::coordinator::background_tasks::BackgroundTasks;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::errands::Errands;
 use crate::coordinator::hosts::{HostProcess, Inbound, Inbox, process_weight};
 use crate::coordinator::hung::{Hung, Waiting};
-use crate::coordinator::snare::Snare;
+use crate::coordinator::sync_point::SyncPoint;
 use crate::coordinator::watching::Watching;
 use crate::ensemble::Ensemble;
-use crate::journal::Journal;
-use crate::links::Links;
-use crate::procfs::ProcessId;
+use crate::links::RunLinks;
+use crate::process::clock;
+use crate::process::procfs::ProcessId;
 use crate::protocol::{HostSetUp, ToHost, WriteAnswer};
+use crate::recording::journal::Journal;
 
 /// What stands beside a program has this long to write down what it saw of its end.
 const BESIDE_AT_MOST: Duration = Duration::from_secs(3);
@@ -40,14 +40,14 @@ type ClockSet = Result<(i64, i64), String>;
 pub(super) type FloorSaid = (FloorPart, FloorPair, FloorTaken);
 
 /// A host from the cell's set-up to its tear-down: one process after the other.
-pub(super) struct Host {
+pub(super) struct CellHost {
     /// As its first process got it.
     pub(super) set_up: HostSetUp,
     pub(super) process: Option<HostProcess>,
     /// How many processes were this host before the last one.
     generation: u32,
     /// Lives whose process the harness itself ended.
-    buried: BTreeSet<u32>,
+    reaped: BTreeSet<u32>,
     /// Programs of somebody else's that ended by themselves: which generation's, and what was said of it.
     deaths: Vec<(u32, String)>,
     /// Which generation each session that led belonged to.
@@ -56,13 +56,13 @@ pub(super) struct Host {
     pub(super) progress: (u32, u32),
 }
 
-impl Host {
+impl CellHost {
     pub(super) fn new(set_up: HostSetUp) -> Self {
         Self {
             set_up,
             process: None,
             generation: 0,
-            buried: BTreeSet::new(),
+            reaped: BTreeSet::new(),
             deaths: Vec::new(),
             led: BTreeMap::new(),
             progress: (0, 0),
@@ -77,18 +77,18 @@ pub(crate) struct LiveCell {
     pub(super) environment: Environment,
     /// Since the set-up; without candidates there is nothing to observe.
     pub(super) watching: RefCell<Option<Watching>>,
-    pub(super) hosts: RefCell<BTreeMap<u16, Host>>,
+    pub(super) hosts: RefCell<BTreeMap<u16, CellHost>>,
     /// Held while a process is being killed: until it is gone, nobody may say that it is.
-    pub(super) burying: Mutex<()>,
-    pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<Outcome>>>,
+    pub(super) reaping: Mutex<()>,
+    pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<CandidateOrderOutcome>>>,
     /// Who waits for what came of an order to set a host's wall clock.
     clocks: RefCell<BTreeMap<u16, oneshot::Sender<ClockSet>>>,
     pub(super) inbox: mpsc::Sender<Inbound>,
     pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
-    pub(super) snare: Snare,
+    pub(super) sync_point: SyncPoint,
     /// Writes that the resource does not take for now.
     pub(crate) hung: Hung,
-    pub(super) errands: Errands,
+    pub(super) background_tasks: BackgroundTasks,
     pub(super) stopping: Slot<bool>,
     /// The first thing that makes going on pointless.
     pub(super) trouble: watch::Sender<Option<String>>,
@@ -111,14 +111,14 @@ impl LiveCell {
             environment,
             watching: RefCell::default(),
             hosts: RefCell::default(),
-            burying: Mutex::default(),
+            reaping: Mutex::default(),
             asked: RefCell::default(),
             clocks: RefCell::default(),
             inbox: sender,
             floor: RefCell::default(),
-            snare: Snare::default(),
+            sync_point: SyncPoint::default(),
             hung: Hung::default(),
-            errands: Errands::default(),
+            background_tasks: BackgroundTasks::default(),
             stopping: Slot::new(false),
             trouble: watch::Sender::new(None),
             changed: watch::Sender::new(0),
@@ -126,7 +126,7 @@ impl LiveCell {
         (Rc::new(live), receiver)
     }
 
-    pub(crate) fn links(&self) -> Option<Rc<Links>> {
+    pub(crate) fn links(&self) -> Option<Rc<RunLinks>> {
         self.environment.links.clone()
     }
 
@@ -204,7 +204,7 @@ impl LiveCell {
     ///
     /// # Errors
     /// When the host is gone, says so, or does not answer in time.
-    pub(crate) async fn ask(&self, cand: u32, fault: u32, order: ToHost, at_most: Duration) -> Outcome {
+    pub(crate) async fn ask(&self, cand: u32, fault: u32, order: ToHost, at_most: Duration) -> CandidateOrderOutcome {
         let host = self.state.leaders.borrow().host_of(cand).ok_or("no such candidate")?;
         let (sender, answer) = oneshot::channel();
         self.process(host, |process| process.tell(order)).ok_or_else(|| format!("host {host} has no process"))?;
@@ -282,47 +282,47 @@ impl LiveCell {
         }
     }
 
-    /// Kills a host's process and waits until it is gone.
-    pub(crate) async fn kill(&self, host: u16) -> anyhow::Result<ExitStatus> {
-        let _turn = self.burying.lock().await;
-        self.bury(host).await
+    /// Kills a host's process and waits until it is gone. Gives when the signal was delivered, too.
+    pub(crate) async fn kill(&self, host: u16) -> anyhow::Result<(ExitStatus, Nanos)> {
+        let _turn = self.reaping.lock().await;
+        self.reap(host).await
     }
 
     /// Kills the process under which a session led, unless it is dead already; true when it was alive. A session that
     /// nobody has heard of may be of the process that runs now.
     pub(super) async fn kill_leader(&self, host: u16, session: i64) -> anyhow::Result<bool> {
-        let _turn = self.burying.lock().await;
+        let _turn = self.reaping.lock().await;
         let runs = self.process(host, |process| process.generation);
         let led = self.hosts.borrow().get(&host).and_then(|host| host.led.get(&session).copied());
         if runs.is_none_or(|generation| led.is_some_and(|led| led != generation)) {
             return Ok(false);
         }
-        self.bury(host).await.map(|_| true)
+        self.reap(host).await.map(|_| true)
     }
 
-    async fn bury(&self, host: u16) -> anyhow::Result<ExitStatus> {
+    async fn reap(&self, host: u16) -> anyhow::Result<(ExitStatus, Nanos)> {
         let mut process = {
             let mut hosts = self.hosts.borrow_mut();
             let slot = hosts.get_mut(&host).context("no such host")?;
             let process = slot.process.take().context("it has no process")?;
-            slot.buried.insert(process.generation);
+            slot.reaped.insert(process.generation);
             process
         };
         let memory = process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb);
-        let status = process.kill().await?;
+        let (status, delivered) = process.kill().await?;
         self.ended(host, process.generation, true, &status.to_string(), memory);
-        Ok(status)
+        Ok((status, delivered))
     }
 
     /// Sends a host's process the signal by which deployments end processes, and waits until it is gone; kills it after `grace`.
     /// Gives when it was gone and by what, and whether it had to be killed.
     pub(crate) async fn terminate(&self, host: u16, grace: Duration) -> anyhow::Result<(ExitStatus, Nanos, bool)> {
-        let _turn = self.burying.lock().await;
+        let _turn = self.reaping.lock().await;
         let (pid, victim) =
             self.process(host, |process| (process.pid, process.victim())).context("it has no process")?;
         let (beside, acts) = (ProcessId::of(pid), ProcessId::of(victim).context("its process has gone")?);
         if let Some(slot) = self.hosts.borrow_mut().get_mut(&host) {
-            slot.buried.extend(slot.process.as_ref().map(|process| process.generation));
+            slot.reaped.extend(slot.process.as_ref().map(|process| process.generation));
         }
         let memory = process_weight(victim).map_or(0, |weight| weight.rss_max_kb);
         if pid == victim {
@@ -338,7 +338,7 @@ impl LiveCell {
         }
         let taken = self.hosts.borrow_mut().get_mut(&host).and_then(|slot| slot.process.take());
         let mut process = taken.context("it has gone by itself")?;
-        let (status, _) = if killed { (process.kill().await?, true) } else { process.wait(BESIDE_AT_MOST).await? };
+        let (status, _) = if killed { (process.kill().await?.0, true) } else { process.wait(BESIDE_AT_MOST).await? };
         self.ended(host, process.generation, true, &status.to_string(), memory);
         Ok((status, at, killed))
     }
@@ -346,7 +346,7 @@ impl LiveCell {
     /// The process of a host that has hung up, unless the harness itself ended it.
     pub(super) fn lost(&self, host: u16, generation: u32) -> Option<HostProcess> {
         let mut hosts = self.hosts.borrow_mut();
-        let slot = hosts.get_mut(&host).filter(|slot| !slot.buried.contains(&generation))?;
+        let slot = hosts.get_mut(&host).filter(|slot| !slot.reaped.contains(&generation))?;
         slot.process.take_if(|process| process.generation == generation)
     }
 
@@ -435,7 +435,7 @@ impl LiveCell {
 
     /// Runs a task that the tear-down waits for.
     pub(super) fn send(&self, task: impl Future<Output = ()> + 'static) {
-        self.errands.send(task).into_iter().for_each(|error| self.check(error));
+        self.background_tasks.send(task).into_iter().for_each(|error| self.check(error));
     }
 
     /// A task that panicked is a bug of the harness: what it left undone must not be measured.

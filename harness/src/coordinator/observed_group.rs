@@ -8,7 +8,7 @@ pub(super) type Nodes = BTreeMap<i64, (String, i64)>;
 
 /// A change that the observer was told of.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct ObservedChange {
     pub(super) name: String,
     pub(super) created: bool,
     /// It happened between these times: it was told at the second one.
@@ -18,28 +18,28 @@ pub(super) struct Change {
 
 /// From some time within these on, the znode with this czxid owns the lead; None: nobody.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reign {
+pub(super) struct OwnershipInterval {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) owner: Option<(i64, String, i64)>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct ObservedGroup {
     nodes: Nodes,
     /// By its czxid, as was said last.
     owner: Option<i64>,
     /// In the order in which they came. The first one, a creation, waits for an answer.
-    waiting: VecDeque<Change>,
+    waiting: VecDeque<ObservedChange>,
     /// It has to be read anew: its owner was known until then.
     unread: Option<u64>,
     /// Answers to questions from before it was read, or found unread, are of no use any more.
     readings: u64,
 }
 
-impl Group {
-    /// The czxid of the znode of this name under this session, if it is known to be there. Nothing is said of names without a sequence
-    /// number, which come again.
+impl ObservedGroup {
+    /// The czxid of the znode of this name under this session, if it is known to be there. Nothing is said of names without a
+    /// sequence number, which come again.
     pub(super) fn czxid_of(&self, node: &str, session: i64) -> Option<i64> {
         let comes_once = node.len() > 10 && node.bytes().rev().take(10).all(|byte| byte.is_ascii_digit());
         let mut nodes = self.nodes.iter().filter(|_| comes_once);
@@ -47,7 +47,7 @@ impl Group {
     }
 
     /// Takes in a change.
-    pub(super) fn take(&mut self, change: Change) -> Vec<Reign> {
+    pub(super) fn take(&mut self, change: ObservedChange) -> Vec<OwnershipInterval> {
         self.waiting.push_back(change);
         if self.waiting.len() == 1 { self.go_on() } else { Vec::new() }
     }
@@ -63,15 +63,15 @@ impl Group {
     }
 
     /// Takes in the answer to the question: czxid and session of the znode, unless it has gone again.
-    pub(super) fn answered(&mut self, stat: Option<(i64, i64)>) -> Vec<Reign> {
+    pub(super) fn answered(&mut self, stat: Option<(i64, i64)>) -> Vec<OwnershipInterval> {
         let Some(change) = self.waiting.pop_front() else { return Vec::new() };
-        let mut reigns = Vec::new();
+        let mut intervals = Vec::new();
         if let Some((czxid, session)) = stat {
             self.nodes.insert(czxid, (change.name, session));
-            reigns.extend(self.reign(change.from, change.to));
+            intervals.extend(self.interval(change.from, change.to));
         }
-        reigns.extend(self.go_on());
-        reigns
+        intervals.extend(self.go_on());
+        intervals
     }
 
     /// The znodes have to be read anew: what they were since `from` is not known.
@@ -80,7 +80,7 @@ impl Group {
     }
 
     /// These are the znodes now, at `to`; since `from` nothing else was told.
-    pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> Reign {
+    pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> OwnershipInterval {
         let from = self.begin_anew(from);
         self.unread = None;
         self.nodes = nodes;
@@ -100,58 +100,58 @@ impl Group {
     }
 
     /// Takes in what needs no answer.
-    fn go_on(&mut self) -> Vec<Reign> {
-        let mut reigns = Vec::new();
+    fn go_on(&mut self) -> Vec<OwnershipInterval> {
+        let mut intervals = Vec::new();
         while let Some(gone) = self.waiting.pop_front_if(|change| !change.created) {
             self.nodes.retain(|_, (name, _)| *name != gone.name);
-            reigns.extend(self.reign(gone.from, gone.to));
+            intervals.extend(self.interval(gone.from, gone.to));
         }
-        reigns
+        intervals
     }
 
     /// While it is not known who else is there, nobody is known to be the first.
-    fn reign(&mut self, from: u64, to: u64) -> Option<Reign> {
+    fn interval(&mut self, from: u64, to: u64) -> Option<OwnershipInterval> {
         let other = self.owner != self.nodes.keys().next().copied();
         (other && self.unread.is_none()).then(|| self.say(from, to))
     }
 
-    fn say(&mut self, from: u64, to: u64) -> Reign {
+    fn say(&mut self, from: u64, to: u64) -> OwnershipInterval {
         let owner = self.nodes.first_key_value().map(|(czxid, (name, session))| (*czxid, name.clone(), *session));
         self.owner = owner.as_ref().map(|(czxid, ..)| *czxid);
-        Reign { from, to, owner }
+        OwnershipInterval { from, to, owner }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, Group, Nodes, Reign};
+    use super::{Nodes, ObservedChange, ObservedGroup, OwnershipInterval};
 
-    fn change(name: &str, created: bool, at: u64) -> Change {
-        Change { name: name.into(), created, from: at - 1, to: at }
+    fn change(name: &str, created: bool, at: u64) -> ObservedChange {
+        ObservedChange { name: name.into(), created, from: at - 1, to: at }
     }
 
-    fn reign(at: u64, owner: Option<(i64, &str, i64)>) -> Reign {
+    fn interval(at: u64, owner: Option<(i64, &str, i64)>) -> OwnershipInterval {
         let owner = owner.map(|(czxid, name, session)| (czxid, name.to_owned(), session));
-        Reign { from: at - 1, to: at, owner }
+        OwnershipInterval { from: at - 1, to: at, owner }
     }
 
     #[test]
     fn a_group_takes_its_changes_in_order_though_answers_come_late() {
-        let mut group = Group::default();
+        let mut group = ObservedGroup::default();
         assert_eq!(group.take(change("a", true, 10)), []);
         assert_eq!(group.question(), Some(("a", 0)));
         // Both come before the answer.
         assert_eq!(group.take(change("b", true, 20)), []);
         assert_eq!(group.take(change("a", false, 30)), []);
-        assert_eq!(group.answered(Some((1, 100))), [reign(10, Some((1, "a", 100)))]);
+        assert_eq!(group.answered(Some((1, 100))), [interval(10, Some((1, "a", 100)))]);
         assert_eq!(group.question(), Some(("b", 0)));
-        assert_eq!(group.answered(Some((2, 200))), [reign(30, Some((2, "b", 200)))], "b never was behind nobody");
+        assert_eq!(group.answered(Some((2, 200))), [interval(30, Some((2, "b", 200)))], "b never was behind nobody");
         assert_eq!(group.question(), None);
     }
 
     #[test]
     fn a_znode_that_has_gone_again_before_the_answer_leads_nobody() {
-        let mut group = Group::default();
+        let mut group = ObservedGroup::default();
         assert_eq!(group.take(change("a", true, 10)), []);
         assert_eq!(group.take(change("a", false, 20)), []);
         assert_eq!(group.answered(None), []);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_znode_is_known_by_its_whole_name_and_its_session() {
-        let mut group = Group::default();
+        let mut group = ObservedGroup::default();
         let nodes = [(7, "n-0000000001", 100), (9, "lock", 100)];
         group.read(nodes.map(|(czxid, name, session)| (czxid, (name.to_owned(), session))).into(), 1, 2);
         assert_eq!(group.czxid_of("n-0000000001", 100), Some(7));
@@ -171,17 +171,17 @@ mod tests {
 
     #[test]
     fn a_lock_that_is_taken_anew_is_another_one() {
-        let mut group = Group::default();
+        let mut group = ObservedGroup::default();
         group.take(change("lock", true, 10));
         group.answered(Some((1, 100)));
-        assert_eq!(group.take(change("lock", false, 20)), [reign(20, None)]);
+        assert_eq!(group.take(change("lock", false, 20)), [interval(20, None)]);
         group.take(change("lock", true, 30));
-        assert_eq!(group.answered(Some((2, 200))), [reign(30, Some((2, "lock", 200)))]);
+        assert_eq!(group.answered(Some((2, 200))), [interval(30, Some((2, "lock", 200)))]);
     }
 
     #[test]
     fn what_is_read_anew_may_have_been_so_since_before_what_was_not_looked_into() {
-        let mut group = Group::default();
+        let mut group = ObservedGroup::default();
         group.take(change("a", true, 10));
         let nodes = || Nodes::from([(1, ("a".to_owned(), 100))]);
         assert_eq!(group.read(nodes(), 40, 50).from, 9);

@@ -13,17 +13,17 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream::FuturesUnordered;
-use hustings_record::{Event, Owner};
+use hustings_record::{Event, LeadOwner};
 use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
 use zookeeper_client as zk;
 
 use crate::access::Access;
-use crate::clock;
 use crate::coordinator::admin;
-use crate::coordinator::observed_group::{Change, Group, Nodes, Reign};
-use crate::journal::Journal;
+use crate::coordinator::observed_group::{Nodes, ObservedChange, ObservedGroup, OwnershipInterval};
+use crate::process::clock;
+use crate::recording::journal::Journal;
 
 /// A question to the quorum this often bounds from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
@@ -62,10 +62,10 @@ pub struct Observer {
     leads: LeadNode,
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
-    groups: Rc<RefCell<Vec<Group>>>,
+    groups: Rc<RefCell<Vec<ObservedGroup>>>,
     /// Whose new znodes are, a question a group.
-    asked: FuturesUnordered<LocalBoxFuture<'static, Answer>>,
-    told: Told,
+    asked: FuturesUnordered<LocalBoxFuture<'static, OwnerAnswer>>,
+    told: ObserverNotifications,
     /// No change that is still to be told can be older than this: when a question to the quorum was sent whose answer, and all
     /// events that came before that answer, have been taken.
     known: u64,
@@ -79,14 +79,14 @@ pub struct Observer {
 
 /// Notifications that it got.
 #[derive(Default)]
-struct Told {
+struct ObserverNotifications {
     deleted: u64,
     created: u64,
     changed: u64,
 }
 
 /// What an event comes to.
-enum Taken {
+enum EventEffect {
     Told,
     /// The session has a connection again.
     Back,
@@ -95,7 +95,7 @@ enum Taken {
 }
 
 /// An answer to the question whose a new znode is.
-struct Answer {
+struct OwnerAnswer {
     group: u32,
     /// What the group's question said that it has to name.
     readings: u64,
@@ -119,9 +119,9 @@ impl Observer {
             leads,
             names: groups.to_vec(),
             numbers,
-            groups: Rc::new(RefCell::new((0..groups.len()).map(|_| Group::default()).collect())),
+            groups: Rc::new(RefCell::new((0..groups.len()).map(|_| ObservedGroup::default()).collect())),
             asked: FuturesUnordered::new(),
-            told: Told::default(),
+            told: ObserverNotifications::default(),
             blind: false,
             known: clock::now(),
             answered: 0,
@@ -130,7 +130,7 @@ impl Observer {
     }
 
     /// What it knows of each group, now and later.
-    pub(super) fn groups(&self) -> Rc<RefCell<Vec<Group>>> {
+    pub(super) fn groups(&self) -> Rc<RefCell<Vec<ObservedGroup>>> {
         self.groups.clone()
     }
 
@@ -180,9 +180,9 @@ impl Observer {
             tokio::select! {
                 biased;
                 event = watcher.changed() => match self.take(event) {
-                    Taken::Told => {}
-                    Taken::Back => if let Some(again) = self.watch_again().await { watcher = again },
-                    Taken::Over => return,
+                    EventEffect::Told => {}
+                    EventEffect::Back => if let Some(again) = self.watch_again().await { watcher = again },
+                    EventEffect::Over => return,
                 },
                 Some(answer) = self.asked.next() => self.answered(answer),
                 (sent, answer) = &mut beat => {
@@ -292,8 +292,8 @@ impl Observer {
             let group = &mut groups[number as usize];
             match nodes {
                 Ok(nodes) => {
-                    let reign = group.read(nodes, from, to);
-                    self.say(number, [reign]);
+                    let interval = group.read(nodes, from, to);
+                    self.say(number, [interval]);
                 }
                 Err(error) => {
                     group.lose(from);
@@ -322,16 +322,16 @@ impl Observer {
         Ok(nodes)
     }
 
-    fn take(&mut self, event: zk::WatchedEvent) -> Taken {
+    fn take(&mut self, event: zk::WatchedEvent) -> EventEffect {
         let t = clock::now();
         match event.event_type {
             zk::EventType::Session => {
                 // It sees again once it has read all owners anew, and not before.
                 if event.session_state == zk::SessionState::SyncConnected {
-                    return Taken::Back;
+                    return EventEffect::Back;
                 }
                 self.blinded(t);
-                return if event.session_state.is_terminated() { Taken::Over } else { Taken::Told };
+                return if event.session_state.is_terminated() { EventEffect::Over } else { EventEffect::Told };
             }
             zk::EventType::NodeCreated => {
                 self.told.created += 1;
@@ -349,17 +349,17 @@ impl Observer {
             }
             zk::EventType::NodeChildrenChanged => {}
         }
-        Taken::Told
+        EventEffect::Told
     }
 
     /// A znode was created or deleted.
     fn changed(&self, path: &str, created: bool, t: u64) {
         let Some((number, name)) = self.locate(path) else { return };
-        let (asked, reigns) = {
+        let (asked, intervals) = {
             let group = &mut self.groups.borrow_mut()[number as usize];
-            (group.question().is_some(), group.take(Change { name, created, from: self.known, to: t }))
+            (group.question().is_some(), group.take(ObservedChange { name, created, from: self.known, to: t }))
         };
-        self.say(number, reigns);
+        self.say(number, intervals);
         if !asked {
             self.ask(number);
         }
@@ -372,12 +372,12 @@ impl Observer {
         let (client, path) = (self.client.clone(), format!("{ROOT}/{}/{name}", self.names[group as usize]));
         self.asked.push(Box::pin(async move {
             let stat = client.check_stat(&path).await;
-            Answer { group, readings, path, stat }
+            OwnerAnswer { group, readings, path, stat }
         }));
     }
 
-    fn answered(&self, answer: Answer) {
-        let Answer { group: number, readings, path, stat } = answer;
+    fn answered(&self, answer: OwnerAnswer) {
+        let OwnerAnswer { group: number, readings, path, stat } = answer;
         let mut groups = self.groups.borrow_mut();
         let group = &mut groups[number as usize];
         if !group.waits_for(readings) {
@@ -386,9 +386,9 @@ impl Observer {
         match stat {
             Ok(stat) => {
                 // None: gone again; its deletion is on its way here.
-                let reigns = group.answered(stat.map(|stat| (stat.czxid, stat.ephemeral_owner)));
+                let intervals = group.answered(stat.map(|stat| (stat.czxid, stat.ephemeral_owner)));
                 drop(groups);
-                self.say(number, reigns);
+                self.say(number, intervals);
                 self.ask(number);
             }
             Err(error) => {
@@ -398,13 +398,13 @@ impl Observer {
         }
     }
 
-    fn say(&self, group: u32, reigns: impl IntoIterator<Item = Reign>) {
-        for Reign { from, to, owner } in reigns {
+    fn say(&self, group: u32, intervals: impl IntoIterator<Item = OwnershipInterval>) {
+        for OwnershipInterval { from, to, owner } in intervals {
             let (czxid, node, session) = match owner {
                 Some((czxid, name, session)) => (Some(czxid), Some(name), Some(session)),
                 None => (None, None, None),
             };
-            self.journal.push(&Event::Owner(Box::new(Owner { from, to, group, session, node, czxid })));
+            self.journal.push(&Event::Owner(Box::new(LeadOwner { from, to, group, session, node, czxid })));
         }
     }
 
@@ -417,7 +417,7 @@ impl Observer {
     }
 
     fn count(&self, t: u64) {
-        let Told { deleted, created, changed } = self.told;
+        let ObserverNotifications { deleted, created, changed } = self.told;
         let (created, changed) = (Some(created), Some(changed));
         self.journal.push(&Event::ObserverCount { t, deleted, created, changed });
     }

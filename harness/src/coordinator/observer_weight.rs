@@ -8,10 +8,10 @@ use hustings_record::{Event, ObserverWeight, ServerMetrics, WATCHES_FIRED, Watch
 use hustings_workloads::scenario::ROOT;
 use zookeeper_client as zk;
 
-use crate::clock;
 use crate::coordinator::admin;
 use crate::coordinator::environment::Environment;
-use crate::journal::Journal;
+use crate::process::clock;
+use crate::recording::journal::Journal;
 
 /// Znodes that are made, changed and deleted.
 const ZNODES: u32 = 4;

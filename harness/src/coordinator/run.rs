@@ -12,8 +12,10 @@ use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
-use crate::archive::{AGAINST_FILE, Archive};
-use crate::capacity::{Demand, OnHost, check_capacity};
+use crate::cleanup::workdir::WorkDir;
+use crate::client::secret::secret;
+use crate::console::exit::{Exit, Failure};
+use crate::console::progress::Progress;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
 use crate::coordinator::chosen::{Against, Chosen};
@@ -22,18 +24,16 @@ use crate::coordinator::environment::Environment;
 use crate::coordinator::further::{Again, Further};
 use crate::coordinator::hosts::HostFactory;
 use crate::coordinator::run_links::Named;
-use crate::coordinator::{correction, debts, run_links, sentinel, warm};
+use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
-use crate::exit::{Exit, Failure};
 use crate::foreign::adapters;
-use crate::interrupt::Interrupt;
 use crate::links::LinkError;
-use crate::progress::Progress;
-use crate::secret::secret;
-use crate::workdir::WorkDir;
-use crate::{clock, limits, machine, utc};
+use crate::process::capacity::{Demand, OnHost, check_capacity};
+use crate::process::interrupt::Interrupt;
+use crate::process::{clock, limits, machine, utc};
+use crate::recording::archive::{AGAINST_FILE, Archive};
 
 /// Servers that were hit in a cell serve again within this after it.
 const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
@@ -41,7 +41,7 @@ const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 /// What a run is told.
 pub struct RunOptions {
     pub chosen: Chosen,
-    /// What its cells are held against, in turn.
+    /// What its cells are compared with, in turn.
     pub against: Option<Against>,
     pub seed: u64,
     /// The record's folder.
@@ -64,7 +64,7 @@ pub struct RunOptions {
 }
 
 /// How a run ended.
-pub struct Outcome {
+pub struct RunOutcome {
     pub folder: PathBuf,
     pub state: RunState,
     /// Why it was aborted.
@@ -75,7 +75,7 @@ pub struct Outcome {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error(transparent)]
-    Capacity(#[from] crate::capacity::CapacityError),
+    Capacity(#[from] crate::process::capacity::CapacityError),
     #[error(transparent)]
     Ensemble(#[from] crate::ensemble::EnsembleError),
     #[error(transparent)]
@@ -118,8 +118,8 @@ struct RunContext<'a> {
 /// Runs every cell of a scenario. What was started is stopped when this returns.
 ///
 /// # Errors
-/// When nothing could be recorded. A run that began to record ends in an [`Outcome`], whatever happened.
-pub async fn run(options: &RunOptions) -> Result<Outcome, RunError> {
+/// When nothing could be recorded. A run that began to record ends in an [`RunOutcome`], whatever happened.
+pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
     let cells = options.chosen.all(options.against.as_ref(), Clone::clone)?;
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
     // A cell without candidates asks nothing of the machine.
@@ -178,7 +178,7 @@ type Record = Option<Rc<RefCell<Archive>>>;
 
 /// Runs the cells on one ensemble after the other: a cell with other servers, or another tick, than the one before has one of
 /// its own.
-async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<Outcome, RunError> {
+async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<RunOutcome, RunError> {
     let RunContext { options: RunOptions { request, interrupt, .. }, run_id, work, progress, .. } = run;
     let named = tokio::select! {
         named = run_links::named(request, cells, (work, run_id)) => named?,
@@ -275,7 +275,7 @@ async fn on_ensemble(
     let long = Duration::from_millis(chosen.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
         warmed = until_it_works(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
-        died = sentinel::death(&*ensemble) => Some(Err(died.into())),
+        died = liveness_monitor::death(&*ensemble) => Some(Err(died.into())),
         () = interrupt.first() => None,
     };
     let result = match warmed {
@@ -383,7 +383,7 @@ async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
     let servers: Vec<u32> = (1..).take(ensemble.servers().len()).collect();
     let states = tokio::select! {
         states = look::until_all_serve(ensemble, &servers, WHOLE_AT_MOST) => states,
-        died = sentinel::death(ensemble) => return Err(died.into()),
+        died = liveness_monitor::death(ensemble) => return Err(died.into()),
     };
     let idle = look::idle(&states);
     anyhow::ensure!(
@@ -395,7 +395,7 @@ async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
 }
 
 /// Writes down how the run ended. Whatever ended it, what was recorded until then is a record.
-fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> Outcome {
+fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> RunOutcome {
     let (state, trouble) = match end {
         Ok(()) => (RunState::Completed, None),
         Err(CutShort::Interrupted) => (RunState::Interrupted, None),
@@ -412,7 +412,7 @@ fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> Outcome {
     let trouble = trouble.or_else(|| closed.err().map(|error| format!("{error:#}")));
     let state = if trouble.is_some() { RunState::Aborted } else { state };
     let folder = archive.borrow().folder().to_owned();
-    Outcome { folder, state, trouble }
+    RunOutcome { folder, state, trouble }
 }
 
 /// What a cell asks of the machine.

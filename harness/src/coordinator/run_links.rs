@@ -7,19 +7,19 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_workloads::scenario::Cell;
 
-use crate::capacity::Limits;
+use crate::cleanup::borrowed::Note;
+use crate::cleanup::workdir::WorkDir;
 use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
-use crate::links::{External, LinkError, Links, borrow, prefix, processes_needed};
-use crate::note::Note;
-use crate::workdir::WorkDir;
+use crate::links::{External, LinkError, RunLinks, borrow, prefix, processes_needed};
+use crate::process::capacity::Limits;
 
 /// How long the first answer over a link may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The Toxiproxy that was named, with the note in the run's folder that it is used.
 pub(super) struct Named {
-    links: Rc<Links>,
+    links: Rc<RunLinks>,
     note: Note,
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn named(
     check_room(place, cells, request.servers())?;
     let place = External { names: prefix(run_id), ..place.clone() };
     let url = place.url.clone();
-    let links = Links::external(place).await?;
+    let links = RunLinks::external(place).await?;
     check_reading(&links, cells)?;
     let note = borrow(work.path(), &url).context("the use of Toxiproxy cannot be noted")?;
     Ok(Some(Named { links: Rc::new(links), note }))
@@ -57,7 +57,7 @@ pub(super) async fn of_run(
     cells: &[Cell],
     named: Option<&Named>,
     ensemble: &dyn Ensemble,
-) -> Result<Option<Rc<Links>>, LinkError> {
+) -> Result<Option<Rc<RunLinks>>, LinkError> {
     if !cells.iter().any(|cell| cell.over_links) {
         return Ok(None);
     }
@@ -65,13 +65,13 @@ pub(super) async fn of_run(
         (Some(named), _) => named.links.clone(),
         (None, Some(place)) => {
             check_room(&place, cells, None)?;
-            let links = Links::external(place).await?;
+            let links = RunLinks::external(place).await?;
             check_reading(&links, cells)?;
             Rc::new(links)
         }
         (None, None) => {
             let processes = proxy_processes(cells)?;
-            let embedded = Links::start_embedded(exe, processes, lying_proxy).await?;
+            let embedded = RunLinks::start_embedded(exe, processes, lying_proxy).await?;
             return Ok(Some(Rc::new(embedded)));
         }
     };
@@ -91,13 +91,13 @@ fn check_room(place: &External, cells: &[Cell], servers: Option<u32>) -> Result<
 }
 
 /// Faults on single messages need links that read what passes.
-fn check_reading(links: &Links, cells: &[Cell]) -> Result<(), LinkError> {
+fn check_reading(links: &RunLinks, cells: &[Cell]) -> Result<(), LinkError> {
     let needed = cells.iter().flat_map(Cell::kinds).any(|kind| kind.needs_reading_links());
     if needed && !links.is_embedded() { Err(LinkError::CannotRead { url: links.url().to_owned() }) } else { Ok(()) }
 }
 
 /// Asks every server something over a link of its own, and takes these links away again.
-async fn prove(links: &Links, upstreams: &[String]) -> Result<(), LinkError> {
+async fn prove(links: &RunLinks, upstreams: &[String]) -> Result<(), LinkError> {
     links.populate(&["proof".to_owned()], upstreams, &[]).await?;
     let mut proof = Ok(());
     for ((server, endpoint), upstream) in (1..).zip(links.endpoints(0)).zip(upstreams) {

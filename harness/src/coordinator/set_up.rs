@@ -7,17 +7,17 @@ use hustings_record::FaultKind;
 use hustings_workloads::driver;
 use hustings_workloads::scenario::{Cell, ROOT};
 
+use crate::client::session::ZkSession;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::live_cell::{Host, LiveCell, writer_name};
+use crate::coordinator::live_cell::{CellHost, LiveCell, writer_name};
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::foreign::faketime;
 use crate::foreign::words::fill;
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
-use crate::session::ZkSession;
 use crate::witness::Seating;
 
 /// Sets up all that a cell needs before its hosts are started.
@@ -41,7 +41,7 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
         why = live.cut_short() => return Err(why),
     }
     let set_ups = host_set_ups(live)?;
-    live.hosts.replace(set_ups.into_iter().map(|(host, set_up)| (host, Host::new(set_up))).collect());
+    live.hosts.replace(set_ups.into_iter().map(|(host, set_up)| (host, CellHost::new(set_up))).collect());
     Ok(())
 }
 

@@ -8,10 +8,10 @@ use hustings_record::Event;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use crate::clock;
 use crate::coordinator::hosts::{HostProcess, process_weight};
 use crate::coordinator::live_cell::{LiveCell, gone};
-use crate::procfs::ProcessId;
+use crate::process::clock;
+use crate::process::procfs::ProcessId;
 use crate::protocol::ToHost;
 
 /// Hosts told to stop close their sessions and end within this; then they are killed.
@@ -25,7 +25,7 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
     cell.stopping.set(true);
     cell.touch();
     // First the faults end: from here on nobody stops, kills or starts a host behind our back.
-    if let Err(text) = cell.errands.finish(HEAL_AT_MOST, |error| cell.check(error)).await {
+    if let Err(text) = cell.background_tasks.finish(HEAL_AT_MOST, |error| cell.check(error)).await {
         cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
     }
     heal_everything(cell).await;

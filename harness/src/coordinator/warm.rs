@@ -9,9 +9,9 @@ use futures::future::join_all;
 use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch as _};
 
 use crate::access::Access;
-use crate::clock;
-use crate::session::ZkSession;
-use crate::take_over::take_over_and_close;
+use crate::client::session::ZkSession;
+use crate::client::take_over::take_over_and_close;
+use crate::process::clock;
 
 /// Sessions that keep them busy, spread over the servers by the client's own choice.
 const SESSIONS: usize = 12;

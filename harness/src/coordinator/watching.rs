@@ -13,9 +13,9 @@ use tokio::task::{JoinHandle, spawn_local};
 use crate::coordinator::admin;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::observed_group::Group;
+use crate::coordinator::observed_group::ObservedGroup;
 use crate::coordinator::observer::{Observed, Observer, QuorumQuestion};
-use crate::journal::{Journal, Owner};
+use crate::recording::journal::{Journal, SegmentOwner};
 
 const STOPS_AT_MOST: Duration = Duration::from_secs(5);
 
@@ -25,14 +25,14 @@ pub(super) struct Watching {
     pub(super) journal: Journal,
     pub(super) task: JoinHandle<()>,
     /// What it knows of each group.
-    pub(super) groups: Rc<RefCell<Vec<Group>>>,
+    pub(super) groups: Rc<RefCell<Vec<ObservedGroup>>>,
     flushing: JoinHandle<()>,
 }
 
 impl Watching {
     /// Starts the observer and waits until its watch is armed.
     pub(super) async fn begin(cell: &Cell, environment: &Environment, segment: &Path) -> anyhow::Result<Self> {
-        let owner = Owner { cell: cell.index, writer: "observer", host: None, generation: 0 };
+        let owner = SegmentOwner { cell: cell.index, writer: "observer", host: None, generation: 0 };
         let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
         let Environment { access, servers, chroot, .. } = environment;
         let connect = async |_| admin::connect(access, servers, chroot).await;

@@ -2,14 +2,14 @@
 
 use hustings_record::Nanos;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 use crate::protocol::ToHost;
 
 impl LiveCell {
-    /// Lays the snare on these hosts, and waits for it to spring.
+    /// Lays the sync point on these hosts, and waits for it to spring.
     pub(super) async fn first_winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
-        let sprung = self.snare.lay(hosts);
+        let sprung = self.sync_point.lay(hosts);
         self.tell_all(hosts, true);
         let mut changed = self.changed.subscribe();
         tokio::select! {
@@ -20,9 +20,9 @@ impl LiveCell {
         }
     }
 
-    /// Takes the snare away, and lets go whoever is held.
+    /// Takes the sync point away, and lets go whoever is held.
     pub(super) fn let_winner_go(&self) {
-        let (hosts, held) = self.snare.lift();
+        let (hosts, held) = self.sync_point.lift();
         self.tell_all(&hosts, false);
         if let Some((host, generation, cand)) = held {
             self.tell(host, generation, ToHost::GoOn { cand });
@@ -32,7 +32,7 @@ impl LiveCell {
     fn tell_all(&self, hosts: &[u16], laid: bool) {
         for &host in hosts {
             // A dead host holds nobody.
-            self.process(host, |process| process.tell(ToHost::Snare { laid }));
+            self.process(host, |process| process.tell(ToHost::SyncPoint { laid }));
         }
     }
 }

@@ -4,8 +4,8 @@ use hustings_record::words::count;
 use rustix::process::{Resource, getrlimit};
 
 use super::{Context, Found};
-use crate::capacity::{Demand, Limits, OnHost, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
 use crate::ensemble::local::count_free;
+use crate::process::capacity::{Demand, Limits, OnHost, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
 
 /// Of the scenarios that ship.
 const HOSTS: u32 = 5;

@@ -6,7 +6,8 @@ use std::thread;
 use hustings_record::words::count;
 
 use super::{Context, Found};
-use crate::{clock, leftovers};
+use crate::cleanup::leftovers;
+use crate::process::clock;
 
 const MIB: u64 = 1 << 20;
 /// Transaction logs and records of a short run, and of a long one.

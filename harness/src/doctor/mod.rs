@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-pub use watch::{Watched, watch};
+pub use watch::{WatchReport, watch};
 
+use crate::cleanup::workdir::temp_root;
 use crate::ensemble::local::Places;
-use crate::workdir::temp_root;
 
 /// Where the checks look.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub enum Status {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct DoctorFinding {
     pub check: &'static str,
     pub status: Status,
     pub found: String,
@@ -95,17 +95,17 @@ const CHECKS: [(&str, Check); 10] = [
 
 /// Runs every check; none takes longer than some seconds.
 #[must_use]
-pub fn examine(context: &Context) -> Vec<Finding> {
+pub fn examine(context: &Context) -> Vec<DoctorFinding> {
     let run = |(name, check): (&'static str, Check)| {
         let Found { status, found, remedy } = check(context);
-        Finding { check: name, status, found, remedy }
+        DoctorFinding { check: name, status, found, remedy }
     };
     CHECKS.into_iter().map(run).collect()
 }
 
 /// Whether `hustings run` can work.
 #[must_use]
-pub fn can_run(findings: &[Finding]) -> bool {
+pub fn can_run(findings: &[DoctorFinding]) -> bool {
     findings.iter().all(|finding| finding.status < Status::Failed)
 }
 

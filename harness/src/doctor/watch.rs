@@ -13,7 +13,7 @@ use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use hustings_record::Nanos;
 use serde::Serialize;
 
-use crate::clock;
+use crate::process::clock;
 
 const TICK: Duration = Duration::from_millis(1);
 /// An interval of the log: of each its longest pause is read.
@@ -25,18 +25,19 @@ const MAX_NS: u64 = 86_400_000_000_000;
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Watched {
+pub struct WatchReport {
     pub watched_ns: Nanos,
     pub longest_ns: Nanos,
     /// Pauses of more than 10 ms.
     pub over_10_ms: u64,
 }
 
-/// Watches for so long, or until it is to stop; writes what it sees to an interval log of HdrHistogram, as `hustings tune` reads it.
+/// Watches for so long, or until it is to stop; writes what it sees to an interval log of HdrHistogram, as `hustings tune` reads
+/// it.
 ///
 /// # Errors
 /// The log cannot be written.
-pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) -> io::Result<Watched> {
+pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) -> io::Result<WatchReport> {
     let at_most = at_most.map_or(Nanos::MAX, |at_most| at_most.as_nanos() as Nanos);
     let mut histogram = Histogram::<u64>::new_with_bounds(1, MAX_NS, 2).map_err(io::Error::other)?;
     let mut serializer = V2DeflateSerializer::new();
@@ -44,7 +45,7 @@ pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) 
     builder.add_comment("how late a thread woke that slept 1 ms at a time, in nanoseconds").with_max_value_divisor(1e6);
     let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
     let begin = clock::now();
-    let (mut from, mut before, mut seen) = (begin, begin, Watched::default());
+    let (mut from, mut before, mut seen) = (begin, begin, WatchReport::default());
     let mut over = false;
     while !over {
         thread::sleep(TICK);

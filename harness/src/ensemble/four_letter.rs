@@ -49,7 +49,7 @@ pub async fn ask_over<S: AsyncRead + AsyncWrite + Unpin>(
         stream.write_all(word.as_bytes()).await?;
         let mut answer = Vec::new();
         match stream.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut answer).await {
-            // The end of a connection by TLS that says no farewell.
+            // The end of a connection by TLS without a closing message.
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
             _ => Ok(answer),
         }

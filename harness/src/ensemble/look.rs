@@ -7,7 +7,7 @@ use hustings_record::ServerState;
 
 use super::four_letter::{self, FourLetterError};
 use super::{Ensemble, EnsembleError};
-use crate::clock;
+use crate::process::clock;
 
 /// A server that has not answered by then is silent. A healthy one takes a millisecond, on a busy machine some tens.
 const LOOK_AT_MOST: Duration = Duration::from_millis(400);

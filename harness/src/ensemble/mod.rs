@@ -25,8 +25,8 @@ pub mod start;
 pub use control::ServerControl;
 use four_letter::FourLetterError;
 
-use crate::archive::AddSegment;
 use crate::links::{External, LinkError};
+use crate::recording::archive::AddSegment;
 
 /// A started ensemble. Servers are numbered from 1, in the order of [`servers`](Self::servers).
 ///

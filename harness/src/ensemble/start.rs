@@ -11,8 +11,8 @@ use super::local::{Install, LocalEnsemble, LocalOptions, Places};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::access::Access;
+use crate::cleanup::workdir::WorkDir;
 use crate::links::External;
-use crate::workdir::WorkDir;
 
 /// Servers of somebody else that are just starting are waited for so long.
 const STARTING: Duration = Duration::from_secs(10);

@@ -1,15 +1,15 @@
-//! `clock-step`: the wall clock of a host jumps, as whoever sets it has it jump; proven by what the process itself reads off it
+//! `clock-step`: the wall clock of a host jumps, as whoever sets it has it jump; verified by what the process itself reads off it
 //! then. The clock that runs on, by which everything is stamped, is left alone.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::Seen;
+use hustings_record::Evidence;
 use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 
 /// What fakes a clock looks at its orders every second.
 const AT_MOST: Duration = Duration::from_secs(6);
@@ -36,6 +36,6 @@ pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Proof
             }
         }
     }
-    let (evidence, seen) = (told.join("; "), Some(Seen::WallClocks { hosts: seen, due_ms: by_ms }));
+    let (evidence, seen) = (told.join("; "), Some(Evidence::WallClocks { hosts: seen, due_ms: by_ms }));
     Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
 }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use hustings_record::{ProcessFate, Seen};
+use hustings_record::{Evidence, ProcessFate};
 use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
-use crate::procfs::fate_of;
+use crate::process::clock;
+use crate::process::procfs::fate_of;
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let from = clock::now();
@@ -16,25 +16,27 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     for &host in &hit.hosts {
         match cell.kill(host).await {
-            Ok(status) => {
+            Ok((status, delivered)) => {
+                proof.to = proof.to.max(delivered);
                 dead.push(host);
                 fates.push((host, ProcessFate::Ended));
                 seen.push(format!("host {host}: {status}"));
             }
             Err(error) => {
+                // It may run on.
+                proof.to = clock::now();
                 proof.verified = false;
                 seen.push(format!("host {host}: {error:#}"));
             }
         }
     }
-    proof.to = clock::now();
     effect.took((proof.from, proof.to), Remedy::Restart(dead.clone()));
     match cell.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),
     }
     proof.evidence = seen.join("; ");
-    proof.seen = Some(Seen::Processes { hosts: fates });
+    proof.seen = Some(Evidence::Processes { hosts: fates });
     Injury { proof, remedy: Remedy::Restart(dead) }
 }
 
@@ -45,7 +47,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
         Ok(pids) => {
             proof.evidence = format!("started again as {pids:?}");
             let fate = |&host: &u16| (host, fate_of(cell.pid(host)));
-            proof.seen = Some(Seen::Processes { hosts: hosts.iter().map(fate).collect() });
+            proof.seen = Some(Evidence::Processes { hosts: hosts.iter().map(fate).collect() });
         }
         Err(error) => {
             proof.verified = false;

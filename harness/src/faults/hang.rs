@@ -4,12 +4,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::Seen;
+use hustings_record::Evidence;
 use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 
 /// A leader that has anything to write does so within this.
 const WRITES_WITHIN: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
         seen.iter().map(|(_, n)| n).sum::<u64>(),
         seen.len()
     );
-    let seen = Some(Seen::Withheld { hosts: seen });
+    let seen = Some(Evidence::Withheld { hosts: seen });
     Injury { proof: Proof { from, to, verified, evidence, seen, ..Proof::default() }, remedy }
 }
 
@@ -40,6 +40,6 @@ pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
     let from = clock::now();
     let taken: Vec<(u16, u64)> = hosts.iter().map(|&host| (host, cell.take_withheld(host) as u64)).collect();
     let evidence = format!("{} writes were taken that had come meanwhile", taken.iter().map(|(_, n)| n).sum::<u64>());
-    let seen = Some(Seen::Withheld { hosts: taken });
+    let seen = Some(Evidence::Withheld { hosts: taken });
     Proof { from, to: clock::now(), verified: true, evidence, seen, ..Proof::default() }
 }

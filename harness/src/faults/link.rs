@@ -8,9 +8,9 @@ use hustings_workloads::driver::{Backend as _, Effect, Injury, Proof, Remedy};
 use hustings_workloads::faults::Slow;
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
-use crate::links::{LinkError, LinkReceipt, Links};
+use crate::links::{LinkError, LinkReceipt, RunLinks};
+use crate::process::clock;
 
 pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     on_links(cell, Remedy::None, async |links| links.disconnect(&hit.hosts).await).await
@@ -19,7 +19,7 @@ pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
 pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction, effect: &Effect) -> Injury {
     let remedy = Remedy::Links(hit.hosts.clone());
     let begun = |times| effect.took(times, remedy.clone());
-    let cut = async |links: &Links| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
+    let cut = async |links: &RunLinks| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
     let mut injury = on_links(cell, remedy.clone(), cut).await;
     // Whoever has other servers to go to is heard of again: that no session was touched since then is not known.
     if cell.links().is_none() || !hit.servers.is_empty() {
@@ -43,7 +43,7 @@ pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow, effect: &Ef
 async fn on_links(
     cell: &Rc<LiveCell>,
     remedy: Remedy,
-    act: impl AsyncFnOnce(&Links) -> Result<LinkReceipt, LinkError>,
+    act: impl AsyncFnOnce(&RunLinks) -> Result<LinkReceipt, LinkError>,
 ) -> Injury {
     let Some(links) = cell.links() else {
         let evidence = "this cell has no links to act on".to_owned();

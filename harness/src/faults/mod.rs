@@ -1,4 +1,4 @@
-//! Faults: each is injected, proven by a receipt, and healed. One file a kind of fault; the table below is all that knows
+//! Faults: each is injected, verified by a receipt, and healed. One file a kind of fault; the table below is all that knows
 //! them all.
 
 mod clock_step;

@@ -5,14 +5,14 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Nanos, ProcessFate, Seen};
+use hustings_record::{Evidence, Nanos, ProcessFate};
 use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, Stopped};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
-use crate::procfs::{fate_of, process_state};
+use crate::process::clock;
+use crate::process::procfs::{fate_of, process_state};
 
 /// The kernel shows the new state long before this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
@@ -85,7 +85,7 @@ impl Signalled {
 
     fn proof(self) -> Proof {
         let Self { from, verified, seen, fates } = self;
-        let (evidence, seen) = (seen.join("; "), Some(Seen::Processes { hosts: fates }));
+        let (evidence, seen) = (seen.join("; "), Some(Evidence::Processes { hosts: fates }));
         Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
     }
 }

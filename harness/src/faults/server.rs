@@ -1,5 +1,5 @@
 //! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`. What was done
-//! is proven by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
+//! is verified by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use hustings_record::{Nanos, Seen, ServerState};
+use hustings_record::{Evidence, Nanos, ServerState};
 use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, ServerRemedy};
 use hustings_workloads::faults::Restart;
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::admin;
 use crate::coordinator::live_cell::LiveCell;
-use crate::ensemble::control::Seen as Told;
+use crate::ensemble::control::ServerEvidence;
 use crate::ensemble::{Ensemble, ServerControl, look};
+use crate::process::clock;
 
 /// A server that was hit shows it within this.
 const SHOWS_AT_MOST: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Witness {
     }
 
     /// Takes down what came of one act; true when it was done.
-    fn take(&mut self, what: Told) -> bool {
+    fn take(&mut self, what: ServerEvidence) -> bool {
         let done = what.is_ok();
         self.proof.verified &= done;
         self.seen.push(what.unwrap_or_else(|error| error.to_string()));
@@ -54,7 +54,7 @@ impl Witness {
     }
 
     /// Takes down what came of one act on each of these servers; gives those on which it was done.
-    fn take_all(&mut self, told: Vec<(u32, Told)>) -> Vec<u32> {
+    fn take_all(&mut self, told: Vec<(u32, ServerEvidence)>) -> Vec<u32> {
         told.into_iter().filter_map(|(server, what)| self.take(what).then_some(server)).collect()
     }
 
@@ -76,7 +76,7 @@ impl Witness {
     fn into_proof(mut self) -> Proof {
         self.proof.evidence = self.seen.join("; ");
         if !self.asked.is_empty() {
-            self.proof.seen = Some(Seen::Servers { asked: self.asked.into_iter().collect() });
+            self.proof.seen = Some(Evidence::Servers { asked: self.asked.into_iter().collect() });
         }
         self.proof
     }

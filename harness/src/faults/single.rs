@@ -1,4 +1,4 @@
-//! `resign` and `expire`: faults on one candidate, carried out and proven by its own host.
+//! `resign` and `expire`: faults on one candidate, carried out and verified by its own host.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 use crate::protocol::ToHost;
 
 /// The host's word on what came of it is waited for this long.

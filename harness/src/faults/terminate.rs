@@ -4,12 +4,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{ProcessFate, Seen};
+use hustings_record::{Evidence, ProcessFate};
 use hustings_workloads::driver::{Injury, Proof, Remedy};
 use hustings_workloads::plan::Hit;
 
-use crate::clock;
 use crate::coordinator::live_cell::LiveCell;
+use crate::process::clock;
 
 /// What deployments give a process before they kill it is longer mostly; a candidate needs no more than a close of its session.
 const GRACE: Duration = Duration::from_secs(10);
@@ -42,6 +42,6 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
         }
     }
     proof.evidence = seen.join("; ");
-    proof.seen = Some(Seen::Processes { hosts: fates });
+    proof.seen = Some(Evidence::Processes { hosts: fates });
     Injury { proof, remedy: Remedy::Restart(dead) }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::{Adapter, FILES};
-use hustings_workloads::scenario::Program;
+use hustings_workloads::scenario::ResolvedProgram;
 use tokio::process::Command;
 
 /// Where what an adapter's script builds is kept.
@@ -48,7 +48,7 @@ pub fn build_folder(adapters: &Path) -> PathBuf {
 ///
 /// # Errors
 /// It cannot: what is missing, and which packages have it.
-pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Program>) -> anyhow::Result<()> {
+pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a ResolvedProgram>) -> anyhow::Result<()> {
     for program in programs {
         let Some(adapter) = Adapter::of(&program.command) else { continue };
         let words = adapter.command.iter().map(|word| word.replace("{adapters}", &adapters.display().to_string()));

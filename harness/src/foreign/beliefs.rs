@@ -7,7 +7,7 @@ use hustings_record::{Event, Grade, Misbehaviour, Nanos, RevokeReason, Token};
 
 use super::intake::Said;
 use super::message::FromProgram;
-use crate::witness::Node;
+use crate::witness::EphemeralNode;
 
 /// A leader that wrote nothing for so many of its intervals, and so long, is taken for one no more, where nobody says otherwise.
 const SILENT_INTERVALS: u64 = 10;
@@ -17,7 +17,7 @@ const TERMS_KEPT: usize = 64;
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct BeliefOutcome {
     pub(crate) events: Vec<Event>,
     /// The belief of a seat changed to this.
     pub(crate) belief: Option<(u32, Option<Token>)>,
@@ -28,14 +28,14 @@ pub(crate) type Odd = (Misbehaviour, String);
 
 /// What a seat holds as its connections show it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldZnodes {
     pub(crate) token: Token0,
     pub(crate) node: Option<String>,
 }
 
-impl Held {
+impl HeldZnodes {
     /// That znode, or nothing that is known but the session.
-    pub(crate) fn of(session: Option<i64>, node: Option<&Node>) -> Self {
+    pub(crate) fn of(session: Option<i64>, node: Option<&EphemeralNode>) -> Self {
         let czxid = node.and_then(|node| node.czxid);
         let session = node.map(|node| node.session).or(session);
         Self { token: Token0 { czxid, session }, node: node.map(|node| node.name.clone()) }
@@ -44,14 +44,14 @@ impl Held {
 
 /// What a term rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lead {
+pub(crate) struct TermBasis {
     pub(crate) token: Token,
     /// Name of its znode, where that is known.
     pub(crate) node: Option<String>,
 }
 
-impl From<Held> for Lead {
-    fn from(Held { token, node }: Held) -> Self {
+impl From<HeldZnodes> for TermBasis {
+    fn from(HeldZnodes { token, node }: HeldZnodes) -> Self {
         Self { token: token.known(), node }
     }
 }
@@ -71,7 +71,7 @@ impl Token0 {
 }
 
 /// The terms of all seats of a program.
-pub(crate) struct Beliefs {
+pub(crate) struct ProgramBeliefs {
     by: Grade,
     silent_ns: Nanos,
     /// What clocks may be off by.
@@ -83,16 +83,16 @@ pub(crate) struct Beliefs {
 struct Terms {
     /// The number of the last term, and whether it goes on.
     last: u32,
-    open: Option<Lead>,
+    open: Option<TermBasis>,
     /// When the last one ended, at the latest.
     ended: Nanos,
     /// The last accepted write, where that is all that is known.
     wrote: Nanos,
-    leads: Vec<(u32, Lead)>,
+    leads: Vec<(u32, TermBasis)>,
 }
 
 impl Terms {
-    fn begin(&mut self, term: u32, lead: Lead) {
+    fn begin(&mut self, term: u32, lead: TermBasis) {
         self.leads.push((term, lead.clone()));
         (self.last, self.open) = (term, Some(lead));
         if self.leads.len() > TERMS_KEPT {
@@ -101,7 +101,7 @@ impl Terms {
     }
 }
 
-impl Beliefs {
+impl ProgramBeliefs {
     /// `by`: reports, or effect.
     pub(crate) fn new(by: Grade, seats: impl Iterator<Item = u32>, every_ms: u64, uncertain_ns: Nanos) -> Self {
         let silent_ns = SILENT_NS + SILENT_INTERVALS * every_ms * 1_000_000;
@@ -117,21 +117,33 @@ impl Beliefs {
     ///
     /// # Errors
     /// Why it is none.
-    pub(crate) fn reported(&mut self, heard: Nanos, said: &FromProgram, held: &Held) -> Result<Told, Odd> {
+    pub(crate) fn reported(
+        &mut self,
+        heard: Nanos,
+        said: &FromProgram,
+        held: &HeldZnodes,
+    ) -> Result<BeliefOutcome, Odd> {
         match said {
             FromProgram::Grant { seat, term, t0, t1, node, token, session } => {
                 let own = Token0 { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
-                let lead = Lead { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
+                let lead = TermBasis { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
                 self.granted(heard, *seat, *term, (*t0, *t1), lead)
             }
             FromProgram::Revoke { seat, term, t0, t1, reason } => {
                 self.revoked(heard, *seat, *term, (*t0, *t1), reason.as_deref())
             }
-            _ => Ok(Told::default()),
+            _ => Ok(BeliefOutcome::default()),
         }
     }
 
-    fn granted(&mut self, heard: Nanos, seat: u32, term: u32, times: (Nanos, Nanos), lead: Lead) -> Result<Told, Odd> {
+    fn granted(
+        &mut self,
+        heard: Nanos,
+        seat: u32,
+        term: u32,
+        times: (Nanos, Nanos),
+        lead: TermBasis,
+    ) -> Result<BeliefOutcome, Odd> {
         self.in_time(heard, seat, times, "grant")?;
         let by_report = self.by == Grade::Report;
         let terms = self.of(seat)?;
@@ -146,14 +158,14 @@ impl Beliefs {
             return Err((Misbehaviour::UnknownTerm, text));
         }
         if !by_report {
-            return Ok(Told::default());
+            return Ok(BeliefOutcome::default());
         }
         terms.begin(term, lead.clone());
-        let Lead { token: token @ Token { czxid, session }, node } = lead;
+        let TermBasis { token: token @ Token { czxid, session }, node } = lead;
         let node = node.unwrap_or_default();
         let grant = Event::Grant { t: times.0, cand: seat, session, term, czxid, node };
         let granted = Event::Granted { t: times.1, cand: seat, session, term };
-        Ok(Told { events: vec![grant, granted], belief: Some((seat, Some(token))) })
+        Ok(BeliefOutcome { events: vec![grant, granted], belief: Some((seat, Some(token))) })
     }
 
     fn revoked(
@@ -163,21 +175,21 @@ impl Beliefs {
         term: u32,
         times: (Nanos, Nanos),
         reason: Option<&str>,
-    ) -> Result<Told, Odd> {
+    ) -> Result<BeliefOutcome, Odd> {
         self.in_time(heard, seat, times, "revoke")?;
         let by_report = self.by == Grade::Report;
         let terms = self.of(seat)?;
         if !by_report {
-            return Ok(Told::default());
+            return Ok(BeliefOutcome::default());
         }
-        let Some(Lead { token, .. }) = terms.open.take_if(|_| terms.last == term) else {
+        let Some(TermBasis { token, .. }) = terms.open.take_if(|_| terms.last == term) else {
             let text = format!("seat {seat} ended term {term}, which it had not begun");
             return Err((Misbehaviour::UnknownTerm, text));
         };
         terms.ended = times.1;
         let (cand, session, reason) = (seat, token.session, meant(reason));
         let revoke = Event::Revoke { from: times.0, to: times.1, cand, session, term, reason };
-        Ok(Told { events: vec![revoke], belief: Some((seat, None)) })
+        Ok(BeliefOutcome { events: vec![revoke], belief: Some((seat, None)) })
     }
 
     /// The times of a report: one after the other, after what was before, and not yet to come.
@@ -207,9 +219,15 @@ impl Beliefs {
         self.seats.get_mut(&seat).ok_or_else(unknown)
     }
 
-    /// What a write rests on that says this of itself: what its own term rests on, where it says which, else what the seat holds. Its
-    /// token is the one that it bears; one that it does not bear may be `told` of that znode since.
-    pub(crate) fn written_by(&self, seat: u32, said: &Said, held: Held, told: impl Fn(&str) -> Option<i64>) -> Lead {
+    /// What a write rests on that says this of itself: what its own term rests on, where it says which, else what the seat holds.
+    /// Its token is the one that it bears; one that it does not bear may be `told` of that znode since.
+    pub(crate) fn written_by(
+        &self,
+        seat: u32,
+        said: &Said,
+        held: HeldZnodes,
+        told: impl Fn(&str) -> Option<i64>,
+    ) -> TermBasis {
         let terms = self.seats.get(&seat).filter(|_| self.by == Grade::Report);
         let of_term = terms.and_then(|terms| {
             let named = said.term.and_then(|term| terms.leads.iter().rev().find(|(known, _)| *known == term));
@@ -237,8 +255,8 @@ impl Beliefs {
     }
 
     /// A seat wrote by this token at `t`, where nothing else tells what it believes.
-    pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, lead: &Lead) -> Told {
-        let mut told = Told::default();
+    pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, lead: &TermBasis) -> BeliefOutcome {
+        let mut told = BeliefOutcome::default();
         if self.by == Grade::Report {
             return told;
         }
@@ -247,7 +265,7 @@ impl Beliefs {
             told.events.extend(terms.falls_silent(seat, t));
             let term = terms.last + 1;
             terms.begin(term, lead.clone());
-            let Lead { token: token @ Token { czxid, session }, node } = lead.clone();
+            let TermBasis { token: token @ Token { czxid, session }, node } = lead.clone();
             let node = node.unwrap_or_default();
             told.events.push(Event::Grant { t, cand: seat, session, term, czxid, node });
             told.events.push(Event::Granted { t, cand: seat, session, term });
@@ -258,7 +276,7 @@ impl Beliefs {
     }
 
     /// Ends the terms of those that wrote nothing for long, where nothing else tells what they believe.
-    pub(crate) fn fall_silent(&mut self, now: Nanos) -> Vec<Told> {
+    pub(crate) fn fall_silent(&mut self, now: Nanos) -> Vec<BeliefOutcome> {
         if self.by == Grade::Report {
             return Vec::new();
         }
@@ -266,7 +284,7 @@ impl Beliefs {
         silent
             .filter_map(|(&seat, terms)| {
                 let revoke = terms.falls_silent(seat, now)?;
-                Some(Told { events: vec![revoke], belief: Some((seat, None)) })
+                Some(BeliefOutcome { events: vec![revoke], belief: Some((seat, None)) })
             })
             .collect()
     }
@@ -275,7 +293,7 @@ impl Beliefs {
 impl Terms {
     /// It believed until its last write for certain, and perhaps until now.
     fn falls_silent(&mut self, cand: u32, now: Nanos) -> Option<Event> {
-        let Lead { token, .. } = self.open.take()?;
+        let TermBasis { token, .. } = self.open.take()?;
         self.ended = now;
         let (session, term, reason) = (token.session, self.last, RevokeReason::SteppedDown);
         Some(Event::Revoke { from: self.wrote, to: now, cand, session, term, reason })

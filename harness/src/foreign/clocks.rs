@@ -16,7 +16,7 @@ pub struct Round {
 
 /// What is known of a program's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum ProgramClock {
     /// It is ours; the answers took this long at least and at most.
     Ours { least: Nanos, most: Nanos },
     /// Its stamps are of no use: why.
@@ -25,22 +25,22 @@ pub enum Clock {
 
 /// What answers tell, of a process whose time namespace is ours or not (None: that cannot be read).
 #[must_use]
-pub fn judge(rounds: &[Round], same_namespace: Option<bool>) -> Clock {
+pub fn judge(rounds: &[Round], same_namespace: Option<bool>) -> ProgramClock {
     match same_namespace {
         Some(true) => {}
-        Some(false) => return Clock::Other("it is in a time namespace of its own".into()),
-        None => return Clock::Other("its time namespace cannot be read".into()),
+        Some(false) => return ProgramClock::Other("it is in a time namespace of its own".into()),
+        None => return ProgramClock::Other("its time namespace cannot be read".into()),
     }
     if (rounds.len() as u64) < ROUNDS {
-        return Clock::Other(format!("it answered {} of {ROUNDS} times", rounds.len()));
+        return ProgramClock::Other(format!("it answered {} of {ROUNDS} times", rounds.len()));
     }
     if let Some(off) = rounds.iter().find(|round| round.told < round.asked || round.told > round.answered) {
         let by = off.asked.saturating_sub(off.told).max(off.told.saturating_sub(off.answered));
         let side = if off.told < off.asked { "before the question" } else { "after the answer" };
-        return Clock::Other(format!("it told a time {} ms {side}", by.div_ceil(1_000_000)));
+        return ProgramClock::Other(format!("it told a time {} ms {side}", by.div_ceil(1_000_000)));
     }
     let took = || rounds.iter().map(|round| round.answered - round.asked);
-    Clock::Ours { least: took().min().unwrap_or(0), most: took().max().unwrap_or(0) }
+    ProgramClock::Ours { least: took().min().unwrap_or(0), most: took().max().unwrap_or(0) }
 }
 
 /// Whether a process is in this one's time namespace. None: the kernel does not tell.
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_clock_is_ours_only_if_every_answer_fits_and_the_namespace_is_ours() {
-        assert_eq!(judge(&rounds(|t| t), Some(true)), Clock::Ours { least: 200, most: 200 });
+        assert_eq!(judge(&rounds(|t| t), Some(true)), ProgramClock::Ours { least: 200, most: 200 });
         for (rounds, namespace) in [
             (rounds(|t| t + 3_674_000_000_000), Some(true)),
             (rounds(|t| t - 60), Some(true)),
@@ -69,7 +69,7 @@ mod tests {
             (rounds(|t| t), None),
             (rounds(|t| t)[1..].to_vec(), Some(true)),
         ] {
-            assert!(matches!(judge(&rounds, namespace), Clock::Other(_)), "{rounds:?}");
+            assert!(matches!(judge(&rounds, namespace), ProgramClock::Other(_)), "{rounds:?}");
         }
     }
 

@@ -20,10 +20,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::clock;
-use crate::lock::lock;
+use crate::client::secret::secret;
+use crate::process::clock;
+use crate::process::lock::lock;
 use crate::protocol::WriteAnswer;
-use crate::secret::secret;
 
 /// A write is no longer than this.
 const BODY_BYTES_MAX: usize = 1_024;
@@ -54,12 +54,12 @@ pub struct Incoming {
     pub t: Nanos,
     pub seat: u32,
     pub said: Said,
-    pub answer: oneshot::Sender<Answer>,
+    pub answer: oneshot::Sender<ResourceAnswer>,
 }
 
 /// What the resource made of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct ResourceAnswer {
     /// Its place in the order of all writes.
     pub seq: u64,
     pub fenced: Fenced,
@@ -73,7 +73,7 @@ pub enum Fenced {
     Refused,
 }
 
-impl From<WriteAnswer> for Answer {
+impl From<WriteAnswer> for ResourceAnswer {
     fn from(WriteAnswer { seq, refused }: WriteAnswer) -> Self {
         Self { seq, fenced: if refused { Fenced::Refused } else { Fenced::Taken } }
     }
@@ -86,7 +86,7 @@ pub struct Intake {
     _serving: JoinSet<()>,
 }
 
-struct Shared {
+struct IntakeState {
     seats: HashMap<String, u32>,
     tell: mpsc::Sender<Incoming>,
     /// By seat: the second, and the writes in it.
@@ -104,7 +104,7 @@ impl Intake {
         let paths: BTreeMap<u32, String> =
             seats.into_iter().map(|seat| Ok((seat, secret()?))).collect::<anyhow::Result<_>>()?;
         let (tell, incoming) = mpsc::channel(WAITING_MAX);
-        let shared = Shared {
+        let shared = IntakeState {
             seats: paths.iter().map(|(seat, path)| (path.clone(), *seat)).collect(),
             tell,
             rates: Mutex::default(),
@@ -128,7 +128,7 @@ impl Intake {
     }
 }
 
-async fn write(State(shared): State<Arc<Shared>>, Path(path): Path<String>, body: Bytes) -> Response {
+async fn write(State(shared): State<Arc<IntakeState>>, Path(path): Path<String>, body: Bytes) -> Response {
     let t = clock::now();
     let Some(&seat) = shared.seats.get(&path) else {
         return refused(StatusCode::NOT_FOUND, "no seat writes here: use the address that `start` gave");
@@ -151,7 +151,7 @@ async fn write(State(shared): State<Arc<Shared>>, Path(path): Path<String>, body
     }
 }
 
-impl Shared {
+impl IntakeState {
     fn has_room(&self, seat: u32, t: Nanos) -> bool {
         let mut rates = lock(&self.rates);
         let (second, writes) = rates.entry(seat).or_default();
@@ -185,7 +185,7 @@ mod tests {
             let mut all = Vec::new();
             while let Some(Incoming { seat, said, answer, .. }) = incoming.recv().await {
                 let fenced = if seat == 3 { Fenced::Taken } else { Fenced::Refused };
-                answer.send(Answer { seq: all.len() as u64, fenced }).unwrap();
+                answer.send(ResourceAnswer { seq: all.len() as u64, fenced }).unwrap();
                 all.push((seat, said));
             }
             all
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_seat_that_writes_without_end_is_stopped_until_the_next_second() {
-        let shared = Shared { seats: HashMap::new(), tell: mpsc::channel(1).0, rates: Mutex::default() };
+        let shared = IntakeState { seats: HashMap::new(), tell: mpsc::channel(1).0, rates: Mutex::default() };
         let taken = (0..3_000).filter(|i| shared.has_room(1, *i)).count();
         assert_eq!(taken, 2_000);
         assert!(shared.has_room(2, 0) && shared.has_room(1, SECOND_NS));

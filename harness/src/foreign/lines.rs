@@ -8,13 +8,13 @@ use tokio_util::codec::{FramedRead, LinesCodec, LinesCodecError};
 pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;
 
 /// A stream's lines, whatever is in them.
-pub(super) struct Lines<R> {
+pub(super) struct StreamLines<R> {
     lines: FramedRead<R, LinesCodec>,
     /// After an error the codec ends once, and goes on when it is asked again.
     goes_on: bool,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> StreamLines<R> {
     pub(super) fn of(stream: R) -> Self {
         Self { lines: FramedRead::new(stream, LinesCodec::new_with_max_length(LINE_BYTES_MAX)), goes_on: false }
     }
@@ -52,7 +52,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_taken_is_told_and_what_follows_is_read() {
         let text = [b"one\n".as_slice(), &vec![b'x'; 2 * LINE_BYTES_MAX], b"\n\xff\xfe\ntwo\nthe end"].concat();
-        let mut lines = Lines::of(text.as_slice());
+        let mut lines = StreamLines::of(text.as_slice());
         let mut all = Vec::new();
         while let Some(line) = lines.next().await {
             all.push(line.unwrap_or_else(|why| format!("({why})")));

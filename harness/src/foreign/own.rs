@@ -18,11 +18,11 @@ use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::{JoinSet, spawn_local};
 
 use super::intake::Said;
-use super::lines::Lines;
+use super::lines::StreamLines;
 use super::message::{Ability, FromProgram, PROTOCOL, Start, ToProgram};
 use super::resource::Resource;
-use crate::clock;
-use crate::session::ZkSession;
+use crate::client::session::ZkSession;
+use crate::process::clock;
 
 const ORDERS_MAX: usize = 8;
 /// All seats together have this long to close their sessions.
@@ -86,7 +86,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     let mut seats: BTreeMap<u32, (Rc<OwnSeat>, mpsc::Sender<Order>)> = BTreeMap::new();
     let mut lives: JoinSet<End> = JoinSet::new();
     let resource = Resource::default();
-    let mut lines = Lines::of(tokio::io::stdin());
+    let mut lines = StreamLines::of(tokio::io::stdin());
     let mut terminated = signal(SignalKind::terminate())?;
     let (mut told, began) = (false, clock::now());
     loop {
@@ -157,7 +157,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
 
 /// Nanoseconds since 1970.
 fn wall_ns() -> Option<Nanos> {
-    u64::try_from(crate::utc::unix_ms()).ok()?.checked_mul(1_000_000)
+    u64::try_from(crate::process::utc::unix_ms()).ok()?.checked_mul(1_000_000)
 }
 
 /// Flushed when it returns: what is said is in the pipe before anything is done upon it.

@@ -15,10 +15,11 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
-use super::lines::Lines;
+use super::lines::StreamLines;
 use super::message::{FromProgram, ToProgram};
-use crate::child::SECRET_VARIABLE;
-use crate::clock;
+use crate::process::child::SECRET_VARIABLE;
+use crate::process::clock;
+use crate::process::procfs::ProcessId;
 
 /// So much of what is no message is told.
 const GARBAGE_CHARS: usize = 120;
@@ -68,6 +69,7 @@ impl Heard {
 /// A running program.
 pub struct Program {
     pid: u32,
+    id: Option<ProcessId>,
     own_group: bool,
     child: Child,
     orders: Option<mpsc::Sender<ToProgram>>,
@@ -110,7 +112,7 @@ impl Program {
         spawn_local(speak(stdin, queue));
         spawn_local(listen(stdout, tell));
         spawn_local(keep_last_words(stderr, last_words.clone()));
-        Ok((Self { pid, own_group, child, orders: Some(orders), last_words }, heard))
+        Ok((Self { pid, id: ProcessId::of(pid), own_group, child, orders: Some(orders), last_words }, heard))
     }
 
     #[must_use]
@@ -141,11 +143,12 @@ impl Program {
         Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
     }
 
-    /// Kills whatever it started and left in its own group.
-    pub fn kill_group(&self) {
+    /// Kills whatever it started and left, in its own group or in another one.
+    pub fn kill_descendants(&self) {
         let group = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.own_group);
         // One that is empty is what is wanted.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        self.id.inspect(|id| id.kill_descendants());
     }
 
     /// How it ended, if it has.
@@ -171,7 +174,7 @@ impl Program {
 impl Drop for Program {
     /// The process is killed by its own handle; this is for what it has started.
     fn drop(&mut self) {
-        self.kill_group();
+        self.kill_descendants();
     }
 }
 
@@ -213,7 +216,7 @@ impl Chatter {
 
 async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
     let mut chatter = Chatter::default();
-    let mut lines = Lines::of(stdout);
+    let mut lines = StreamLines::of(stdout);
     while let Some(line) = lines.next().await {
         let t = clock::now();
         let heard = match line {
@@ -234,7 +237,7 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
 }
 
 async fn keep_last_words(stderr: impl AsyncRead + Unpin, last_words: Rc<RefCell<VecDeque<String>>>) {
-    let mut lines = Lines::of(stderr);
+    let mut lines = StreamLines::of(stderr);
     while let Some(line) = lines.next().await {
         let line = line.map_or_else(|why| format!("({why})"), |line| begin_of(&line, LAST_LINE_CHARS));
         let mut kept = last_words.borrow_mut();

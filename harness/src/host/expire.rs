@@ -3,15 +3,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::host::seat::Seat;
+use crate::client::take_over::take_over_and_close;
+use crate::host::seat::HostSeat;
 use crate::protocol::FromHost;
-use crate::take_over::take_over_and_close;
 use crate::wire::end::holders_last;
 
 const AT_MOST: Duration = Duration::from_secs(5);
 
 /// Takes the session over, closes it, and tells when that was sent and answered.
-pub(super) async fn expire(seat: Rc<Seat>, fault: u32) {
+pub(super) async fn expire(seat: Rc<HostSeat>, fault: u32) {
     let (info, set_up) = (seat.session.borrow().clone(), &seat.shared.set_up);
     let outcome = match info {
         Some(info) => {

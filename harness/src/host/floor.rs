@@ -6,15 +6,15 @@ use std::time::Duration;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::driver::{FloorPair, FloorPart, take_floor};
 
-use crate::host::process::{HostProcess, Shared};
+use crate::client::session::ZkSession;
+use crate::host::process::{HostProcess, HostShared};
 use crate::protocol::FromHost;
-use crate::session::ZkSession;
 
 /// The close of the session under which a floor was measured is waited for this long.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Measures one part over `cluster`, as this host's candidates reach it.
-pub(super) async fn measure(shared: Rc<Shared>, cluster: String, part: FloorPart, one: FloorPair) {
+pub(super) async fn measure(shared: Rc<HostShared>, cluster: String, part: FloorPart, one: FloorPair) {
     let set_up = &shared.set_up;
     let taken = async {
         let timeout = Duration::from_millis(set_up.timeout_ms);

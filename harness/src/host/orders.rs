@@ -18,14 +18,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
 use crate::foreign::intake::Incoming;
-use crate::host::farewell::{given_up, hung_up};
 use crate::host::paths::{Paths, Streams};
-use crate::host::process::{HostProcess, Outgoing, Shared};
-use crate::host::seat::Seat;
+use crate::host::process::{HostProcess, HostShared, Outgoing};
+use crate::host::seat::HostSeat;
+use crate::host::shutdown::{given_up, hung_up};
 use crate::host::{expire, floor, foreign};
-use crate::journal::{Journal, Owner};
+use crate::process::{child, clock, limits, stall};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
-use crate::{child, clock, limits, stall};
+use crate::recording::journal::{Journal, SegmentOwner};
 
 /// Messages to the coordinator that may wait; more than every candidate of a host can have under way.
 const OUTGOING_MAX: usize = 1 << 17;
@@ -61,7 +61,8 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
         .send(&FromHost::Hello { secret, host: args.host, generation: args.generation, pid: std::process::id() })
         .await?;
     let Some(ToHost::SetUp(set_up)) = receiver.next().await? else { bail!("the coordinator sent no set-up") };
-    let owner = Owner { cell: set_up.cell, writer: &set_up.writer, host: Some(args.host), generation: args.generation };
+    let owner =
+        SegmentOwner { cell: set_up.cell, writer: &set_up.writer, host: Some(args.host), generation: args.generation };
     let journal = match Journal::create(&set_up.segment, &owner) {
         Ok(journal) => journal,
         Err(error) => {
@@ -82,7 +83,7 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
             let (paths, streams) = opened.unzip();
             let (shared, stop) = begin(&args, *set_up, paths, journal, sender);
             let writes = streams.map(|streams| streams.writes);
-            Host::new(shared, recipe, args.generation, (stop, writes)).serve(receiver).await
+            HostState::new(shared, recipe, args.generation, (stop, writes)).serve(receiver).await
         }
         (Stands::Program(_), Some(opened)) => {
             // What ends with the order to stop goes on until this is over.
@@ -109,10 +110,10 @@ fn begin(
     paths: Option<Paths>,
     journal: Journal,
     sender: Sender,
-) -> (Rc<Shared>, watch::Sender<bool>) {
+) -> (Rc<HostShared>, watch::Sender<bool>) {
     let (outgoing, queue) = mpsc::channel(OUTGOING_MAX);
     let (stop, stopping) = watch::channel(false);
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(HostShared {
         host: args.host,
         set_up,
         paths,
@@ -120,8 +121,8 @@ fn begin(
         outgoing,
         fences: RefCell::default(),
         fence_requests: Cell::new(0),
-        snare: Cell::new(false),
-        snared: RefCell::default(),
+        sync_point: Cell::new(false),
+        at_sync_point: RefCell::default(),
         stopping,
         connected: Cell::new(0),
         standing: Cell::new(0),
@@ -137,21 +138,21 @@ fn begin(
     (shared, stop)
 }
 
-struct Host {
-    shared: Rc<Shared>,
+struct HostState {
+    shared: Rc<HostShared>,
     recipe: RecipeKind,
     sessions: Rc<Sessions<HostProcess>>,
     stop: watch::Sender<bool>,
     /// What comes in from candidates that write as programs do.
     writes: Option<mpsc::Receiver<Incoming>>,
-    seats: BTreeMap<u32, (Rc<Seat>, mpsc::Sender<Order>)>,
+    seats: BTreeMap<u32, (Rc<HostSeat>, mpsc::Sender<Order>)>,
     lives: JoinSet<End>,
-    ended: Ended,
+    ended: EndedCandidates,
 }
 
-impl Host {
+impl HostState {
     fn new(
-        shared: Rc<Shared>,
+        shared: Rc<HostShared>,
         recipe: RecipeKind,
         generation: u32,
         (stop, writes): (watch::Sender<bool>, Option<mpsc::Receiver<Incoming>>),
@@ -164,9 +165,9 @@ impl Host {
             let (sender, orders) = mpsc::channel(ORDERS_MAX);
             let mut rng = ChaCha8Rng::seed_from_u64(set_up.seed);
             rng.set_stream(u64::from(cand) << 32 | u64::from(generation));
-            seats.insert(cand, (Seat::new(shared.clone(), cand, orders, rng), sender));
+            seats.insert(cand, (HostSeat::new(shared.clone(), cand, orders, rng), sender));
         }
-        Self { shared, recipe, sessions, stop, writes, seats, lives: JoinSet::new(), ended: Ended::default() }
+        Self { shared, recipe, sessions, stop, writes, seats, lives: JoinSet::new(), ended: EndedCandidates::default() }
     }
 
     async fn serve(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
@@ -228,9 +229,9 @@ impl Host {
                     let _ = answer.send(error);
                 }
             }
-            ToHost::Snare { laid } => self.shared.snare.set(laid),
+            ToHost::SyncPoint { laid } => self.shared.sync_point.set(laid),
             // Let go by being dropped.
-            ToHost::GoOn { cand } => drop(self.shared.snared.borrow_mut().remove(&cand)),
+            ToHost::GoOn { cand } => drop(self.shared.at_sync_point.borrow_mut().remove(&cand)),
             ToHost::SetClock { by_ms } => {
                 let ahead = &self.shared.wall_ahead_ms;
                 let before = ahead.replace(ahead.get() + by_ms);
@@ -248,7 +249,7 @@ impl Host {
         Ok(())
     }
 
-    fn seat(&self, cand: u32) -> anyhow::Result<&(Rc<Seat>, mpsc::Sender<Order>)> {
+    fn seat(&self, cand: u32) -> anyhow::Result<&(Rc<HostSeat>, mpsc::Sender<Order>)> {
         self.seats.get(&cand).with_context(|| format!("candidate {cand} does not sit on this host"))
     }
 
@@ -268,7 +269,7 @@ impl Host {
         }
     }
 
-    /// Stops every candidate, writes the last event and says farewell, all in bounded time.
+    /// Stops every candidate, writes the last event and reports the shutdown, all in bounded time.
     async fn end(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
         self.stop.send_replace(true);
         for (_, orders) in self.seats.values() {
@@ -294,7 +295,7 @@ impl Host {
                 },
             }
         }
-        let Ended { closed, mut unanswered } = self.ended;
+        let EndedCandidates { closed, mut unanswered } = self.ended;
         unanswered += self.lives.len() as u32;
         // Whoever did not end in time must let go of the common session.
         self.lives.shutdown().await;
@@ -310,12 +311,12 @@ impl Host {
 
 /// How candidates ended that have.
 #[derive(Clone, Copy, Default)]
-struct Ended {
+struct EndedCandidates {
     closed: u32,
     unanswered: u32,
 }
 
-impl Ended {
+impl EndedCandidates {
     /// A candidate that panicked is a bug, and must not be taken for one that stands no more.
     fn count(&mut self, life: Result<End, JoinError>) -> anyhow::Result<()> {
         match life.context("a candidate's task failed")? {
@@ -343,7 +344,7 @@ async fn send_all(mut queue: mpsc::Receiver<Outgoing>, mut sender: Sender) {
     }
 }
 
-async fn tell_progress(shared: Rc<Shared>) {
+async fn tell_progress(shared: Rc<HostShared>) {
     let mut told = (u32::MAX, u32::MAX);
     loop {
         let now = (shared.connected.get(), shared.standing.get());

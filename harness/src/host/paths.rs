@@ -11,10 +11,10 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
-use crate::clock;
 use crate::foreign::intake::{Incoming, Intake, Said};
 use crate::foreign::resource::Resource;
-use crate::witness::{Happened, Lines, Relay, Tell};
+use crate::process::clock;
+use crate::witness::{Happened, Relay, RelayLines, Tell};
 
 /// Open until this is dropped.
 pub(super) struct Paths {
@@ -23,7 +23,7 @@ pub(super) struct Paths {
     /// What this process itself connects to, by relays of its own: over as many hops, and not taken for a candidate.
     pub(super) own_cluster: String,
     /// The candidates' connections.
-    pub(super) lines: Arc<Lines>,
+    pub(super) lines: Arc<RelayLines>,
     /// Where each candidate writes.
     addresses: BTreeMap<u32, String>,
     resource: Resource,
@@ -55,7 +55,7 @@ impl Paths {
         let (open, dropped) = oneshot::channel();
         let (tell, told) = oneshot::channel();
         let (pass, passed) = mpsc::unbounded_channel();
-        let lines = Arc::<Lines>::default();
+        let lines = Arc::<RelayLines>::default();
         let (cluster, theirs) = (cluster.to_owned(), lines.clone());
         let work = move || {
             let served = Builder::new_current_thread().enable_all().build().map(|runtime| {
@@ -107,7 +107,7 @@ impl Opened {
     async fn open(
         cluster: &str,
         candidates: &[u32],
-        lines: &Arc<Lines>,
+        lines: &Arc<RelayLines>,
         tell: Tell,
     ) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
         let (theirs, their_cluster) = Relay::open_before(cluster, lines, &tell).await?;
@@ -129,7 +129,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::foreign::intake::{Answer, Fenced};
+    use crate::foreign::intake::{Fenced, ResourceAnswer};
     use crate::wire::connect::{write_connect, write_connected};
     use crate::wire::end::addresses;
     use crate::wire::stream::read_frame;
@@ -166,7 +166,7 @@ mod tests {
 
         let takes = async {
             let Incoming { seat, said, answer, .. } = writes.recv().await.expect("a write");
-            answer.send(Answer { seq: 0, fenced: Fenced::Taken }).expect("who asked is there");
+            answer.send(ResourceAnswer { seq: 0, fenced: Fenced::Taken }).expect("who asked is there");
             (seat, said.token, said.t)
         };
         let ((), written) = tokio::join!(paths.write(4, Token { czxid: 77, session: 1 }, 5), takes);

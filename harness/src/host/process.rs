@@ -10,14 +10,14 @@ use hustings_workloads::coordination::{Session as _, States as _};
 use hustings_workloads::driver::Process;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock;
+use crate::client::session::ZkSession;
 use crate::host::paths::Paths;
-use crate::journal::Journal;
+use crate::process::clock;
 use crate::protocol::{FromHost, HostSetUp};
-use crate::session::ZkSession;
+use crate::recording::journal::Journal;
 
 /// What all candidates of a host share.
-pub(super) struct Shared {
+pub(super) struct HostShared {
     pub(super) host: u16,
     pub(super) set_up: HostSetUp,
     /// By which its candidates go, where these are those of programs.
@@ -27,8 +27,8 @@ pub(super) struct Shared {
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
     pub(super) fence_requests: Cell<u64>,
     /// Candidates that have won say so and wait, and those that do.
-    pub(super) snare: Cell<bool>,
-    pub(super) snared: RefCell<BTreeMap<u32, oneshot::Sender<()>>>,
+    pub(super) sync_point: Cell<bool>,
+    pub(super) at_sync_point: RefCell<BTreeMap<u32, oneshot::Sender<()>>>,
     pub(super) stopping: tokio::sync::watch::Receiver<bool>,
     pub(super) connected: Cell<u32>,
     pub(super) standing: Cell<u32>,
@@ -53,7 +53,7 @@ impl Outgoing {
     }
 }
 
-impl Shared {
+impl HostShared {
     /// What its candidates connect to.
     pub(super) fn cluster(&self) -> &str {
         self.paths.as_ref().map_or(&self.set_up.cluster, |paths| &paths.cluster)
@@ -86,7 +86,7 @@ impl Shared {
 }
 
 /// What all candidates of this process share, as their lives see it.
-pub(super) struct HostProcess(pub(super) Rc<Shared>);
+pub(super) struct HostProcess(pub(super) Rc<HostShared>);
 
 impl Process for HostProcess {
     type Session = ZkSession;
@@ -125,7 +125,7 @@ impl Process for HostProcess {
     }
 }
 
-impl Shared {
+impl HostShared {
     fn established(self: &Rc<Self>, session: &ZkSession, started: u64) {
         let now = clock::now();
         self.journal.push(&Event::Session {
@@ -140,7 +140,7 @@ impl Shared {
 }
 
 /// Writes down every state of a session until it ends.
-async fn follow(shared: Rc<Shared>, session: i64, mut states: crate::session::ZkStates) {
+async fn follow(shared: Rc<HostShared>, session: i64, mut states: crate::client::session::ZkStates) {
     let live = Live::new(&shared.connected);
     loop {
         let state = states.changed().await;

@@ -11,11 +11,11 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::clock;
-use crate::foreign::intake::{Answer, Incoming};
-use crate::host::process::{HostProcess, Outgoing, Shared};
+use crate::client::session::ZkSession;
+use crate::foreign::intake::{Incoming, ResourceAnswer};
+use crate::host::process::{HostProcess, HostShared, Outgoing};
+use crate::process::clock;
 use crate::protocol::{FromHost, WriteAnswer};
-use crate::session::ZkSession;
 
 /// The coordinator may take this long over a fencing before the candidate gives up.
 const FENCE_AT_MOST: Duration = Duration::from_secs(10);
@@ -24,8 +24,8 @@ const FENCE_AT_MOST: Duration = Duration::from_secs(10);
 const HELD_AT_MOST: Duration = Duration::from_secs(10);
 
 /// One candidate's seat.
-pub(super) struct Seat {
-    pub(super) shared: Rc<Shared>,
+pub(super) struct HostSeat {
+    pub(super) shared: Rc<HostShared>,
     pub(super) cand: u32,
     /// What ends its session, without keeping it alive.
     pub(super) session: RefCell<Option<zookeeper_client::SessionInfo>>,
@@ -34,7 +34,7 @@ pub(super) struct Seat {
     /// The token of a write that waits to be sent, or for its answer.
     write_under_way: Cell<Option<Token>>,
     /// Who waits for the answer to a write that came in as a program's does.
-    asked: RefCell<Option<oneshot::Sender<Answer>>>,
+    asked: RefCell<Option<oneshot::Sender<ResourceAnswer>>>,
     done_waker: RefCell<Option<Waker>>,
     pub(super) stands: Cell<bool>,
     /// The fault whose resignation or expiry is under way.
@@ -44,8 +44,8 @@ pub(super) struct Seat {
     this: std::rc::Weak<Self>,
 }
 
-impl Seat {
-    pub(super) fn new(shared: Rc<Shared>, cand: u32, orders: mpsc::Receiver<Order>, rng: ChaCha8Rng) -> Rc<Self> {
+impl HostSeat {
+    pub(super) fn new(shared: Rc<HostShared>, cand: u32, orders: mpsc::Receiver<Order>, rng: ChaCha8Rng) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             shared,
             cand,
@@ -113,7 +113,7 @@ impl Seat {
     }
 }
 
-impl Host for Seat {
+impl Host for HostSeat {
     fn now(&self) -> u64 {
         clock::now()
     }
@@ -182,15 +182,15 @@ impl Host for Seat {
     }
 
     async fn won(&self) {
-        if !self.shared.snare.get() {
+        if !self.shared.sync_point.get() {
             return;
         }
         let (hold, go_on) = oneshot::channel();
-        self.shared.snared.borrow_mut().insert(self.cand, hold);
+        self.shared.at_sync_point.borrow_mut().insert(self.cand, hold);
         self.shared.tell(FromHost::Won { cand: self.cand });
         // Either way it goes on: it is let go by being dropped.
         let _ = tokio::time::timeout(HELD_AT_MOST, go_on).await;
-        self.shared.snared.borrow_mut().remove(&self.cand);
+        self.shared.at_sync_point.borrow_mut().remove(&self.cand);
     }
 
     async fn order(&self) -> Order {
@@ -201,7 +201,7 @@ impl Host for Seat {
     }
 }
 
-impl driver::Seat for Seat {
+impl driver::Seat for HostSeat {
     type Process = HostProcess;
 
     fn begins(&self, session: &ZkSession) {

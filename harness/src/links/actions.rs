@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use toxiproxy_rust::proxy::Proxy;
 use tracing::warn;
 
-use crate::clock;
+use crate::process::clock;
 use crate::proxy::stats::{Disconnected, ProxyStats};
 
 use super::control::{Control, missing, toxics};

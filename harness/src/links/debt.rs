@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::control::Control;
 use super::driver::resolve;
 use super::error::LinkError;
-use crate::note::{self, Note};
+use crate::cleanup::borrowed::{self, Note};
 
 const FILE: &str = "toxiproxy";
 
@@ -44,7 +44,7 @@ pub(crate) struct ProxyDebt {
 /// The note cannot be read.
 pub(crate) fn proxy_debt(folder: &Path, run: &str) -> io::Result<Option<ProxyDebt>> {
     // The prefix follows from the run's id alone: a note can never name proxies of others.
-    let borrowed = note::read::<Borrowed>(folder, FILE)?;
+    let borrowed = borrowed::read::<Borrowed>(folder, FILE)?;
     Ok(borrowed.map(|Borrowed { url }| ProxyDebt { url, prefix: prefix(run) }))
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::archive::AddSegment;
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
+use crate::recording::archive::AddSegment;
 use crate::witness::{Seating, Witnessed};
 
 use super::caller::Caller;
@@ -89,7 +89,7 @@ impl External {
 
 /// All links of a run.
 #[derive(Debug)]
-pub struct Links {
+pub struct RunLinks {
     // Dropped first: killed before the thread that started them ends.
     pub(super) fleet: Mutex<Fleet>,
     pub(super) caller: Caller,
@@ -102,7 +102,7 @@ pub struct Links {
     pub(super) answered: Mutex<BTreeMap<String, bool>>,
 }
 
-impl Links {
+impl RunLinks {
     /// Starts so many embedded proxies. With `lie` they accept toxics and ignore them, to test that this is noticed.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use std::time::Duration;
 use futures::future::{join_all, join3};
 use hustings_record::{CutLink, Direction, ResetLink, WholeLink};
 
-use crate::lock::lock;
+use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
 
 use super::actions;
 use super::control::Control;
-use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, Links, endpoints};
+use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
 use super::probe::{self, Before, Reply};
@@ -26,7 +26,7 @@ const SILENCE_TRIES: u32 = 3;
 /// How long connections may take to be seen closing.
 const CLOSING_LIMIT: Duration = Duration::from_millis(500);
 
-impl Links {
+impl RunLinks {
     /// Lets nothing pass between hosts and servers, and tells nobody.
     ///
     /// # Errors

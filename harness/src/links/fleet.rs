@@ -14,9 +14,9 @@ use serde::Deserialize;
 
 use super::error::LinkError;
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
-use crate::archive::AddSegment;
-use crate::aside::{Order, Outcome};
-use crate::procfs::process_state;
+use crate::process::procfs::process_state;
+use crate::recording::archive::AddSegment;
+use crate::recording::sidecar::{SidecarOrder, SidecarOutcome};
 use crate::witness::Witnessed;
 
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -60,8 +60,8 @@ impl Fleet {
         Ok((fleet, apis))
     }
 
-    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's. And what passes, where it
-    /// is told who is behind its proxies.
+    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's. And what passes, where
+    /// it is told who is behind its proxies.
     pub(super) fn begin_cell(
         &mut self,
         name: &str,
@@ -71,7 +71,7 @@ impl Fleet {
     ) -> anyhow::Result<()> {
         let writers: Vec<String> = (0..self.count()).map(|place| writer(name, place)).collect();
         let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;
-        let begin = |place: usize| Order::Begin {
+        let begin = |place: usize| SidecarOrder::Begin {
             cell,
             writer: writers[place].clone(),
             segment: segments[place].clone(),
@@ -82,17 +82,17 @@ impl Fleet {
 
     /// Ends these segments.
     pub(super) fn end_cell(&mut self) -> anyhow::Result<()> {
-        self.order(|_| Order::End).context("a link proxy did not end its segment")
+        self.order(|_| SidecarOrder::End).context("a link proxy did not end its segment")
     }
 
     /// Gives each process its order, and waits until it was carried out.
-    fn order(&mut self, mut order: impl FnMut(usize) -> Order) -> io::Result<()> {
+    fn order(&mut self, mut order: impl FnMut(usize) -> SidecarOrder) -> io::Result<()> {
         for (place, (orders, out)) in self.pipes.iter_mut().enumerate() {
             let mut line = serde_json::to_vec(&order(place))?;
             line.push(b'\n');
             orders.write_all(&line)?;
             let answer = first_line(out, Instant::now() + ORDER_LIMIT)?;
-            if let Some(why) = serde_json::from_slice::<Outcome>(&answer)?.failed {
+            if let Some(why) = serde_json::from_slice::<SidecarOutcome>(&answer)?.failed {
                 return Err(io::Error::other(format!("link proxy {place}: {why}")));
             }
         }

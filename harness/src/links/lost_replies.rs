@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{HeldBack, Seen};
+use hustings_record::{Evidence, HeldBack};
 use hustings_workloads::driver::lost_replies;
 
 use crate::proxy::stats::LostReply;
@@ -11,7 +11,7 @@ use crate::proxy::stats::LostReply;
 use super::actions;
 use super::actions::Bracket;
 use super::control::Control;
-use super::driver::{BEFORE_LIMIT, CALL_LIMIT, Links, endpoints};
+use super::driver::{BEFORE_LIMIT, CALL_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::probe;
 use super::receipt::LinkReceipt;
@@ -21,7 +21,7 @@ use super::toxics::Toxic;
 const CREATES: u32 = 1;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-impl Links {
+impl RunLinks {
     /// Lies in wait on all links of these hosts, until each has lost an answer, or `goes_on` says that it is over.
     ///
     /// # Errors
@@ -67,6 +67,6 @@ fn receipt(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> L
         to: times().max().unwrap_or(armed.to),
         verified: !lost.is_empty(),
         evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), links),
-        seen: Seen::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() },
+        seen: Evidence::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() },
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hustings_record::Direction;
 
-use crate::archive::AddSegment;
-use crate::clock;
+use crate::process::clock;
+use crate::recording::archive::AddSegment;
 
 use super::actions;
 use super::caller::Caller;
@@ -51,7 +51,7 @@ impl Way {
 
 /// What was seen of links that are held.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldLinks {
     /// From which server to which, a link each.
     pub(crate) ways: Vec<(u32, u32)>,
     /// What had passed on all of them, before they were watched and after.
@@ -113,7 +113,11 @@ impl Mesh {
     ///
     /// # Errors
     /// One of them is held already, bytes passed all the same, or the API cannot be reached or does not do as it is told.
-    pub(crate) async fn hold(&self, which: impl Fn(&Way) -> bool, in_effect: impl Fn()) -> Result<Held, LinkError> {
+    pub(crate) async fn hold(
+        &self,
+        which: impl Fn(&Way) -> bool,
+        in_effect: impl Fn(),
+    ) -> Result<HeldLinks, LinkError> {
         let links = self.links(which);
         let here = links.clone();
         let hold = move |controls: &mut Vec<Control>| {
@@ -130,7 +134,7 @@ impl Mesh {
         };
         let (to, after) = self.caller.call("read the counters", CALL_LIMIT, look).await?;
         let ways = links.iter().map(|link| (u32::from(link.ends.0), link.ends.1)).collect();
-        Ok(Held { ways, bytes: (before, after), watched: Duration::from_nanos(to.saturating_sub(from)) })
+        Ok(HeldLinks { ways, bytes: (before, after), watched: Duration::from_nanos(to.saturating_sub(from)) })
     }
 
     /// Lets all links that `which` names go; gives their number. What was held up flows on.

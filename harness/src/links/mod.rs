@@ -21,7 +21,7 @@ mod touches;
 mod toxics;
 
 pub(crate) use debt::{borrow, prefix, proxy_debt};
-pub use driver::{External, Links};
+pub use driver::{External, RunLinks};
 pub use error::LinkError;
 pub use layout::{descriptors_needed, processes_needed};
 pub(crate) use mesh::{Mesh, Way};

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use hustings_record::{Answer, Asked};
+use hustings_record::{Probe, ProbeAnswer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::clock;
+use crate::process::clock;
 
 /// Pause between two questions to a link that does not answer.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -18,7 +18,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 /// What became of a question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
-    pub(super) asked: Asked,
+    pub(super) asked: Probe,
     /// The first byte came so long after the question was sent, and that many bytes in one piece did.
     pub(super) came: Option<(Duration, usize)>,
 }
@@ -27,11 +27,11 @@ impl Reply {
     /// What an attempt that began `at` has come to; None: it ran out of time.
     fn new(at: u64, outcome: Option<Option<(Duration, usize)>>) -> Self {
         let (answer, came) = match outcome {
-            None => (Answer::Silence, None),
-            Some(None) => (Answer::Closed, None),
-            Some(came) => (Answer::Answered, came),
+            None => (ProbeAnswer::Silence, None),
+            Some(None) => (ProbeAnswer::Closed, None),
+            Some(came) => (ProbeAnswer::Answered, came),
         };
-        Self { asked: Asked { at, until: clock::now(), came: answer }, came }
+        Self { asked: Probe { at, until: clock::now(), came: answer }, came }
     }
 
     /// There was nobody to ask.
@@ -64,9 +64,9 @@ pub(super) struct Timing {
     pub(super) up: Vec<Duration>,
     pub(super) down: Vec<Duration>,
     /// A long question, until the server had all of it and hung up.
-    pub(super) long_up: Option<Flow>,
+    pub(super) long_up: Option<ProbeFlow>,
     /// A long answer, as far as it was read.
-    pub(super) long_down: Option<Flow>,
+    pub(super) long_down: Option<ProbeFlow>,
 }
 
 /// Asks on a new connection.
@@ -123,14 +123,19 @@ pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], questio
 
 /// How much came in how long, from the sending of a question to the last byte of its answer or the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flow {
+pub(super) struct ProbeFlow {
     pub(super) bytes: usize,
     pub(super) took: Duration,
 }
 
 /// Sends a question on a new connection and reads until the other side hangs up: for `limit` until anything happens, and for
 /// `reading` from then on. `None`: nobody was there, or nothing happened.
-pub(super) async fn flow(endpoint: SocketAddr, question: &[u8], limit: Duration, reading: Duration) -> Option<Flow> {
+pub(super) async fn flow(
+    endpoint: SocketAddr,
+    question: &[u8],
+    limit: Duration,
+    reading: Duration,
+) -> Option<ProbeFlow> {
     let mut stream = timeout(limit, connect(endpoint)).await.ok()??;
     let asked = Instant::now();
     // A server that has hung up already is seen below.
@@ -150,7 +155,7 @@ pub(super) async fn flow(endpoint: SocketAddr, question: &[u8], limit: Duration,
             Ok(n) => bytes += n,
         }
     }
-    took.map(|took| Flow { bytes, took })
+    took.map(|took| ProbeFlow { bytes, took })
 }
 
 async fn connect(endpoint: SocketAddr) -> Option<TcpStream> {

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use hustings_record::{
-    Answer, Asked, CutLink, Direction, FaultKind, Nanos, ProbeTimes, ReceiptStage, ResetLink, Seen, Slowness, WholeLink,
+    CutLink, Direction, Evidence, FaultKind, Nanos, Probe, ProbeAnswer, ProbeTimes, ReceiptStage, ResetLink, Slowness,
+    WholeLink,
 };
 use hustings_workloads::faults::Slow;
 
 use super::actions::Bracket;
 use super::layout::Link;
-use super::probe::{Flow, Reply, Timing};
+use super::probe::{ProbeFlow, Reply, Timing};
 use super::toxics::{spelled, toxiproxy_rate};
 
 /// The proof that a fault took effect on links, or the lack of it.
@@ -24,11 +25,11 @@ pub struct LinkReceipt {
     /// What was seen.
     pub evidence: String,
     /// The same in figures: all that `verified` rests on.
-    pub seen: Seen,
+    pub seen: Evidence,
 }
 
 impl LinkReceipt {
-    fn new(bracket: Bracket, verified: bool, evidence: String, seen: Seen) -> Self {
+    fn new(bracket: Bracket, verified: bool, evidence: String, seen: Evidence) -> Self {
         Self { from: bracket.from, to: bracket.to, verified, evidence, seen }
     }
 }
@@ -37,8 +38,8 @@ fn count<T>(all: &[T], is: impl Fn(&T) -> bool) -> usize {
     all.iter().filter(|one| is(one)).count()
 }
 
-fn answered(asked: &Asked) -> bool {
-    asked.came == Answer::Answered
+fn answered(asked: &Probe) -> bool {
+    asked.came == ProbeAnswer::Answered
 }
 
 /// The kind of fault that cuts this way.
@@ -56,7 +57,7 @@ pub(super) fn partition(
     limit: Duration,
 ) -> LinkReceipt {
     let before = count(&links, |link| answered(&link.before));
-    let old: Vec<&Asked> = links.iter().filter_map(|link| link.old.as_ref()).collect();
+    let old: Vec<&Probe> = links.iter().filter_map(|link| link.old.as_ref()).collect();
     let leaks = count(&old, |old| answered(old)) + count(&links, |link| answered(&link.new));
     let alive = count(&links, |link| link.server_spoke(direction));
     let passed = |way: fn(&(u64, u64)) -> u64| -> Option<u64> {
@@ -67,7 +68,7 @@ pub(super) fn partition(
         _ => "this proxy counts no bytes".to_owned(),
     };
     let (all, asked_again) = (links.len(), old.len());
-    let seen = Seen::Cut { way: direction, links };
+    let seen = Evidence::Cut { way: direction, links };
     let shown = seen.shows(cutting(direction), ReceiptStage::Injected);
     let judgement = match &shown {
         Ok(()) => String::new(),
@@ -75,7 +76,7 @@ pub(super) fn partition(
         Err(why) if leaks > 0 || before == all && alive == all => {
             format!("NOT in effect although the proxy says so: {why}: ")
         }
-        Err(why) => format!("nothing is proven, for {why}: "),
+        Err(why) => format!("nothing is verified, for {why}: "),
     };
     let evidence = format!(
         "{judgement}{toxic} ({}) read back on {all} links; {before} of them answered before; in {} ms {leaks} answers came to \
@@ -93,9 +94,9 @@ pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -
     let came = count(&links, |link| link.due && answered(&link.after));
     let slowest = answers.iter().filter_map(Reply::after).max();
     let all = links.len();
-    let seen = Seen::Whole { links };
+    let seen = Evidence::Whole { links };
     let verified = seen.shows(FaultKind::Partition, ReceiptStage::Healed).is_ok();
-    let silent = if due == 0 { "nothing is proven, for no link answered before the fault: " } else { "" };
+    let silent = if due == 0 { "nothing is verified, for no link answered before the fault: " } else { "" };
     let evidence = format!(
         "{silent}no toxic left on {all} links, read back; {came} of the {due} links that answered before answer again, the \
          slowest after {:.1} ms",
@@ -111,7 +112,7 @@ pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLi
     let left = count(&links, |link| link.left);
     let before = count(&links, |link| answered(&link.before));
     let again = count(&links, |link| answered(&link.before) && answered(&link.after));
-    let seen = Seen::Reset { links };
+    let seen = Evidence::Reset { links };
     let shown = seen.shows(FaultKind::Disconnect, ReceiptStage::Injected);
     let told = match told {
         None => "ports closed and opened again, read back".to_owned(),
@@ -119,7 +120,7 @@ pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLi
     };
     let judgement = match shown {
         Ok(()) => String::new(),
-        Err(why) if stood == 0 => format!("nothing is proven, for {why}: "),
+        Err(why) if stood == 0 => format!("nothing is verified, for {why}: "),
         Err(why) => format!("NOT in effect although the proxy says so: {why}: "),
     };
     let evidence = format!(
@@ -131,7 +132,7 @@ pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLi
 
 /// Growth below this many milliseconds cannot be told from noise.
 const VISIBLE_MS: f64 = 2.0;
-/// A way that was to be left alone is held against the slowness of the other one only where that is far above noise.
+/// A way that was to be left alone is compared with the slowness of the other one only where that is far above noise.
 const PLAIN_MS: f64 = 20.0;
 
 /// What was to be seen of slow links, and what was seen.
@@ -142,7 +143,7 @@ struct Sight {
 }
 
 impl Sight {
-    /// Holds what probes showed against at least half of what is due: half, since the figure before the fault is noisy too; a
+    /// Checks what probes showed against at least half of what is due: half, since the figure before the fault is noisy too; a
     /// proxy that does nothing adds nothing.
     fn hold(&mut self, what: &str, of: Vec<ProbeTimes>, due_ms: f64) {
         if due_ms >= VISIBLE_MS {
@@ -210,12 +211,12 @@ pub(super) fn slow(
         flows(&mut sight, how, &probed);
     }
     let visible = sight.held.iter().any(|held| !held.spared);
-    let seen = Seen::Slow { links: probed.iter().map(|(link, ..)| link.ends).collect(), held: sight.held };
+    let seen = Evidence::Slow { links: probed.iter().map(|(link, ..)| link.ends).collect(), held: sight.held };
     let shown = seen.shows(FaultKind::Slow, ReceiptStage::Injected).is_ok();
     let verified = !probed.is_empty() && visible && shown;
     let judgement = match (probed.len(), visible, verified) {
-        (0, ..) => "nothing is proven, for no link answered before: ",
-        (_, false, _) => "nothing is proven, for a probe cannot show so small an effect: ",
+        (0, ..) => "nothing is verified, for no link answered before: ",
+        (_, false, _) => "nothing is verified, for a probe cannot show so small an effect: ",
         (_, _, false) => "NOT in effect although the proxy says so: ",
         (_, _, true) => "",
     };
@@ -230,16 +231,16 @@ pub(super) fn slow(
 }
 
 /// What of a slow link probes can see one way, in milliseconds.
-struct Due {
+struct DueDelay {
     least_ms: f64,
     jitter_ms: f64,
 }
 
 /// What is due of a message of so many bytes, one way.
-fn due(how: &Slow, way: Direction, bytes: usize) -> Due {
+fn due(how: &Slow, way: Direction, bytes: usize) -> DueDelay {
     match acts(how, way) {
-        true => Due { least_ms: how.least_ms(bytes), jitter_ms: how.jitter_ms as f64 },
-        false => Due { least_ms: 0.0, jitter_ms: 0.0 },
+        true => DueDelay { least_ms: how.least_ms(bytes), jitter_ms: how.jitter_ms as f64 },
+        false => DueDelay { least_ms: 0.0, jitter_ms: 0.0 },
     }
 }
 
@@ -249,7 +250,7 @@ fn acts(how: &Slow, way: Direction) -> bool {
 
 /// How much longer long questions and answers took, on the link on which it is furthest from what is due.
 fn flows(sight: &mut Sight, how: &Slow, probed: &[Probed<'_>]) {
-    type Of = fn(&Timing) -> Option<Flow>;
+    type Of = fn(&Timing) -> Option<ProbeFlow>;
     let both: [(Direction, &str, Of); 2] =
         [(Direction::Up, "up", |timing| timing.long_up), (Direction::Down, "down", |timing| timing.long_down)];
     for (way, name, of) in both {
@@ -260,7 +261,7 @@ fn flows(sight: &mut Sight, how: &Slow, probed: &[Probed<'_>]) {
             let (first, second) = (of(before), of(during));
             let bytes = second.or(first).map_or(0, |flow| flow.bytes);
             let line_ms = Slow { latency_ms: 0, ..how.clone() }.least_ms(bytes);
-            let took = |flow: Option<Flow>| flow.map(|flow| flow.took).into_iter().collect::<Vec<_>>();
+            let took = |flow: Option<ProbeFlow>| flow.map(|flow| flow.took).into_iter().collect::<Vec<_>>();
             (times(link, Some(&took(first)), &took(second)), line_ms, bytes)
         };
         let share =

@@ -7,13 +7,13 @@ use std::time::Duration;
 use futures::future::{join, join_all};
 use hustings_workloads::faults::Slow;
 
-use crate::clock;
+use crate::process::clock;
 use crate::proxy::stats::ProxyStats;
 
-use super::driver::{BEFORE_LIMIT, HEALED_LIMIT, Links, endpoints};
+use super::driver::{BEFORE_LIMIT, HEALED_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
-use super::probe::{self, Flow, Timing};
+use super::probe::{self, ProbeFlow, Timing};
 use super::receipt::{self, LinkReceipt};
 use super::toxics;
 
@@ -29,7 +29,7 @@ const LONG_BYTES: (u64, u64) = (64, 512 * 1_024);
 const LONG_ANSWER: &[u8] = b"mntr";
 const READ_LIMIT: Duration = Duration::from_millis(400);
 
-impl Links {
+impl RunLinks {
     /// Makes the links slow.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Links {
         }));
         let long = long.await;
         for (timing, (up, down)) in timings.iter_mut().zip(long) {
-            timing.long_up = up.map(|flow| Flow { bytes: question.len(), ..flow });
+            timing.long_up = up.map(|flow| ProbeFlow { bytes: question.len(), ..flow });
             timing.long_down = down;
         }
         Ok(timings)

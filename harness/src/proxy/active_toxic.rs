@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::greeting::{self, Greeting};
-use super::toxic::{Bandwidth, Kind, Latency, LimitData, Slicer, Toxic, mix, unit};
+use super::toxic::{Bandwidth, Latency, LimitData, Slicer, Toxic, ToxicKind, mix, unit};
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
@@ -13,11 +13,11 @@ const US: u64 = 1_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) at: u64,
-    pub(super) what: What,
+    pub(super) what: ToxicAction,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ToxicAction {
     Data(Vec<u8>),
     End(End),
 }
@@ -35,14 +35,14 @@ pub(super) enum End {
 
 /// The connection ends at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ConnectionFate {
     Close,
     Reset,
 }
 
 /// What an active toxic does next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ToxicStep {
     Emit(Item),
     /// It has thrown this many bytes away, and may do more.
     Dropped(usize),
@@ -50,7 +50,7 @@ pub(super) enum Step {
     Wait(u64),
     /// Nothing unless something comes in.
     Idle,
-    Fate(Fate),
+    Fate(ConnectionFate),
 }
 
 pub(super) struct ActiveToxic {
@@ -96,40 +96,40 @@ impl ActiveToxic {
         self.due = None;
     }
 
-    pub(super) fn step(&mut self, now: u64) -> Step {
+    pub(super) fn step(&mut self, now: u64) -> ToxicStep {
         if !self.hits {
             return self.emit();
         }
         match self.toxic.kind {
-            Kind::Latency(latency) => self.latency(latency, now),
-            Kind::Bandwidth(bandwidth) => self.bandwidth(bandwidth, now),
-            Kind::SlowClose(slow) => self.slow_close(slow.delay.taken(), now),
-            Kind::Timeout(after) => self.timeout(after.timeout.taken(), now),
-            Kind::ResetPeer(after) => self.reset_peer(after.timeout.taken(), now),
-            Kind::Slicer(slicer) => self.slicer(slicer, now),
-            Kind::LimitData(limit) => self.limit_data(limit),
-            Kind::Hold(_) => Step::Idle,
-            Kind::PlainGreeting(_) => self.plain_greeting(),
+            ToxicKind::Latency(latency) => self.latency(latency, now),
+            ToxicKind::Bandwidth(bandwidth) => self.bandwidth(bandwidth, now),
+            ToxicKind::SlowClose(slow) => self.slow_close(slow.delay.taken(), now),
+            ToxicKind::Timeout(after) => self.timeout(after.timeout.taken(), now),
+            ToxicKind::ResetPeer(after) => self.reset_peer(after.timeout.taken(), now),
+            ToxicKind::Slicer(slicer) => self.slicer(slicer, now),
+            ToxicKind::LimitData(limit) => self.limit_data(limit),
+            ToxicKind::Hold(_) => ToxicStep::Idle,
+            ToxicKind::PlainGreeting(_) => self.plain_greeting(),
             // The one is over when data comes, the other acts as it is read.
-            Kind::AwaitUpstream(_) | Kind::LoseReply(_) | Kind::Noop(_) => self.emit(),
+            ToxicKind::AwaitUpstream(_) | ToxicKind::LoseReply(_) | ToxicKind::Noop(_) => self.emit(),
         }
     }
 
-    fn emit(&mut self) -> Step {
+    fn emit(&mut self) -> ToxicStep {
         self.due = None;
-        self.queue.pop_front().map_or(Step::Idle, Step::Emit)
+        self.queue.pop_front().map_or(ToxicStep::Idle, ToxicStep::Emit)
     }
 
-    fn emit_at(&mut self, due: u64, now: u64) -> Step {
+    fn emit_at(&mut self, due: u64, now: u64) -> ToxicStep {
         if due <= now {
             return self.emit();
         }
         self.due = Some(due);
-        Step::Wait(due)
+        ToxicStep::Wait(due)
     }
 
-    fn latency(&mut self, latency: Latency, now: u64) -> Step {
-        let Some(front) = self.queue.front() else { return Step::Idle };
+    fn latency(&mut self, latency: Latency, now: u64) -> ToxicStep {
+        let Some(front) = self.queue.front() else { return ToxicStep::Idle };
         let at = front.at;
         let due = self.due.unwrap_or_else(|| {
             let swing = (self.draw() * 2.0 - 1.0) * latency.jitter.taken() as f64;
@@ -138,33 +138,33 @@ impl ActiveToxic {
         });
         // The next toxic counts from there: delays behind each other add up.
         match self.emit_at(due, now) {
-            Step::Emit(item) => Step::Emit(Item { at: item.at.max(due), ..item }),
+            ToxicStep::Emit(item) => ToxicStep::Emit(Item { at: item.at.max(due), ..item }),
             step => step,
         }
     }
 
     /// Slices of a tenth of a second, each let go when a line of this rate would have carried it.
-    fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> Step {
+    fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> ToxicStep {
         let bytes_per_ms = bandwidth.rate.taken();
         let slice = usize::try_from(bytes_per_ms.saturating_mul(100)).unwrap_or(usize::MAX);
-        let Some(front) = self.queue.front() else { return Step::Idle };
-        let What::Data(data) = &front.what else { return self.emit() };
+        let Some(front) = self.queue.front() else { return ToxicStep::Idle };
+        let ToxicAction::Data(data) = &front.what else { return self.emit() };
         if bytes_per_ms == 0 {
-            return Step::Idle;
+            return ToxicStep::Idle;
         }
         let bytes = data.len().min(slice) as u64;
         let due = self.due.unwrap_or_else(|| self.busy_until.max(now) + bytes * MS / bytes_per_ms);
         if due > now {
             self.due = Some(due);
-            return Step::Wait(due);
+            return ToxicStep::Wait(due);
         }
         self.busy_until = due;
         self.emit_part(slice)
     }
 
-    fn slow_close(&mut self, delay_ms: u64, now: u64) -> Step {
+    fn slow_close(&mut self, delay_ms: u64, now: u64) -> ToxicStep {
         match self.queue.front().map(|item| &item.what) {
-            Some(What::End(_)) => {
+            Some(ToxicAction::End(_)) => {
                 let due = self.due.unwrap_or(now + delay_ms * MS);
                 self.emit_at(due, now)
             }
@@ -172,35 +172,35 @@ impl ActiveToxic {
         }
     }
 
-    fn timeout(&mut self, after_ms: u64, now: u64) -> Step {
+    fn timeout(&mut self, after_ms: u64, now: u64) -> ToxicStep {
         let mut dropped = 0;
         while let Some(item) = self.queue.pop_front() {
             dropped += item.bytes();
         }
         let due = self.since + after_ms * MS;
         match (dropped, after_ms) {
-            (1.., _) => Step::Dropped(dropped),
-            (0, 0) => Step::Idle,
-            (0, _) if due <= now => Step::Fate(Fate::Close),
-            (0, _) => Step::Wait(due),
+            (1.., _) => ToxicStep::Dropped(dropped),
+            (0, 0) => ToxicStep::Idle,
+            (0, _) if due <= now => ToxicStep::Fate(ConnectionFate::Close),
+            (0, _) => ToxicStep::Wait(due),
         }
     }
 
-    fn reset_peer(&mut self, after_ms: u64, now: u64) -> Step {
+    fn reset_peer(&mut self, after_ms: u64, now: u64) -> ToxicStep {
         if self.queue.is_empty() {
-            return Step::Idle;
+            return ToxicStep::Idle;
         }
         let due = self.due.unwrap_or(now + after_ms * MS);
         self.due = Some(due);
-        if due <= now { Step::Fate(Fate::Reset) } else { Step::Wait(due) }
+        if due <= now { ToxicStep::Fate(ConnectionFate::Reset) } else { ToxicStep::Wait(due) }
     }
 
-    fn slicer(&mut self, slicer: Slicer, now: u64) -> Step {
+    fn slicer(&mut self, slicer: Slicer, now: u64) -> ToxicStep {
         if self.queue.is_empty() {
-            return Step::Idle;
+            return ToxicStep::Idle;
         }
         if self.busy_until > now {
-            return Step::Wait(self.busy_until);
+            return ToxicStep::Wait(self.busy_until);
         }
         let (average, variation) = (slicer.average_size.taken(), slicer.size_variation.taken());
         if average == 0 {
@@ -212,37 +212,37 @@ impl ActiveToxic {
         self.emit_part(size)
     }
 
-    fn limit_data(&mut self, limit: LimitData) -> Step {
+    fn limit_data(&mut self, limit: LimitData) -> ToxicStep {
         let left = usize::try_from(limit.bytes.whole().saturating_sub(self.passed)).unwrap_or(usize::MAX);
-        let Some(front) = self.queue.front() else { return Step::Idle };
+        let Some(front) = self.queue.front() else { return ToxicStep::Idle };
         let at = front.at;
-        if !matches!(front.what, What::Data(_)) {
+        if !matches!(front.what, ToxicAction::Data(_)) {
             return self.emit();
         }
         if left == 0 {
             let dropped = self.queue.drain(..).map(|item| item.bytes()).sum();
-            self.queue.push_back(Item { at, what: What::End(End::Close) });
-            return Step::Dropped(dropped);
+            self.queue.push_back(Item { at, what: ToxicAction::End(End::Close) });
+            return ToxicStep::Dropped(dropped);
         }
         let step = self.emit_part(left);
-        if let Step::Emit(item) = &step {
+        if let ToxicStep::Emit(item) = &step {
             self.passed += item.bytes() as u64;
         }
         if self.passed >= limit.bytes.whole() && self.queue.is_empty() {
-            self.queue.push_back(Item { at, what: What::End(End::Close) });
+            self.queue.push_back(Item { at, what: ToxicAction::End(End::Close) });
         }
         step
     }
 
     /// Waits until the first bytes can be judged, and puts the server's id alone in the place of a greeting with addresses.
-    fn plain_greeting(&mut self) -> Step {
+    fn plain_greeting(&mut self) -> ToxicStep {
         if self.greeted {
             return self.emit();
         }
         let ended = self.join_data();
-        let Some(Item { what: What::Data(data), .. }) = self.queue.front_mut() else { return self.emit() };
+        let Some(Item { what: ToxicAction::Data(data), .. }) = self.queue.front_mut() else { return self.emit() };
         match greeting::read(data) {
-            Greeting::Torn if !ended => Step::Idle,
+            Greeting::Torn if !ended => ToxicStep::Idle,
             Greeting::Torn | Greeting::Other => {
                 self.greeted = true;
                 self.emit()
@@ -251,17 +251,17 @@ impl ActiveToxic {
                 self.greeted = true;
                 let plain = server.to_be_bytes();
                 data.splice(..bytes, plain);
-                Step::Dropped(bytes - plain.len())
+                ToxicStep::Dropped(bytes - plain.len())
             }
         }
     }
 
     /// Makes one item of all data that waits; true if the end waits behind it.
     fn join_data(&mut self) -> bool {
-        while let Some(Item { what: What::Data(more), .. }) = self.queue.get_mut(1) {
+        while let Some(Item { what: ToxicAction::Data(more), .. }) = self.queue.get_mut(1) {
             let more = std::mem::take(more);
             self.queue.remove(1);
-            if let Some(Item { what: What::Data(first), .. }) = self.queue.front_mut() {
+            if let Some(Item { what: ToxicAction::Data(first), .. }) = self.queue.front_mut() {
                 first.extend(more);
             }
         }
@@ -269,14 +269,14 @@ impl ActiveToxic {
     }
 
     /// Lets at most `bytes` of the first item go.
-    fn emit_part(&mut self, bytes: usize) -> Step {
+    fn emit_part(&mut self, bytes: usize) -> ToxicStep {
         self.due = None;
-        if let Some(Item { at, what: What::Data(data) }) = self.queue.front_mut()
+        if let Some(Item { at, what: ToxicAction::Data(data) }) = self.queue.front_mut()
             && data.len() > bytes
         {
             let rest = data.split_off(bytes);
-            let part = Item { at: *at, what: What::Data(std::mem::replace(data, rest)) };
-            return Step::Emit(part);
+            let part = Item { at: *at, what: ToxicAction::Data(std::mem::replace(data, rest)) };
+            return ToxicStep::Emit(part);
         }
         self.emit()
     }
@@ -291,8 +291,8 @@ impl ActiveToxic {
 impl Item {
     pub(super) fn bytes(&self) -> usize {
         match &self.what {
-            What::Data(data) => data.len(),
-            What::End(_) => 0,
+            ToxicAction::Data(data) => data.len(),
+            ToxicAction::End(_) => 0,
         }
     }
 }

@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use super::body::said;
 use super::error::ApiError;
 use super::front::bounded;
-use super::registry::{Change, Registry};
+use super::registry::{ProxyChange, Registry};
 use super::request::ProxyRequest;
 use super::shared::Extent;
 
 /// The release of Toxiproxy whose API this is.
 const SPEAKS: &str = "2.12.0";
 
-type Answer = Result<Response, ApiError>;
+type ApiAnswer = Result<Response, ApiError>;
 
 pub(super) fn router(registry: Registry, plain: bool) -> Router {
     Router::new()
@@ -85,12 +85,12 @@ fn version(plain: bool) -> Json<Value> {
     Json(version)
 }
 
-async fn reset(State(registry): State<Registry>) -> Answer {
+async fn reset(State(registry): State<Registry>) -> ApiAnswer {
     registry.0.lock().await.reset().await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
+async fn populate(State(registry): State<Registry>, body: Bytes) -> ApiAnswer {
     let requests: Vec<ProxyRequest> = said(&body)?;
     let mut all = registry.0.lock().await;
     let names = all.populate(requests).await?;
@@ -100,60 +100,60 @@ async fn populate(State(registry): State<Registry>, body: Bytes) -> Answer {
     Ok(show(StatusCode::CREATED, json!({ "proxies": views })))
 }
 
-async fn proxies(State(registry): State<Registry>) -> Answer {
+async fn proxies(State(registry): State<Registry>) -> ApiAnswer {
     let all = registry.0.lock().await;
     let views: BTreeMap<_, _> = all.all().map(|(name, relay)| (name, relay.view())).collect();
     Ok(show(StatusCode::OK, views))
 }
 
-async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> Answer {
+async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> ApiAnswer {
     let request: ProxyRequest = said(&body)?;
     let mut all = registry.0.lock().await;
     let relay = all.create(request).await?;
     Ok(show(StatusCode::CREATED, relay.view()))
 }
 
-async fn proxy(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+async fn proxy(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.view()))
 }
 
-async fn change_proxy(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> Answer {
+async fn change_proxy(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> ApiAnswer {
     let mut all = registry.0.lock().await;
     all.get(&name)?;
-    let change: Change = said(&body)?;
+    let change: ProxyChange = said(&body)?;
     Ok(show(StatusCode::OK, all.change(&name, change).await?.view()))
 }
 
-async fn delete_proxy(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+async fn delete_proxy(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
     registry.0.lock().await.delete(&name).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn stats(State(registry): State<Registry>, Path(name): Path<String>, RawQuery(query): RawQuery) -> Answer {
+async fn stats(State(registry): State<Registry>, Path(name): Path<String>, RawQuery(query): RawQuery) -> ApiAnswer {
     let extent = extent(query.as_deref())?;
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.stats(extent)))
 }
 
-async fn all_stats(State(registry): State<Registry>, RawQuery(query): RawQuery) -> Answer {
+async fn all_stats(State(registry): State<Registry>, RawQuery(query): RawQuery) -> ApiAnswer {
     let extent = extent(query.as_deref())?;
     let all = registry.0.lock().await;
     let stats: BTreeMap<_, _> = all.all().map(|(name, relay)| (name, relay.stats(extent))).collect();
     Ok(show(StatusCode::OK, stats))
 }
 
-async fn disconnect(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+async fn disconnect(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.disconnect()))
 }
 
-async fn toxics(State(registry): State<Registry>, Path(name): Path<String>) -> Answer {
+async fn toxics(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxics()))
 }
 
-async fn create_toxic(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> Answer {
+async fn create_toxic(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.add_toxic(&name, &body)?))
 }
 
-async fn toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> Answer {
+async fn toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxic(&toxic)?))
 }
 
@@ -161,11 +161,11 @@ async fn change_toxic(
     State(registry): State<Registry>,
     Path((name, toxic)): Path<(String, String)>,
     body: Bytes,
-) -> Answer {
+) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get_mut(&name)?.update_toxic(&toxic, &body)?))
 }
 
-async fn delete_toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> Answer {
+async fn delete_toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> ApiAnswer {
     registry.0.lock().await.get_mut(&name)?.remove_toxic(&toxic)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

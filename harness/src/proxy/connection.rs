@@ -6,10 +6,10 @@ use std::sync::{Mutex, OnceLock};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 
-use super::active_toxic::Fate;
+use super::active_toxic::ConnectionFate;
 use super::counters::Counters;
 use super::reading::Reading;
 use super::stats::{ConnectionStats, WayStats, hex};
@@ -20,7 +20,7 @@ use super::toxic::Stream;
 const HEAD_BYTES: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct ProxyConnection {
     pub(super) id: u64,
     opened: u64,
     pub(super) client: TcpStream,
@@ -37,7 +37,7 @@ pub(super) struct Connection {
     ordered: Notify,
 }
 
-impl Connection {
+impl ProxyConnection {
     pub(super) fn new(id: u64, client: TcpStream, tap: Option<Tap>) -> Self {
         Self {
             id,
@@ -57,17 +57,17 @@ impl Connection {
     }
 
     /// Tells it to end.
-    pub(super) fn end(&self, fate: Fate) {
-        self.order.store(if fate == Fate::Reset { 2 } else { 1 }, Relaxed);
+    pub(super) fn end(&self, fate: ConnectionFate) {
+        self.order.store(if fate == ConnectionFate::Reset { 2 } else { 1 }, Relaxed);
         self.ordered.notify_one();
     }
 
-    pub(super) async fn told_to_end(&self) -> Fate {
+    pub(super) async fn told_to_end(&self) -> ConnectionFate {
         loop {
             match self.order.load(Relaxed) {
                 0 => self.ordered.notified().await,
-                1 => return Fate::Close,
-                _ => return Fate::Reset,
+                1 => return ConnectionFate::Close,
+                _ => return ConnectionFate::Reset,
             }
         }
     }

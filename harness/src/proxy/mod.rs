@@ -8,10 +8,10 @@
 //! `lose_reply` reads along on connections of ZooKeeper's clients, and closes one instead of passing the answer to a create that
 //! was carried out.
 //!
-//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
-//! attributes and out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in
-//! either direction no connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold
-//! hits only some connections (toxicity below 1), those are made and reach their upstream when it ends. Timers have a resolution of about 1 ms.
+//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic attributes and
+//! out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in either direction no
+//! connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold hits only some
+//! connections (toxicity below 1), those are made and reach their upstream when it ends. Timers have a resolution of about 1 ms.
 
 mod active_toxic;
 mod api;
@@ -58,13 +58,13 @@ pub struct Options {
 
 /// A proxy whose API is bound and not served yet.
 #[derive(Debug)]
-pub struct Server {
+pub struct ProxyServer {
     listener: TcpListener,
     options: Options,
     taps: Taps,
 }
 
-impl Server {
+impl ProxyServer {
     /// Binds the API.
     ///
     /// # Errors

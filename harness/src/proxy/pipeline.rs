@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::active_toxic::{ActiveToxic, Fate, Item, Step};
-use super::toxic::{Kind, Stream, Toxic};
+use super::active_toxic::{ActiveToxic, ConnectionFate, Item, ToxicStep};
+use super::toxic::{Stream, Toxic, ToxicKind};
 
 /// Bytes and items that may wait in one direction of one connection while toxics act on it.
 const BYTES_MAX: usize = 1 << 20;
@@ -32,14 +32,14 @@ impl Chain {
 
     /// Whether a hold in either direction keeps every connection from being established.
     pub(super) fn holds_all(&self) -> bool {
-        self.up.iter().chain(&self.down).any(|toxic| matches!(toxic.kind, Kind::Hold(_)) && toxic.toxicity >= 1.0)
+        self.up.iter().chain(&self.down).any(|toxic| matches!(toxic.kind, ToxicKind::Hold(_)) && toxic.toxicity >= 1.0)
     }
 
     /// For how long this connection may try to reach its upstream.
     pub(super) fn patience(&self, connection: u64, seed: u64) -> Duration {
         let all = self.before.iter().filter(|toxic| toxic.hits(connection, seed));
         let patience = all.map(|toxic| match toxic.kind {
-            Kind::AwaitUpstream(after) => Duration::from_millis(after.timeout.taken()),
+            ToxicKind::AwaitUpstream(after) => Duration::from_millis(after.timeout.taken()),
             _ => Duration::ZERO,
         });
         patience.max().unwrap_or_default()
@@ -50,7 +50,7 @@ impl Chain {
         self.up
             .iter()
             .chain(&self.down)
-            .any(|toxic| matches!(toxic.kind, Kind::Hold(_)) && toxic.hits(connection, seed))
+            .any(|toxic| matches!(toxic.kind, ToxicKind::Hold(_)) && toxic.hits(connection, seed))
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Turn {
     /// When something is due next, if something waits for its time.
     pub(super) wake: Option<u64>,
     pub(super) dropped: usize,
-    pub(super) fate: Option<Fate>,
+    pub(super) fate: Option<ConnectionFate>,
 }
 
 impl Pipeline {
@@ -76,14 +76,14 @@ impl Pipeline {
     }
 
     /// Takes over a changed chain. Err: a toxic that went closes the connection.
-    pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), Fate> {
+    pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), ConnectionFate> {
         let mut old = std::mem::take(&mut self.active);
         let mut fate = Ok(());
         while let Some(mut gone) =
             old.iter().rposition(|s| toxics.iter().all(|t| t.serial != s.toxic.serial)).map(|at| (at, old.remove(at)))
         {
-            if gone.1.hits && matches!(gone.1.toxic.kind, Kind::Timeout(_)) {
-                fate = Err(Fate::Close);
+            if gone.1.hits && matches!(gone.1.toxic.kind, ToxicKind::Timeout(_)) {
+                fate = Err(ConnectionFate::Close);
             }
             // What waited in it goes on right behind what waits in front of it.
             let next = old.get_mut(gone.0).map_or(&mut self.ready, |active| &mut active.queue);
@@ -106,7 +106,7 @@ impl Pipeline {
 
     /// Whether everything stands still.
     pub(super) fn held(&self) -> bool {
-        self.active.iter().any(|active| active.hits && matches!(active.toxic.kind, Kind::Hold(_)))
+        self.active.iter().any(|active| active.hits && matches!(active.toxic.kind, ToxicKind::Hold(_)))
     }
 
     /// No toxic and nothing waiting: bytes may go straight through.
@@ -146,14 +146,14 @@ impl Pipeline {
             let next = after.first_mut().map_or(&mut self.ready, |active| &mut active.queue);
             while next.len() < ITEMS_MAX {
                 match active.step(now) {
-                    Step::Emit(item) => next.push_back(item),
-                    Step::Dropped(bytes) => turn.dropped += bytes,
-                    Step::Wait(until) => {
+                    ToxicStep::Emit(item) => next.push_back(item),
+                    ToxicStep::Dropped(bytes) => turn.dropped += bytes,
+                    ToxicStep::Wait(until) => {
                         turn.wake = Some(turn.wake.map_or(until, |wake| wake.min(until)));
                         break;
                     }
-                    Step::Idle => break,
-                    Step::Fate(fate) => {
+                    ToxicStep::Idle => break,
+                    ToxicStep::Fate(fate) => {
                         turn.fate = Some(fate);
                         return turn;
                     }
@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::proxy::active_toxic::{End, What};
+    use crate::proxy::active_toxic::{End, ToxicAction};
     use crate::proxy::greeting::tests::greeting;
 
     const MS: u64 = 1_000_000;
@@ -183,11 +183,11 @@ mod tests {
     }
 
     fn data(bytes: &[u8], at: u64) -> Item {
-        Item { at, what: What::Data(bytes.to_vec()) }
+        Item { at, what: ToxicAction::Data(bytes.to_vec()) }
     }
 
     /// All that comes out by `until`, as pieces with the times they came out at.
-    fn drain(pipeline: &mut Pipeline, mut now: u64, until: u64) -> Vec<(u64, What)> {
+    fn drain(pipeline: &mut Pipeline, mut now: u64, until: u64) -> Vec<(u64, ToxicAction)> {
         let mut out = Vec::new();
         while now <= until {
             let turn = pipeline.turn(now);
@@ -202,7 +202,7 @@ mod tests {
         out
     }
 
-    fn check(toxics: &[&str], items: Vec<Item>) -> Vec<(u64, What)> {
+    fn check(toxics: &[&str], items: Vec<Item>) -> Vec<(u64, ToxicAction)> {
         let mut pipeline = Pipeline::new(1, 0);
         let chain: Vec<_> = (1..).zip(toxics).map(|(serial, body)| toxic(serial, body)).collect();
         pipeline.adopt(&chain, 0).unwrap();
@@ -210,8 +210,9 @@ mod tests {
         drain(&mut pipeline, 0, u64::MAX / 2)
     }
 
-    fn bytes(out: &[(u64, What)]) -> Vec<u8> {
-        let data = out.iter().filter_map(|(_, what)| if let What::Data(data) = what { Some(data) } else { None });
+    fn bytes(out: &[(u64, ToxicAction)]) -> Vec<u8> {
+        let data =
+            out.iter().filter_map(|(_, what)| if let ToxicAction::Data(data) = what { Some(data) } else { None });
         data.flatten().copied().collect()
     }
 
@@ -254,7 +255,7 @@ mod tests {
     fn slices_are_of_the_asked_size_and_apart() {
         let slicer = r#"{"type":"slicer","attributes":{"average_size":10,"size_variation":3,"delay":500}}"#;
         let out = check(&[slicer], vec![data(&[1; 200], 0)]);
-        let sizes = out.iter().map(|(_, what)| if let What::Data(data) = what { data.len() } else { 0 });
+        let sizes = out.iter().map(|(_, what)| if let ToxicAction::Data(data) = what { data.len() } else { 0 });
         assert!(sizes.take(out.len() - 1).all(|size| (7..=13).contains(&size)), "{out:?}");
         assert!(out.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 500_000));
     }
@@ -265,10 +266,10 @@ mod tests {
         for items in [vec![data(b"1234567", 0)], vec![data(b"123", 0), data(b"45", 0)], vec![data(b"12345", 0)]] {
             let out = check(&[limit], items);
             assert_eq!(bytes(&out), b"12345");
-            assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Close)));
+            assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Close)));
         }
         let out = check(&[r#"{"type":"limit_data"}"#], vec![data(b"1", 0)]);
-        assert_eq!(out.into_iter().map(|(_, what)| what).collect::<Vec<_>>(), [What::End(End::Close)]);
+        assert_eq!(out.into_iter().map(|(_, what)| what).collect::<Vec<_>>(), [ToxicAction::End(End::Close)]);
     }
 
     #[test]
@@ -279,15 +280,15 @@ mod tests {
         pipeline.push(data(b"lost", 0));
         let turn = pipeline.turn(MS);
         assert_eq!((turn.dropped, turn.wake, turn.fate), (4, Some(5 * MS), None));
-        assert_eq!(pipeline.turn(5 * MS).fate, Some(Fate::Close));
-        assert_eq!(pipeline.adopt(&[], 0), Err(Fate::Close));
+        assert_eq!(pipeline.turn(5 * MS).fate, Some(ConnectionFate::Close));
+        assert_eq!(pipeline.adopt(&[], 0), Err(ConnectionFate::Close));
     }
 
     /// All that comes out of a plain greeting when this goes in, cut in two at a place, and the connection then ends.
     fn greeted(sent: &[u8], cut: usize) -> Vec<u8> {
-        let end = Item { at: 2, what: What::End(End::Eof) };
+        let end = Item { at: 2, what: ToxicAction::End(End::Eof) };
         let out = check(&[r#"{"type":"plain_greeting"}"#], vec![data(&sent[..cut], 0), data(&sent[cut..], 1), end]);
-        assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Eof)));
+        assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Eof)));
         bytes(&out)
     }
 
@@ -347,10 +348,10 @@ mod tests {
                 out.extend(drain(&mut pipeline, now, now + wait * MS));
                 now += wait * MS;
             }
-            pipeline.push(Item { at: now, what: What::End(End::Eof) });
+            pipeline.push(Item { at: now, what: ToxicAction::End(End::Eof) });
             out.extend(drain(&mut pipeline, now, u64::MAX / 2));
             prop_assert_eq!(bytes(&out), sent);
-            prop_assert_eq!(out.last().map(|(_, what)| what), Some(&What::End(End::Eof)));
+            prop_assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Eof)));
             prop_assert_eq!(pipeline.bytes(), 0);
         }
     }

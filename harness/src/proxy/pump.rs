@@ -9,14 +9,14 @@ use rustix::net::Shutdown;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 
-use super::active_toxic::{End, Fate, Item, What};
-use super::connection::Connection;
+use super::active_toxic::{ConnectionFate, End, Item, ToxicAction};
+use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::{Chain, Pipeline};
-use super::shared::Shared;
+use super::shared::ProxyShared;
 use super::toxic::Stream;
 
 /// Turns of one pump before others get theirs.
@@ -30,16 +30,16 @@ thread_local! {
 
 /// How a direction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum DirectionEnd {
     /// Its end was passed on; or its receiver is gone, and the other direction will find out.
     Finished,
     /// The whole connection ends.
-    Fate(Fate),
+    Fate(ConnectionFate),
 }
 
 pub(super) struct Pump<'a> {
-    connection: &'a Connection,
-    shared: &'a Shared,
+    connection: &'a ProxyConnection,
+    shared: &'a ProxyShared,
     /// Counters of this direction: the connection's and the proxy's.
     counters: [&'a Counters; 2],
     stream: Stream,
@@ -60,27 +60,27 @@ struct Wait {
 }
 
 enum Advance {
-    Done(Outcome),
+    Done(DirectionEnd),
     Wait(Wait),
     Again,
 }
 
-enum Flow {
+enum PumpFlow {
     /// Something moved.
     Moved,
     /// Nothing to do.
     Nothing,
     /// The socket takes or gives no more for now.
     Blocked,
-    Ended(Outcome),
+    Ended(DirectionEnd),
 }
 
 impl<'a> Pump<'a> {
     pub(super) fn new(
-        connection: &'a Connection,
+        connection: &'a ProxyConnection,
         stream: Stream,
         (source, sink): (&'a TcpStream, &'a TcpStream),
-        shared: &'a Shared,
+        shared: &'a ProxyShared,
         chain: watch::Receiver<Arc<Chain>>,
     ) -> Self {
         let pipeline = Pipeline::new(connection.id, shared.seed);
@@ -88,10 +88,10 @@ impl<'a> Pump<'a> {
         Self { connection, shared, counters, stream, source, sink, chain, adopted: None, pipeline, at_end: false }
     }
 
-    pub(super) async fn run(mut self) -> Outcome {
+    pub(super) async fn run(mut self) -> DirectionEnd {
         loop {
             if let Err(fate) = self.adopt() {
-                return Outcome::Fate(fate);
+                return DirectionEnd::Fate(fate);
             }
             let advance = if self.pipeline.held() {
                 Advance::Wait(Wait { read: false, write: false, wake: None })
@@ -108,7 +108,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Whether a hold keeps this direction still is checked here, before anything is read or written.
-    fn adopt(&mut self) -> Result<(), Fate> {
+    fn adopt(&mut self) -> Result<(), ConnectionFate> {
         let chain = Arc::clone(&self.chain.borrow_and_update());
         if self.adopted.as_ref().is_some_and(|adopted| Arc::ptr_eq(adopted, &chain)) {
             return Ok(());
@@ -144,19 +144,19 @@ impl<'a> Pump<'a> {
             }
             if let Some(fate) = turn.fate {
                 self.count_dropped(self.pipeline.bytes());
-                return Advance::Done(Outcome::Fate(fate));
+                return Advance::Done(DirectionEnd::Fate(fate));
             }
             let written = self.flush(now);
-            if let Flow::Ended(outcome) = written {
+            if let PumpFlow::Ended(outcome) = written {
                 return Advance::Done(outcome);
             }
             let wants = !self.at_end && self.pipeline.has_room();
-            let read = if wants { self.fill(now) } else { Flow::Nothing };
-            if let Flow::Ended(outcome) = read {
+            let read = if wants { self.fill(now) } else { PumpFlow::Nothing };
+            if let PumpFlow::Ended(outcome) = read {
                 return Advance::Done(outcome);
             }
-            if !matches!(written, Flow::Moved) && !matches!(read, Flow::Moved) {
-                let write = matches!(written, Flow::Blocked);
+            if !matches!(written, PumpFlow::Moved) && !matches!(read, PumpFlow::Moved) {
+                let write = matches!(written, PumpFlow::Blocked);
                 return Advance::Wait(Wait { read: wants, write, wake: turn.wake });
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Reads once.
-    fn fill(&mut self, now: u64) -> Flow {
+    fn fill(&mut self, now: u64) -> PumpFlow {
         SCRATCH.with_borrow_mut(|scratch| match self.source.try_read(scratch) {
             Ok(0) => self.push_end(End::Eof, now),
             Ok(n) => {
@@ -182,14 +182,14 @@ impl<'a> Pump<'a> {
                     Some(passes) => {
                         self.count_dropped(data.len() - passes);
                         match self.take(data.get(..passes).unwrap_or_default(), now) {
-                            Flow::Ended(outcome) => Flow::Ended(outcome),
-                            Flow::Moved | Flow::Nothing | Flow::Blocked => self.push_end(End::Close, now),
+                            PumpFlow::Ended(outcome) => PumpFlow::Ended(outcome),
+                            PumpFlow::Moved | PumpFlow::Nothing | PumpFlow::Blocked => self.push_end(End::Close, now),
                         }
                     }
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Flow::Blocked,
-            Err(error) if error.kind() == ErrorKind::Interrupted => Flow::Moved,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => PumpFlow::Blocked,
+            Err(error) if error.kind() == ErrorKind::Interrupted => PumpFlow::Moved,
             Err(_) => self.push_end(End::Reset, now),
         })
     }
@@ -203,45 +203,45 @@ impl<'a> Pump<'a> {
         lock(&self.connection.reading).down(data, keeps)
     }
 
-    fn push_end(&mut self, end: End, now: u64) -> Flow {
+    fn push_end(&mut self, end: End, now: u64) -> PumpFlow {
         self.at_end = true;
-        self.pipeline.push(Item { at: now, what: What::End(end) });
-        Flow::Moved
+        self.pipeline.push(Item { at: now, what: ToxicAction::End(end) });
+        PumpFlow::Moved
     }
 
     /// Writes what it can at once when nothing stands in the way; only the rest is kept.
-    fn take(&mut self, data: &[u8], now: u64) -> Flow {
+    fn take(&mut self, data: &[u8], now: u64) -> PumpFlow {
         let mut rest = data;
         if self.pipeline.is_clear() {
             match self.write(data, now) {
                 Ok(n) => rest = data.get(n..).unwrap_or_default(),
-                Err(outcome) => return Flow::Ended(outcome),
+                Err(outcome) => return PumpFlow::Ended(outcome),
             }
         }
         if !rest.is_empty() {
-            self.pipeline.push(Item { at: now, what: What::Data(rest.to_vec()) });
+            self.pipeline.push(Item { at: now, what: ToxicAction::Data(rest.to_vec()) });
         }
-        Flow::Moved
+        PumpFlow::Moved
     }
 
-    fn flush(&mut self, now: u64) -> Flow {
-        let mut flow = Flow::Nothing;
+    fn flush(&mut self, now: u64) -> PumpFlow {
+        let mut flow = PumpFlow::Nothing;
         while let Some(Item { at, what }) = self.pipeline.ready().pop_front() {
             match what {
-                What::End(End::Eof) => return Flow::Ended(self.pass_eof()),
-                What::End(End::Reset) => return Flow::Ended(Outcome::Fate(Fate::Reset)),
-                What::End(End::Close) => return Flow::Ended(Outcome::Fate(Fate::Close)),
-                What::Data(mut data) => {
+                ToxicAction::End(End::Eof) => return PumpFlow::Ended(self.pass_eof()),
+                ToxicAction::End(End::Reset) => return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Reset)),
+                ToxicAction::End(End::Close) => return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Close)),
+                ToxicAction::Data(mut data) => {
                     let n = match self.write(&data, now) {
                         Ok(n) => n,
-                        Err(outcome) => return Flow::Ended(outcome),
+                        Err(outcome) => return PumpFlow::Ended(outcome),
                     };
                     if n < data.len() {
                         data.drain(..n);
-                        self.pipeline.ready().push_front(Item { at, what: What::Data(data) });
-                        return Flow::Blocked;
+                        self.pipeline.ready().push_front(Item { at, what: ToxicAction::Data(data) });
+                        return PumpFlow::Blocked;
                     }
-                    flow = Flow::Moved;
+                    flow = PumpFlow::Moved;
                 }
             }
         }
@@ -249,7 +249,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Writes until the socket takes no more. Err: the receiver is gone.
-    fn write(&self, data: &[u8], now: u64) -> Result<usize, Outcome> {
+    fn write(&self, data: &[u8], now: u64) -> Result<usize, DirectionEnd> {
         let mut done = 0;
         while let Some(rest @ [_, ..]) = data.get(done..) {
             match self.sink.try_write(rest) {
@@ -258,7 +258,7 @@ impl<'a> Pump<'a> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => {
                     self.count_dropped(rest.len() + self.pipeline.bytes());
-                    return Err(Outcome::Finished);
+                    return Err(DirectionEnd::Finished);
                 }
             }
         }
@@ -269,11 +269,11 @@ impl<'a> Pump<'a> {
     }
 
     /// Half-closes the sink. One that is gone already needs no telling.
-    fn pass_eof(&self) -> Outcome {
+    fn pass_eof(&self) -> DirectionEnd {
         match rustix::net::shutdown(self.sink, Shutdown::Write).map_err(io::Error::from) {
-            Ok(()) => Outcome::Finished,
-            Err(error) if error.kind() == ErrorKind::NotConnected => Outcome::Finished,
-            Err(_) => Outcome::Fate(Fate::Close),
+            Ok(()) => DirectionEnd::Finished,
+            Err(error) if error.kind() == ErrorKind::NotConnected => DirectionEnd::Finished,
+            Err(_) => DirectionEnd::Fate(ConnectionFate::Close),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::heads::{Heads, LENGTH, Place, int};
+use crate::wire::heads::{FramePlace, Heads, LENGTH, int};
 use crate::wire::op_code;
 
 /// A frame's length, a request's id and its operation (i32 each).
@@ -51,7 +51,7 @@ impl Reading {
         let creates = &mut self.creates;
         self.down.take(
             data,
-            |place, _| if place == Place::First { LENGTH } else { ANSWER_HEAD },
+            |place, _| if place == FramePlace::First { LENGTH } else { ANSWER_HEAD },
             |_, head| {
                 let Some((xid, zxid, error)) = answer(head) else { return false };
                 // Answers come in the order of the requests.
@@ -63,8 +63,8 @@ impl Reading {
 }
 
 /// How much of a request is to be read, by what was read of it.
-fn request_head(place: Place, head: &[u8]) -> usize {
-    if place == Place::First {
+fn request_head(place: FramePlace, head: &[u8]) -> usize {
+    if place == FramePlace::First {
         return LENGTH;
     }
     if head.len() < REQUEST_HEAD || !is_create(int(head, 8)) {

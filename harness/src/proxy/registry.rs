@@ -28,7 +28,7 @@ pub(super) struct Proxies {
 
 /// What of a proxy is to change.
 #[derive(Default, Deserialize)]
-pub(super) struct Change {
+pub(super) struct ProxyChange {
     listen: Option<String>,
     upstream: Option<String>,
     enabled: Option<bool>,
@@ -101,7 +101,7 @@ impl Proxies {
         Ok(self.by_name.entry(name).insert_entry(relay).into_mut())
     }
 
-    pub(super) async fn change(&mut self, name: &str, change: Change) -> Result<&Relay, ApiError> {
+    pub(super) async fn change(&mut self, name: &str, change: ProxyChange) -> Result<&Relay, ApiError> {
         let relay = self.get_mut(name)?;
         let was_enabled = relay.enabled();
         let moved = change.listen.is_some_and(|listen| replaced(&mut relay.listen, listen))

@@ -11,16 +11,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::warn;
 
-use super::active_toxic::Fate;
+use super::active_toxic::ConnectionFate;
 use super::door::{self, Door};
 use super::error::ApiError;
 use super::pipeline::Chain;
 use super::request::ProxyRequest;
 use super::serve::serve;
-use super::shared::{Extent, Shared, next_id};
+use super::shared::{Extent, ProxyShared, next_id};
 use super::stats::{Disconnected, ProxyStats};
 use super::tap::Taps;
-use super::toxic::{Kind, Stream, Toxic};
+use super::toxic::{Stream, Toxic, ToxicKind};
 
 const TOXICS_MAX: usize = 64;
 /// A name server may take as long as it likes; who asks for a proxy does not wait for that.
@@ -30,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// A proxy as the API shows it.
 #[derive(Serialize)]
-pub(super) struct View<'a> {
+pub(super) struct ProxyView<'a> {
     name: &'a str,
     listen: &'a str,
     upstream: &'a str,
@@ -44,20 +44,20 @@ pub(super) struct Relay {
     pub(super) upstream: String,
     toxics: Vec<Toxic>,
     acceptor: Option<JoinHandle<()>>,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     lie: bool,
 }
 
 impl Relay {
     pub(super) fn new(request: ProxyRequest, lie: bool, seed: u64, taps: Taps) -> Self {
         let ProxyRequest { name, listen, upstream, .. } = request;
-        let shared = Arc::new(Shared::new(&name, seed, taps));
+        let shared = Arc::new(ProxyShared::new(&name, seed, taps));
         Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared, lie }
     }
 
-    pub(super) fn view(&self) -> View<'_> {
+    pub(super) fn view(&self) -> ProxyView<'_> {
         let Self { name, listen, upstream, toxics, .. } = self;
-        View { name, listen, upstream, enabled: self.enabled(), toxics }
+        ProxyView { name, listen, upstream, enabled: self.enabled(), toxics }
     }
 
     pub(super) fn enabled(&self) -> bool {
@@ -87,12 +87,12 @@ impl Relay {
             // Cancelled is what it is meant to be.
             let _ = acceptor.await;
         }
-        self.shared.end_all(Fate::Close);
+        self.shared.end_all(ConnectionFate::Close);
     }
 
     /// Resets all connections.
     pub(super) fn disconnect(&self) -> Disconnected {
-        let reset = if self.lie { self.shared.open() } else { self.shared.end_all(Fate::Reset) };
+        let reset = if self.lie { self.shared.open() } else { self.shared.end_all(ConnectionFate::Reset) };
         Disconnected { reset, below: next_id() }
     }
 
@@ -143,8 +143,8 @@ impl Relay {
         let mut chain = Chain::default();
         for toxic in self.toxics.iter().cloned().map(Arc::new) {
             let place = match (toxic.kind, toxic.stream) {
-                (Kind::AwaitUpstream(_), _) => &mut chain.before,
-                (Kind::LoseReply(_), _) => &mut chain.reading,
+                (ToxicKind::AwaitUpstream(_), _) => &mut chain.before,
+                (ToxicKind::LoseReply(_), _) => &mut chain.reading,
                 (_, Stream::Upstream) => &mut chain.up,
                 (_, Stream::Downstream) => &mut chain.down,
             };
@@ -177,7 +177,7 @@ async fn open(listen: &str) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, upstream: Arc<str>) {
+async fn accept(listener: TcpListener, shared: Arc<ProxyShared>, upstream: Arc<str>) {
     let mut chain = shared.chain();
     let welcome = |client| drop(tokio::spawn(serve(client, Arc::clone(&shared), Arc::clone(&upstream))));
     loop {

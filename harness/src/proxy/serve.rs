@@ -9,11 +9,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
-use super::active_toxic::Fate;
-use super::connection::Connection;
+use super::active_toxic::ConnectionFate;
+use super::connection::ProxyConnection;
 use super::pipeline::Chain;
-use super::pump::{Outcome, Pump};
-use super::shared::Shared;
+use super::pump::{DirectionEnd, Pump};
+use super::shared::ProxyShared;
 use super::toxic::Stream;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const HALF_OPEN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Serves who was accepted. The sockets close when the last owner of the connection lets go.
-pub(super) async fn serve(client: TcpStream, shared: Arc<Shared>, upstream: Arc<str>) {
+pub(super) async fn serve(client: TcpStream, shared: Arc<ProxyShared>, upstream: Arc<str>) {
     if let Err(error) = client.set_nodelay(true) {
         // The client has gone already, or its bytes would be late for a reason that is not its network's.
         warn!(%error, "a connection was refused: its Nagle delay cannot be turned off");
@@ -37,7 +37,7 @@ pub(super) async fn serve(client: TcpStream, shared: Arc<Shared>, upstream: Arc<
         fate = connection.told_to_end() => fate,
         fate = carry(&connection, &shared, &upstream) => fate,
     };
-    if fate == Fate::Reset {
+    if fate == ConnectionFate::Reset {
         for socket in [Some(&connection.client), connection.server.get()].into_iter().flatten() {
             if let Err(error) = socket.set_zero_linger() {
                 debug!(%error, "a connection is closed instead of reset");
@@ -47,9 +47,9 @@ pub(super) async fn serve(client: TcpStream, shared: Arc<Shared>, upstream: Arc<
     shared.dismiss(&connection);
 }
 
-async fn carry(connection: &Connection, shared: &Shared, upstream: &str) -> Fate {
+async fn carry(connection: &ProxyConnection, shared: &ProxyShared, upstream: &str) -> ConnectionFate {
     let mut chain = shared.chain();
-    let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return Fate::Close };
+    let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return ConnectionFate::Close };
     let server = connection.server.get_or_init(|| server);
     let ways = [(Stream::Upstream, &connection.client, server), (Stream::Downstream, server, &connection.client)];
     let [up, down] =
@@ -63,9 +63,9 @@ async fn carry(connection: &Connection, shared: &Shared, upstream: &str) -> Fate
 
 /// Connects once no hold forbids it, or tries again while it may. None: it was counted why not.
 async fn reach(
-    connection: &Connection,
+    connection: &ProxyConnection,
     chain: &mut watch::Receiver<Arc<Chain>>,
-    shared: &Shared,
+    shared: &ProxyShared,
     upstream: &str,
 ) -> Option<TcpStream> {
     let begun = Instant::now();
@@ -88,25 +88,29 @@ async fn reach(
 }
 
 /// One direction has ended: the other goes on, but not for ever without a byte.
-async fn other_half(connection: &Connection, first: Outcome, mut other: impl Future<Output = Outcome> + Unpin) -> Fate {
-    if let Outcome::Fate(fate) = first {
+async fn other_half(
+    connection: &ProxyConnection,
+    first: DirectionEnd,
+    mut other: impl Future<Output = DirectionEnd> + Unpin,
+) -> ConnectionFate {
+    if let DirectionEnd::Fate(fate) = first {
         return fate;
     }
     let moved = || connection.ways().map(|way| way.bytes);
     let mut before = moved();
     loop {
         match tokio::time::timeout(HALF_OPEN_LIMIT, &mut other).await {
-            Ok(Outcome::Fate(fate)) => return fate,
-            Ok(Outcome::Finished) => return Fate::Close,
+            Ok(DirectionEnd::Fate(fate)) => return fate,
+            Ok(DirectionEnd::Finished) => return ConnectionFate::Close,
             Err(_) if connection.is_held() => {}
-            Err(_) if moved() == before => return Fate::Close,
+            Err(_) if moved() == before => return ConnectionFate::Close,
             Err(_) => before = moved(),
         }
     }
 }
 
 /// Waits until no hold keeps it from its server. False: its client has gone meanwhile.
-async fn may_connect(connection: &Connection, chain: &mut watch::Receiver<Arc<Chain>>, seed: u64) -> bool {
+async fn may_connect(connection: &ProxyConnection, chain: &mut watch::Receiver<Arc<Chain>>, seed: u64) -> bool {
     loop {
         let holds = chain.borrow_and_update().holds(connection.id, seed);
         if !holds {

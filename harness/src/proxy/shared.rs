@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 
-use super::active_toxic::Fate;
-use super::connection::Connection;
+use super::active_toxic::ConnectionFate;
+use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::Chain;
 use super::reading::Created;
 use super::stats::{ConnectionStats, LostReply, ProxyStats};
 use super::tap::Taps;
-use super::toxic::{Kind, LoseReply, Stream, Toxic};
+use super::toxic::{LoseReply, Stream, Toxic, ToxicKind};
 
 /// Closed connections that are remembered: as many as a host may have on one link, several times over.
 const RECENT_MAX: usize = 8192;
@@ -35,7 +35,7 @@ pub(super) fn next_id() -> u64 {
 
 /// What a proxy shares with its connections.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct ProxyShared {
     pub(super) seed: u64,
     /// The proxy's name, and what tells of what passes.
     name: Arc<str>,
@@ -48,13 +48,13 @@ pub(super) struct Shared {
     failed: AtomicU64,
     abandoned: AtomicU64,
     forgotten: AtomicU64,
-    connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    connections: Mutex<BTreeMap<u64, Arc<ProxyConnection>>>,
     recent: Mutex<VecDeque<ConnectionStats>>,
     /// Answers that were held back, with the toxic that did it.
     lost: Mutex<Vec<(u64, LostReply)>>,
 }
 
-impl Shared {
+impl ProxyShared {
     pub(super) fn new(name: &str, seed: u64, taps: Taps) -> Self {
         Self { seed, name: name.into(), taps, ..Self::default() }
     }
@@ -82,16 +82,16 @@ impl Shared {
         self.abandoned.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn admit(&self, client: TcpStream) -> Arc<Connection> {
+    pub(super) fn admit(&self, client: TcpStream) -> Arc<ProxyConnection> {
         let id = NEXT_ID.fetch_add(1, Relaxed);
-        let connection = Arc::new(Connection::new(id, client, self.taps.open(&self.name, id)));
+        let connection = Arc::new(ProxyConnection::new(id, client, self.taps.open(&self.name, id)));
         self.accepted.fetch_add(1, Relaxed);
         lock(&self.connections).insert(connection.id, Arc::clone(&connection));
         connection
     }
 
     /// Remembers a connection that has ended.
-    pub(super) fn dismiss(&self, connection: &Connection) {
+    pub(super) fn dismiss(&self, connection: &ProxyConnection) {
         lock(&self.connections).remove(&connection.id);
         let stats = connection.stats(Some(clock::now()));
         self.closed.fetch_add(1, Relaxed);
@@ -112,7 +112,7 @@ impl Shared {
     pub(super) fn loses(&self, toxics: &[Arc<Toxic>], connection: u64, created: &Created) -> bool {
         let mut lost = lock(&self.lost);
         let wants = |toxic: &&Arc<Toxic>| match toxic.kind {
-            Kind::LoseReply(LoseReply { creates }) => {
+            ToxicKind::LoseReply(LoseReply { creates }) => {
                 let so_far = lost.iter().filter(|(serial, _)| *serial == toxic.serial).count() as u64;
                 so_far < creates.taken().min(LOST_MAX) && toxic.hits(connection, self.seed)
             }
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     /// Tells all to end, and how many these are.
-    pub(super) fn end_all(&self, fate: Fate) -> u64 {
+    pub(super) fn end_all(&self, fate: ConnectionFate) -> u64 {
         let connections = lock(&self.connections);
         connections.values().for_each(|connection| connection.end(fate));
         connections.len() as u64

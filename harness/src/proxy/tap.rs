@@ -8,8 +8,8 @@ use hustings_record::Nanos;
 use tokio::sync::mpsc;
 
 use super::toxic::Stream;
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 use crate::witness::{Conversation, Happened, Said};
 
 /// Things that may wait to be written down.

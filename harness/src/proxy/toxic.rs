@@ -80,7 +80,8 @@ pub(super) struct After {
     pub(super) timeout: Amount,
 }
 
-/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart; of slices of nothing there are none.
+/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart; of slices of nothing there are
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Slicer {
@@ -121,7 +122,7 @@ pub(super) struct LoseReply {
 /// What a toxic does to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", content = "attributes", rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum ToxicKind {
     Latency(Latency),
     Bandwidth(Bandwidth),
     SlowClose(SlowClose),
@@ -144,7 +145,7 @@ pub(super) enum Kind {
     AwaitUpstream(After),
 }
 
-impl Kind {
+impl ToxicKind {
     fn parse(kind: &str, attributes: Map<String, Value>) -> Result<Self, ApiError> {
         Ok(match kind {
             "latency" => Self::Latency(read(attributes)?),
@@ -191,7 +192,7 @@ pub(super) struct Toxic {
     /// The share of connections that it hits: none below 0, all above 1.
     pub(super) toxicity: f32,
     #[serde(flatten)]
-    pub(super) kind: Kind,
+    pub(super) kind: ToxicKind,
 }
 
 /// A toxic as it is asked for. What the API does not know on this level is ignored, as Toxiproxy does.
@@ -213,7 +214,7 @@ impl Toxic {
         let request: ToxicRequest = said(body)?;
         let said_stream = request.stream.unwrap_or_else(|| "downstream".to_owned());
         let stream = Stream::parse(&said_stream)?;
-        let kind = Kind::parse(&request.r#type, request.attributes.unwrap_or_default())?;
+        let kind = ToxicKind::parse(&request.r#type, request.attributes.unwrap_or_default())?;
         let name = if request.name.is_empty() {
             format!("{}_{said_stream}", request.r#type)
         } else {
@@ -231,7 +232,7 @@ impl Toxic {
             _ => Map::new(),
         };
         attributes.extend(request.attributes.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()));
-        let kind = Kind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
+        let kind = ToxicKind::parse(shown["type"].as_str().unwrap_or_default(), attributes)?;
         let toxicity = finite(request.toxicity.unwrap_or(self.toxicity))?;
         Ok(Self { toxicity, kind, ..self.clone() })
     }

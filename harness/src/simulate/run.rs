@@ -14,9 +14,9 @@ use hustings_workloads::schedule::Step;
 use hustings_workloads::simulation::{Simulation, Timing, simulate};
 
 use super::recorder::Recorder;
-use crate::archive::Archive;
-use crate::clock;
-use crate::progress::Progress;
+use crate::console::progress::Progress;
+use crate::process::clock;
+use crate::recording::archive::Archive;
 
 /// What to simulate, and where to.
 pub struct SimulateOptions {

@@ -1,6 +1,8 @@
 //! The client's side: requests as clients write them, answers as clients read them.
 
-use hustings_workloads::model::{Code, Event, EventKind, Kind, Life, Read, Request, Response, Step, WatcherType, Zxid};
+use hustings_workloads::model::{
+    Code, CreateKind, Event, EventKind, Life, Read, Request, Response, TransactionStep, WatcherType, Zxid,
+};
 
 use super::jute::{Reader, WireError, Writer};
 use super::op_code;
@@ -8,7 +10,7 @@ use super::records::{flags, read_acl, read_stat, write_acl};
 
 /// What a server sends within a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum SessionEvent<'a> {
     Event(Event),
     /// The answer to request `xid`; [`read_response`] reads the body of a good one.
     Reply {
@@ -87,11 +89,11 @@ pub fn write_ping() -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are no such message.
-pub fn read_told(message: &[u8]) -> Result<Told<'_>, WireError> {
+pub fn read_told(message: &[u8]) -> Result<SessionEvent<'_>, WireError> {
     let mut from = Reader::new(message);
     let (xid, zxid, error) = (from.int()?, from.long()?, from.int()?);
     if xid != op_code::XID_EVENT {
-        return Ok(Told::Reply { xid, zxid, error, body: &message[message.len() - from.left()..] });
+        return Ok(SessionEvent::Reply { xid, zxid, error, body: &message[message.len() - from.left()..] });
     }
     let kind = match from.int()? {
         1 => EventKind::Created,
@@ -103,7 +105,7 @@ pub fn read_told(message: &[u8]) -> Result<Told<'_>, WireError> {
     let _state = from.int()?;
     let path = from.string()?;
     from.end()?;
-    Ok(Told::Event(Event { kind, path, zxid }))
+    Ok(SessionEvent::Event(Event { kind, path, zxid }))
 }
 
 /// The body of a good answer to `request`.
@@ -236,7 +238,7 @@ fn op_of(request: &Request) -> i32 {
     }
 }
 
-fn op_of_create(kind: Kind, with_stat: bool) -> i32 {
+fn op_of_create(kind: CreateKind, with_stat: bool) -> i32 {
     match (kind.life, with_stat) {
         (Life::Container, true) => op_code::CREATE_CONTAINER,
         (_, true) => op_code::CREATE2,
@@ -244,23 +246,23 @@ fn op_of_create(kind: Kind, with_stat: bool) -> i32 {
     }
 }
 
-fn write_step(to: &mut Writer, step: &Step) {
+fn write_step(to: &mut Writer, step: &TransactionStep) {
     match step {
-        Step::Create { path, data, acl, kind, with_stat } => {
+        TransactionStep::Create { path, data, acl, kind, with_stat } => {
             write_head(to, op_of_create(*kind, *with_stat), false);
             to.string(path).buffer(data);
             write_acl(to, acl);
             to.int(flags(*kind));
         }
-        Step::Delete { path, version } => {
+        TransactionStep::Delete { path, version } => {
             write_head(to, op_code::DELETE, false);
             to.string(path).int(*version);
         }
-        Step::SetData { path, data, version } => {
+        TransactionStep::SetData { path, data, version } => {
             write_head(to, op_code::SET_DATA, false);
             to.string(path).buffer(data).int(*version);
         }
-        Step::Check { path, version } => {
+        TransactionStep::Check { path, version } => {
             write_head(to, op_code::CHECK, false);
             to.string(path).int(*version);
         }

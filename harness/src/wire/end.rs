@@ -21,7 +21,7 @@ use super::connect::{read_connected, write_connect};
 use super::jute::Reader;
 use super::op_code;
 use super::stream::read_frame;
-use crate::clock;
+use crate::process::clock;
 
 /// Between two attempts; the holder's own reconnects should not always come first.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ const TIMEOUT_MS: i32 = 10_000;
 const XID: i32 = 1;
 
 /// What the servers said.
-enum Answer {
+enum CloseAnswer {
     /// The close was carried out.
     Closed,
     /// They know no such session.
@@ -43,7 +43,7 @@ enum Answer {
 
 /// A session of somebody else, and what proves that it may be taken over.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
+pub struct TakenSession {
     pub session: SessionId,
     pub password: [u8; 16],
 }
@@ -56,7 +56,7 @@ pub struct Taken {
 /// The session had ended before anything was done to it, or no server confirmed its end in time.
 pub async fn end_session(
     cluster: &str,
-    taken: Taken,
+    taken: TakenSession,
     proof: Option<&str>,
     within: Duration,
 ) -> Result<(Nanos, Nanos), String> {
@@ -72,10 +72,10 @@ pub async fn end_session(
         let answer = timeout_at(until.min(Instant::now() + patience), ask(server, &asked, &close_sent)).await;
         first = first.or(close_sent.get());
         let why = match answer {
-            Ok(Ok(Answer::Unknown)) if asked_to_close.is_empty() => {
+            Ok(Ok(CloseAnswer::Unknown)) if asked_to_close.is_empty() => {
                 return Err(format!("{server} knows no such session: it had already ended"));
             }
-            Ok(Ok(Answer::Closed | Answer::Unknown)) => {
+            Ok(Ok(CloseAnswer::Closed | CloseAnswer::Unknown)) => {
                 let confirmed = clock::now();
                 // Also where it was answered: the holder may have come back there while that was under way.
                 asked_to_close.insert(server);
@@ -105,12 +105,12 @@ pub async fn end_session(
 }
 
 /// Has all servers of `cluster` look whether somebody is still connected with a session that has ended.
-pub async fn tell_all(cluster: &str, ended: Taken, until: Instant) {
+pub async fn tell_all(cluster: &str, ended: TakenSession, until: Instant) {
     tell_survivors(&addresses(cluster).collect(), &both_requests(ended, None), until).await;
 }
 
 /// What takes a session over and closes it.
-fn both_requests(Taken { session, password }: Taken, proof: Option<&str>) -> Vec<u8> {
+fn both_requests(TakenSession { session, password }: TakenSession, proof: Option<&str>) -> Vec<u8> {
     let connect = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
     let add_auth = |proof: &str| Request::AddAuth { scheme: "digest".to_owned(), id: proof.to_owned() };
     let known = proof.map(|proof| write_request(op_code::XID_AUTH, &add_auth(proof))).unwrap_or_default();
@@ -131,14 +131,14 @@ async fn tell_survivors(servers: &BTreeSet<&str>, asked: &[u8], until: Instant) 
 }
 
 /// One attempt. Once the server may have had the request that closes the session, `close_sent` is when that was sent.
-async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io::Result<Answer> {
+async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io::Result<CloseAnswer> {
     let mut stream = TcpStream::connect(server).await?;
     stream.set_nodelay(true)?;
     let sent = clock::now();
     stream.write_all(both).await?;
     close_sent.set(Some(sent));
     if read_connected(&read_frame(&mut stream).await?).map_err(no_server)?.timeout_ms <= 0 {
-        return Ok(Answer::Unknown);
+        return Ok(CloseAnswer::Unknown);
     }
     loop {
         let message = read_frame(&mut stream).await?;
@@ -147,7 +147,7 @@ async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io:
         let _zxid = from.long().map_err(no_server)?;
         let error = from.int().map_err(no_server)?;
         match (xid, error) {
-            (XID, 0) => return Ok(Answer::Closed),
+            (XID, 0) => return Ok(CloseAnswer::Closed),
             (XID, error) => return Err(io::Error::other(format!("it refused to close the session (error {error})"))),
             // What watches tell, if the session had any, and that a proof was taken.
             _ => {}
@@ -203,7 +203,7 @@ mod tests {
             }
             std::future::pending::<()>().await;
         };
-        let taken = Taken { session: 7, password: [1; 16] };
+        let taken = TakenSession { session: 7, password: [1; 16] };
         tokio::select! {
             biased;
             ended = end_session(&addr, taken, None, Duration::from_millis(400)) => ended,

@@ -7,7 +7,7 @@ pub const LENGTH: usize = 4;
 
 /// Which frame of a stream it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FramePlace {
     /// The first, with which both sides introduce themselves.
     First,
     Later,
@@ -38,8 +38,8 @@ impl Heads {
     pub fn take(
         &mut self,
         data: &[u8],
-        wanted: impl Fn(Place, &[u8]) -> usize,
-        mut tell: impl FnMut(Place, &[u8]) -> bool,
+        wanted: impl Fn(FramePlace, &[u8]) -> usize,
+        mut tell: impl FnMut(FramePlace, &[u8]) -> bool,
     ) -> Option<usize> {
         let mut at = 0;
         while at < data.len() && !self.other {
@@ -65,12 +65,12 @@ impl Heads {
         None
     }
 
-    fn place(&self) -> Place {
-        if self.introduced { Place::Later } else { Place::First }
+    fn place(&self) -> FramePlace {
+        if self.introduced { FramePlace::Later } else { FramePlace::First }
     }
 
     /// How many bytes of the frame under way are to be kept, as far as that is known.
-    fn want(&self, wanted: impl Fn(Place, &[u8]) -> usize) -> usize {
+    fn want(&self, wanted: impl Fn(FramePlace, &[u8]) -> usize) -> usize {
         match self.head.len() {
             0..LENGTH => LENGTH,
             _ => wanted(self.place(), &self.head).max(LENGTH).min(self.whole()),

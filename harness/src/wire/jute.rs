@@ -1,5 +1,5 @@
 //! Jute, ZooKeeper's encoding: big-endian numbers, counted strings and vectors. Nothing that arrives is believed: every
-//! count is held against the bytes that are left before anything is kept. Small steps are inlined wherever they are taken, so that
+//! count is compared with the bytes that are left before anything is kept. Small steps are inlined wherever they are taken, so that
 //! what a message costs does not hang on how the compiler cuts the crate.
 
 /// The longest frame that is taken or sent, as ZooKeeper's default `jute.maxbuffer`.

@@ -1,6 +1,6 @@
 //! Records that several messages have in them.
 
-use hustings_workloads::model::{Acl, Kind, Life, Stat};
+use hustings_workloads::model::{Acl, CreateKind, Life, Stat};
 
 use super::jute::{Reader, WireError, Writer};
 
@@ -45,7 +45,7 @@ pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
 }
 
 /// The kind that the flags of a create mean, of a request that carries a TTL or of one that does not.
-pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<Kind, NoSuchKind> {
+pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, NoSuchKind> {
     let (life, sequential) = match (flags, has_ttl) {
         (0 | 2, false) => (Life::Persistent, flags == 2),
         (1 | 3, false) => (Life::Ephemeral, flags == 3),
@@ -53,10 +53,10 @@ pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<Kind, NoSuchKind> {
         (5 | 6, _) => return Err(NoSuchKind::SwitchedOff),
         _ => return Err(NoSuchKind::Ever),
     };
-    Ok(Kind { life, sequential })
+    Ok(CreateKind { life, sequential })
 }
 
-pub(super) fn flags(kind: Kind) -> i32 {
+pub(super) fn flags(kind: CreateKind) -> i32 {
     match kind.life {
         Life::Persistent => i32::from(kind.sequential) * 2,
         Life::Ephemeral => 1 + i32::from(kind.sequential) * 2,

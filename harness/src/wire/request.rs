@@ -1,6 +1,6 @@
 //! Requests within a session, as servers read them.
 
-use hustings_workloads::model::{Code, Life, Read, Request, Step, WatcherType, Watches};
+use hustings_workloads::model::{Code, Life, Read, Request, TransactionStep, WatcherType, Watches};
 
 use super::jute::{Reader, WireError};
 use super::op_code;
@@ -170,7 +170,7 @@ fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
     let (mut steps, mut ops) = (Vec::new(), Vec::new());
     while let Some(op) = next_op(from)? {
         let mut step = read_step(op, from)?;
-        if let Step::Create { kind, with_stat, .. } = &mut step {
+        if let TransactionStep::Create { kind, with_stat, .. } = &mut step {
             // Servers answer by the kind of the znode here, not by the operation.
             *with_stat = kind.life == Life::Container;
         }
@@ -194,16 +194,18 @@ fn read_reads(from: &mut Reader<'_>) -> Result<Vec<Read>, WireError> {
 }
 
 /// A step that is a request of its own.
-fn alone(step: Step) -> Result<Request, Bad> {
+fn alone(step: TransactionStep) -> Result<Request, Bad> {
     match step {
-        Step::Create { path, data, acl, kind, with_stat } => Ok(Request::Create { path, data, acl, kind, with_stat }),
-        Step::Delete { path, version } => Ok(Request::Delete { path, version }),
-        Step::SetData { path, data, version } => Ok(Request::SetData { path, data, version }),
-        Step::Check { .. } => Err(Bad::Operation),
+        TransactionStep::Create { path, data, acl, kind, with_stat } => {
+            Ok(Request::Create { path, data, acl, kind, with_stat })
+        }
+        TransactionStep::Delete { path, version } => Ok(Request::Delete { path, version }),
+        TransactionStep::SetData { path, data, version } => Ok(Request::SetData { path, data, version }),
+        TransactionStep::Check { .. } => Err(Bad::Operation),
     }
 }
 
-fn read_step(op: i32, from: &mut Reader<'_>) -> Result<Step, Bad> {
+fn read_step(op: i32, from: &mut Reader<'_>) -> Result<TransactionStep, Bad> {
     let path = if op == op_code::SET_DATA { from.string()? } else { from.path()? };
     Ok(match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
@@ -212,11 +214,11 @@ fn read_step(op: i32, from: &mut Reader<'_>) -> Result<Step, Bad> {
             if has_ttl {
                 from.long()?;
             }
-            Step::Create { path, data, acl, kind: kind(flags, has_ttl)?, with_stat: op != op_code::CREATE }
+            TransactionStep::Create { path, data, acl, kind: kind(flags, has_ttl)?, with_stat: op != op_code::CREATE }
         }
-        op_code::DELETE => Step::Delete { path, version: from.int()? },
-        op_code::SET_DATA => Step::SetData { path, data: from.buffer()?.to_vec(), version: from.int()? },
-        op_code::CHECK => Step::Check { path, version: from.int()? },
+        op_code::DELETE => TransactionStep::Delete { path, version: from.int()? },
+        op_code::SET_DATA => TransactionStep::SetData { path, data: from.buffer()?.to_vec(), version: from.int()? },
+        op_code::CHECK => TransactionStep::Check { path, version: from.int()? },
         value => return Err(Bad::Wire(WireError::Value { what: "a step of a transaction", value })),
     })
 }

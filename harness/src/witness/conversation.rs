@@ -7,7 +7,7 @@ use hustings_record::WatchEvent;
 use hustings_workloads::model::{Connected, Life, Request, Stat};
 
 use crate::wire::connect::{read_connect_head, read_connected};
-use crate::wire::heads::{Heads, LENGTH, Place, int};
+use crate::wire::heads::{FramePlace, Heads, LENGTH, int};
 use crate::wire::jute::{Reader, WireError};
 use crate::wire::op_code;
 use crate::wire::records::read_stat;
@@ -39,9 +39,9 @@ pub enum Said {
     /// The session that the client had is over.
     Expired { session: i64 },
     /// The client asks for something. Pings, proofs of who it is and what arms watches again are no requests.
-    Asked(Asked),
+    Asked(PendingRequest),
     /// The server answers. `error` is its code, 0 for none.
-    Answered { asked: Asked, zxid: i64, error: i32, shows: Shows },
+    Answered { asked: PendingRequest, zxid: i64, error: i32, shows: Shows },
     /// A watch fired.
     Woken { path: String, kind: WatchEvent },
 }
@@ -63,7 +63,7 @@ pub enum Shows {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct PendingRequest {
     pub xid: i32,
     /// One of [`op_code`]'s.
     pub op: i32,
@@ -73,7 +73,7 @@ pub struct Asked {
     pub ephemeral: bool,
 }
 
-impl Asked {
+impl PendingRequest {
     #[must_use]
     pub fn creates(&self) -> bool {
         creates(self.op)
@@ -94,7 +94,7 @@ pub struct Conversation {
     down: Heads,
     /// The session that the client says it has, 0 for none, and the timeout that it asks for.
     had: (i64, i32),
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingRequest>,
     /// It makes no sense any more.
     lost: bool,
     /// The first bytes that the client sent, as many as a four-letter word has.
@@ -121,11 +121,11 @@ impl Conversation {
         let Self { up, had, asked, lost, .. } = self;
         up.take(data, request_wanted, |place, head| {
             match place {
-                Place::First => match read_connect_head(&head[LENGTH..], length(head)) {
+                FramePlace::First => match read_connect_head(&head[LENGTH..], length(head)) {
                     Ok(asked) => *had = asked,
                     Err(_) => *lost = true,
                 },
-                Place::Later => {
+                FramePlace::Later => {
                     if let Some(request) = request(head).filter(|_| !*lost) {
                         *lost = asked.len() >= ASKED_MAX;
                         tell(Said::Asked(request.clone()));
@@ -142,8 +142,8 @@ impl Conversation {
         let Self { down, had, asked, lost, .. } = self;
         down.take(data, answer_wanted, |place, head| {
             let said = match place {
-                Place::First => established(head, *had),
-                Place::Later => match int(head, LENGTH) {
+                FramePlace::First => established(head, *had),
+                FramePlace::Later => match int(head, LENGTH) {
                     op_code::XID_EVENT => woken(head),
                     op_code::XID_PING | op_code::XID_AUTH | op_code::XID_SET_WATCHES => return *lost,
                     // Answers come in the order of the requests.
@@ -166,22 +166,22 @@ fn length(head: &[u8]) -> usize {
 }
 
 /// How much of what a client sends is to be kept, by what was read of it.
-fn request_wanted(place: Place, head: &[u8]) -> usize {
+fn request_wanted(place: FramePlace, head: &[u8]) -> usize {
     match place {
-        Place::First => FIRST_BYTES_MAX,
-        Place::Later if head.len() < REQUEST_HEAD || !has_path(int(head, 8)) => REQUEST_HEAD,
-        Place::Later if creates(int(head, 8)) => CREATE_BYTES_MAX,
-        Place::Later => text_wanted(head, REQUEST_HEAD),
+        FramePlace::First => FIRST_BYTES_MAX,
+        FramePlace::Later if head.len() < REQUEST_HEAD || !has_path(int(head, 8)) => REQUEST_HEAD,
+        FramePlace::Later if creates(int(head, 8)) => CREATE_BYTES_MAX,
+        FramePlace::Later => text_wanted(head, REQUEST_HEAD),
     }
 }
 
 /// The same of what a server sends. Whatever comes after an answer's head may be a path, names, or a znode's times.
-fn answer_wanted(place: Place, head: &[u8]) -> usize {
+fn answer_wanted(place: FramePlace, head: &[u8]) -> usize {
     match place {
-        Place::First => FIRST_BYTES_MAX,
-        Place::Later if head.len() < ANSWER_HEAD => ANSWER_HEAD,
-        Place::Later if int(head, LENGTH) == op_code::XID_EVENT => text_wanted(head, EVENT_HEAD),
-        Place::Later => ANSWER_BYTES_MAX,
+        FramePlace::First => FIRST_BYTES_MAX,
+        FramePlace::Later if head.len() < ANSWER_HEAD => ANSWER_HEAD,
+        FramePlace::Later if int(head, LENGTH) == op_code::XID_EVENT => text_wanted(head, EVENT_HEAD),
+        FramePlace::Later => ANSWER_BYTES_MAX,
     }
 }
 
@@ -202,11 +202,11 @@ fn has_path(op: i32) -> bool {
 }
 
 /// None where it is none of the client's own.
-fn request(head: &[u8]) -> Option<Asked> {
+fn request(head: &[u8]) -> Option<PendingRequest> {
     let (xid, op) = (int(head, LENGTH), int(head, 8));
     let own = ![op_code::PING, op_code::AUTH, op_code::SET_WATCHES, op_code::SET_WATCHES2].contains(&op);
     let path = if has_path(op) { text(head, REQUEST_HEAD).unwrap_or_default() } else { String::new() };
-    own.then(|| Asked { xid, op, path, ephemeral: creates(op) && lives_with_its_session(head) })
+    own.then(|| PendingRequest { xid, op, path, ephemeral: creates(op) && lives_with_its_session(head) })
 }
 
 fn lives_with_its_session(head: &[u8]) -> bool {
@@ -224,7 +224,7 @@ fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<Said> {
     })
 }
 
-fn answered(head: &[u8], asked: Asked) -> Option<Said> {
+fn answered(head: &[u8], asked: PendingRequest) -> Option<Said> {
     let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
     let error = head.get(16..ANSWER_HEAD).map(|_| int(head, 16))?;
     let shows = match error {
@@ -298,8 +298,8 @@ mod tests {
         frame(|to| _ = to.int(xid).int(op).string(path).buffer(b"data").int(0).int(EPHEMERAL_SEQUENTIAL))
     }
 
-    fn asked(xid: i32, op: i32, path: &str) -> Asked {
-        Asked { xid, op, path: path.into(), ephemeral: false }
+    fn asked(xid: i32, op: i32, path: &str) -> PendingRequest {
+        PendingRequest { xid, op, path: path.into(), ephemeral: false }
     }
 
     /// A candidate that stands, looks, is woken, and leaves.
@@ -338,11 +338,12 @@ mod tests {
     #[test]
     fn a_candidate_s_life_is_told() {
         let (up, down) = whole();
-        let create = Asked { ephemeral: true, ..asked(1, op_code::CREATE2, "/g/n-") };
+        let create = PendingRequest { ephemeral: true, ..asked(1, op_code::CREATE2, "/g/n-") };
         let list = asked(2, op_code::GET_CHILDREN2, "/g");
         let delete = asked(3, op_code::DELETE, "/g/other");
         let close = asked(4, op_code::CLOSE_SESSION, "");
-        let answered = |asked: &Asked, zxid, error, shows| Said::Answered { asked: asked.clone(), zxid, error, shows };
+        let answered =
+            |asked: &PendingRequest, zxid, error, shows| Said::Answered { asked: asked.clone(), zxid, error, shows };
         let names = Shows::Names(vec!["n-1".into(), "n-2".into()]);
         let (said, sound) = read(&up, &down, (usize::MAX, usize::MAX));
         assert!(sound);

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex};
 use hustings_record::Nanos;
 use tokio::sync::Notify;
 
-use crate::clock;
-use crate::lock::lock;
+use crate::process::clock;
+use crate::process::lock::lock;
 
 /// All relays of one witness count their connections together.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct RelayLines {
     last: AtomicU64,
-    open: Mutex<HashMap<u64, Arc<Line>>>,
+    open: Mutex<HashMap<u64, Arc<RelayLine>>>,
 }
 
-impl Lines {
+impl RelayLines {
     /// The servers that have a connection on which they granted this session.
     #[must_use]
     pub fn holders(&self, session: i64) -> Vec<SocketAddr> {
@@ -43,14 +43,15 @@ impl Lines {
     /// Counts a new connection to a server, which is open until it is cut, or what this gives is dropped.
     pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> Open {
         let number = self.last.fetch_add(1, Relaxed) + 1;
-        let line = Arc::new(Line { server, session: AtomicI64::new(0), heard: AtomicU64::new(0), cut: Notify::new() });
+        let line =
+            Arc::new(RelayLine { server, session: AtomicI64::new(0), heard: AtomicU64::new(0), cut: Notify::new() });
         lock(&self.open).insert(number, line.clone());
         Open { number, line, of: self.clone() }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct RelayLine {
     pub(super) server: SocketAddr,
     /// 0: none yet.
     session: AtomicI64,
@@ -59,7 +60,7 @@ pub(super) struct Line {
     cut: Notify,
 }
 
-impl Line {
+impl RelayLine {
     /// The server has said something.
     pub(super) fn hears(&self) {
         self.heard.store(clock::now(), Relaxed);
@@ -79,8 +80,8 @@ impl Line {
 /// An open connection.
 pub(super) struct Open {
     pub(super) number: u64,
-    pub(super) line: Arc<Line>,
-    of: Arc<Lines>,
+    pub(super) line: Arc<RelayLine>,
+    of: Arc<RelayLines>,
 }
 
 impl Drop for Open {

@@ -7,10 +7,10 @@ mod relay;
 mod seat;
 mod seats;
 
-pub use conversation::{Asked, Conversation, Said, Shows};
-pub use lines::Lines;
+pub use conversation::{Conversation, PendingRequest, Said, Shows};
+pub use lines::RelayLines;
 pub(crate) use recorder::Recorder;
 pub use recorder::Witnessed;
 pub use relay::{Happened, Relay, Tell};
-pub use seat::{Node, SeatSeen};
+pub use seat::{EphemeralNode, SeatSeen};
 pub use seats::{Seating, Seats, SessionSeen};

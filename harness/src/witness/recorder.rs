@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::seats::{Seating, Seats};
-use crate::clock;
-use crate::journal::Journal;
+use crate::process::clock;
 use crate::proxy::{Tapped, Taps};
+use crate::recording::journal::Journal;
 
 /// Quiet seats are looked for so often.
 const LOOK: Duration = Duration::from_millis(10);

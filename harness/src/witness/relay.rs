@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::conversation::{Conversation, Said};
-use super::lines::{Lines, Open};
+use super::lines::{Open, RelayLines};
 use crate::access::Access;
 use crate::wire::end::{addresses, root};
 
@@ -48,7 +48,7 @@ impl Relay {
     ///
     /// # Errors
     /// There is no port.
-    pub async fn open(upstream: SocketAddr, lines: Arc<Lines>, tell: Tell) -> io::Result<Self> {
+    pub async fn open(upstream: SocketAddr, lines: Arc<RelayLines>, tell: Tell) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let mut accepting = JoinSet::new();
@@ -62,7 +62,7 @@ impl Relay {
     /// There is no port.
     pub async fn open_all(
         servers: impl IntoIterator<Item = SocketAddr>,
-        lines: &Arc<Lines>,
+        lines: &Arc<RelayLines>,
         tell: &Tell,
     ) -> io::Result<Vec<Self>> {
         let mut relays = Vec::new();
@@ -76,7 +76,11 @@ impl Relay {
     ///
     /// # Errors
     /// What is no address of a server, or there is no port.
-    pub async fn open_before(cluster: &str, lines: &Arc<Lines>, tell: &Tell) -> anyhow::Result<(Vec<Self>, String)> {
+    pub async fn open_before(
+        cluster: &str,
+        lines: &Arc<RelayLines>,
+        tell: &Tell,
+    ) -> anyhow::Result<(Vec<Self>, String)> {
         let parsed = addresses(cluster).map(|text| text.parse().with_context(|| format!("{text} is no address")));
         let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
         let relays = Self::open_all(servers, lines, tell).await.context("no port for a relay")?;
@@ -92,7 +96,7 @@ impl Relay {
     }
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<Lines>, tell: Tell) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<RelayLines>, tell: Tell) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

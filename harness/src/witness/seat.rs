@@ -18,7 +18,7 @@ pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
 
 /// An ephemeral znode of a session in an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct EphemeralNode {
     /// Without the election's path.
     pub name: String,
     /// None: its making was not heard, and nothing has told it since.
@@ -28,7 +28,7 @@ pub struct Node {
     given_back: Option<Nanos>,
 }
 
-impl Node {
+impl EphemeralNode {
     fn new(name: String, czxid: Option<i64>, session: i64) -> Self {
         Self { name, czxid, session, given_back: None }
     }
@@ -45,9 +45,9 @@ pub struct SeatSeen {
     /// The last session that asked for anything in its election.
     pub session: Option<i64>,
     /// What it created there, or found to be its own, and has not deleted; the last one is the last.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<EphemeralNode>,
     /// The last one that it had, until it asks for another.
-    last: Option<Node>,
+    last: Option<EphemeralNode>,
     /// The names of all znodes that it ever had here, up to some number.
     had: BTreeSet<String>,
     /// Names that it asked for without an answer: they may be there.
@@ -72,7 +72,7 @@ impl SeatSeen {
     /// The znode by which it leads from now on: the one of that name, if it says one, else the last one that it has. None: that is
     /// not known. What has gone, or may have, is no evidence of what follows.
     #[must_use]
-    pub fn rests_on(&self, named: Option<&str>) -> Option<&Node> {
+    pub fn rests_on(&self, named: Option<&str>) -> Option<&EphemeralNode> {
         let mut sure = self.nodes.iter().rev().filter(|node| node.is_sure());
         match named {
             Some(name) => sure.find(|node| node.name == name),
@@ -83,16 +83,16 @@ impl SeatSeen {
 
     /// The znode that it surely has, where it says that it leads by one that it never had. None: it may have had that.
     #[must_use]
-    pub fn contradicts(&self, named: &str) -> Option<&Node> {
+    pub fn contradicts(&self, named: &str) -> Option<&EphemeralNode> {
         let may_be = self.unheard.iter().any(|asked| named.starts_with(asked.as_str()));
         let unknown = self.had.contains(named) || self.had.len() >= HAD_MAX || may_be;
         self.rests_on(None).filter(|_| !unknown)
     }
 
-    /// The znode by which it writes, where it names none: the one that it leads by; once that is gone, and as long as it has asked for
-    /// no other, the one that it led by last.
+    /// The znode by which it writes, where it names none: the one that it leads by; once that is gone, and as long as it has asked
+    /// for no other, the one that it led by last.
     #[must_use]
-    pub fn writes_by(&self) -> Option<&Node> {
+    pub fn writes_by(&self) -> Option<&EphemeralNode> {
         self.rests_on(None).or(self.last.as_ref())
     }
 
@@ -130,7 +130,7 @@ impl SeatSeen {
     /// A znode of its own was made, or is seen to be there. False: that was known.
     pub(super) fn has(&mut self, name: &str, czxid: i64, session: i64) -> bool {
         let known = self.nodes.iter_mut().find(|node| node.name == name && node.session == session);
-        let node = Node::new(name.to_owned(), Some(czxid), session);
+        let node = EphemeralNode::new(name.to_owned(), Some(czxid), session);
         let is_new = known.as_ref().is_none_or(|known| known.czxid != Some(czxid));
         if is_new {
             self.last = Some(node.clone());
@@ -147,7 +147,7 @@ impl SeatSeen {
     /// These are the names in the election as its session sees it. Gives those of znodes that it had and that have gone, and of one
     /// that it has without having been told.
     pub(super) fn sees(&mut self, names: &[String], session: i64) -> (Vec<String>, Option<String>) {
-        let is_there = |node: &Node| names.contains(&node.name);
+        let is_there = |node: &EphemeralNode| names.contains(&node.name);
         self.nodes.iter_mut().filter(|node| is_there(node)).for_each(|node| node.given_back = None);
         let gone = self.nodes.iter().filter(|node| node.session == session && !is_there(node));
         let gone = gone.map(|node| node.name.clone()).collect();
@@ -156,7 +156,7 @@ impl SeatSeen {
         self.unheard.clear();
         let is_new = !self.nodes.iter().any(|node| node.name == *name);
         if is_new {
-            self.nodes.push(Node::new(name.clone(), None, session));
+            self.nodes.push(EphemeralNode::new(name.clone(), None, session));
             self.keeps_in_mind(name);
         }
         (gone, is_new.then(|| name.clone()))
@@ -169,11 +169,12 @@ impl SeatSeen {
         }
     }
 
-    /// Takes out a znode that has gone. Gives when its deletion was first asked for without an answer, and whether it has another one.
+    /// Takes out a znode that has gone. Gives when its deletion was first asked for without an answer, and whether it has another
+    /// one.
     pub(super) fn takes_out(&mut self, name: &str, session: i64) -> Option<(Option<Nanos>, bool)> {
         let place = self.nodes.iter().position(|node| node.name == name && node.session == session)?;
         let node = self.nodes.remove(place);
-        Some((node.given_back, self.nodes.iter().any(Node::is_sure)))
+        Some((node.given_back, self.nodes.iter().any(EphemeralNode::is_sure)))
     }
 
     pub(super) fn joins(

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use hustings_record::{Departure, Event, Nanos, SessionEnd, SessionState, WatchEvent};
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{Asked, Said, Shows};
+use super::conversation::{PendingRequest, Said, Shows};
 use super::relay::Happened;
-use super::seat::{Node, SeatSeen, Tell};
+use super::seat::{EphemeralNode, SeatSeen, Tell};
 use crate::wire::op_code;
 
 /// Whoever asked nothing for so long, and waits for no answer, is done with what it was told.
@@ -55,7 +55,7 @@ pub struct Seats {
     carries: HashMap<u64, i64>,
     opened: HashMap<u64, Nanos>,
     /// Creates and deletions that are not answered yet, and when they were asked for, by connection and request.
-    changes: HashMap<(u64, i32), (Nanos, Asked)>,
+    changes: HashMap<(u64, i32), (Nanos, PendingRequest)>,
     /// Connections of which not everything could be made sense.
     unsound: u64,
 }
@@ -114,8 +114,8 @@ impl Seats {
         }
     }
 
-    /// What is wrong with a seat's word, by `said` at the latest, that it has given its place back: its connections show the deletion
-    /// answered later than that, or not yet. None: nothing is, or nothing shows it.
+    /// What is wrong with a seat's word, by `said` at the latest, that it has given its place back: its connections show the
+    /// deletion answered later than that, or not yet. None: nothing is, or nothing shows it.
     #[must_use]
     pub fn resigned_early(&self, seat: u32, said: Nanos) -> Option<String> {
         let seen = self.seats.get(&seat)?;
@@ -126,7 +126,8 @@ impl Seats {
                 early / 1_000
             ));
         }
-        let connected = |node: &&Node| self.sessions.get(&node.session).is_some_and(|s| !s.over && s.connections > 0);
+        let connected =
+            |node: &&EphemeralNode| self.sessions.get(&node.session).is_some_and(|s| !s.over && s.connections > 0);
         let node = seen.nodes.iter().find(connected)?;
         Some(format!("seat {seat} said that it had resigned, and the deletion of {} had not been answered", node.name))
     }
@@ -242,7 +243,7 @@ impl Seats {
         self.seats.values_mut().filter(|seat| seat.session == Some(session)).for_each(|seat| seat.waiting = 0);
     }
 
-    fn asked(&mut self, t: Nanos, connection: u64, asked: &Asked, tell: &mut Tell<'_>) {
+    fn asked(&mut self, t: Nanos, connection: u64, asked: &PendingRequest, tell: &mut Tell<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
         if asked.op == op_code::CLOSE_SESSION
             && let Some(seen) = self.sessions.get_mut(&session)
@@ -280,7 +281,7 @@ impl Seats {
         &mut self,
         t: Nanos,
         (connection, session): (u64, i64),
-        asked: &Asked,
+        asked: &PendingRequest,
         (error, zxid, shows): (i32, i64, &Shows),
         tell: &mut Tell<'_>,
     ) {

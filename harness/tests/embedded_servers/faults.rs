@@ -134,7 +134,7 @@ fn a_leader_that_is_cut_off_serves_nobody_and_comes_back_as_a_follower() {
         ensemble.cut(&[old]).await.expect("cut off");
         // It cannot commit from the first moment.
         client.send(&Request::Sync { path: "/".into() }).await.expect("sent");
-        let kind = hustings_workloads::model::Kind::default();
+        let kind = hustings_workloads::model::CreateKind::default();
         let acl = hustings_workloads::model::Acl::open();
         let create = Request::Create { path: "/lost".into(), data: vec![], acl, kind, with_stat: false };
         client.send(&create).await.expect("sent");

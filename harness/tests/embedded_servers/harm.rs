@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::EmbeddedEnsemble;
-use hustings::limits::raise_descriptor_limit;
+use hustings::process::limits::raise_descriptor_limit;
 use hustings::wire::jute::FRAME_BYTES_MAX;
 use hustings_workloads::model::{Life, Request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -111,7 +111,7 @@ fn what_is_no_message_ends_its_own_connection_only() {
 #[test]
 fn a_request_that_nobody_understands_is_answered_so() {
     on_servers(1, 1_000, async |ensemble| {
-        use hustings::wire::client::{Told, read_told};
+        use hustings::wire::client::{SessionEvent, read_told};
         use hustings::wire::stream::read_frame;
         let mut raw = Raw::open(ensemble.servers()[0], 20_000).await.expect("a session");
         let frame = |op: i32| [&8_u32.to_be_bytes()[..], &7_i32.to_be_bytes(), &op.to_be_bytes()].concat();
@@ -119,7 +119,7 @@ fn a_request_that_nobody_understands_is_answered_so() {
             raw.stream.write_all(&frame(op)).await.expect("sent");
             let message = timeout(SOON, read_frame(&mut raw.stream)).await.expect("in time").expect("answered");
             let answer = read_told(&message).expect("an answer");
-            assert!(matches!(answer, Told::Reply { xid: 7, error, .. } if error == told), "{op}: {answer:?}");
+            assert!(matches!(answer, SessionEvent::Reply { xid: 7, error, .. } if error == told), "{op}: {answer:?}");
         }
         let ended = timeout(SOON, read_frame(&mut raw.stream)).await.expect("in time");
         assert!(ended.is_err(), "what is no operation ends the connection");

@@ -1,7 +1,7 @@
 //! `hustings calibrate`: service times that are known are found again, and a real run gives some.
 
 use crate::run_support::Bench;
-use hustings::calibrate::{Measure, Target, fit};
+use hustings::calibrate::{FittedMeasure, TargetCell, fit};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
@@ -30,12 +30,12 @@ fault = [\"resign\"]
 ";
 
 /// What a simulation with these service times shows, as if it had been measured.
-fn measured(timing: &Timing) -> Vec<Target> {
+fn measured(timing: &Timing) -> Vec<TargetCell> {
     let cells = Scenario::parse(SCENARIO, "known", &[]).expect("valid").cells();
-    let measures = [Measure::Failover, Measure::Spread];
+    let measures = [FittedMeasure::Failover, FittedMeasure::Spread];
     let counted = Vec::new;
     let target = |(place, cell)| {
-        let mut target = Target {
+        let mut target = TargetCell {
             cell,
             seed: 3,
             real: measures.map(|m| (m, 0)).to_vec(),
@@ -63,7 +63,7 @@ fn the_fit_shows_what_known_service_times_show_also_where_it_was_not_looking() {
         assert!(close, "{row:?} with {:?}", fitted.timing);
     }
     // The start itself was far off: the test would see a fit that does nothing.
-    let off = |target: &Target| {
+    let off = |target: &TargetCell| {
         let shown = target.simulated(&start).expect("simulated");
         target.real.iter().zip(shown).any(|((_, real), shown)| shown.is_none_or(|ns| ns * 2 < *real))
     };

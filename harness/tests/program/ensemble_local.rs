@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::ensemble_support::{all_gone, options, with};
+use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
-use hustings::procfs::ProcessId;
-use hustings::workdir::WorkDir;
+use hustings::process::procfs::ProcessId;
 use zookeeper_client::{Acls, Client, CreateMode};
 
 async fn create_by_one_server_and_read_by_another(ensemble: &LocalEnsemble) {

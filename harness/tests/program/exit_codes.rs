@@ -104,7 +104,7 @@ fn code_2_is_a_wrong_command_line_or_file() {
 #[test]
 fn code_3_is_inconclusive() {
     let bench = Bench::new();
-    // Proxies that lie: the fault is not proven.
+    // Proxies that lie: the fault is not verified.
     let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
     let file = bench.file("scenario.toml", &scenario("", partition)).display().to_string();
     let run = ["run", &file, "--out", "record", "--ensemble", "embedded", "--lying-proxy"];

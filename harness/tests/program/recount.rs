@@ -1,4 +1,4 @@
-//! The independent recount of a record, held against records that are right, and against ones whose summary was changed by hand.
+//! The independent recount of a record, compared with records that are right, and against ones whose summary was changed by hand.
 
 use std::fs;
 use std::path::Path;
@@ -71,10 +71,10 @@ fn a_figure_that_was_changed_by_hand_is_named() {
         ("enrolment.sessions", json!(1)),
         ("stalls.count", json!(1)),
         ("wholeness.terms", json!(1)),
-        ("strikes.0.lost", json!(77)),
-        ("strikes.0.failover.p50", json!(1)),
-        ("strikes.0.until_write.longest", json!(1)),
-        ("strikes.0.woken", json!(77)),
+        ("injections.0.lost", json!(77)),
+        ("injections.0.failover.p50", json!(1)),
+        ("injections.0.until_write.longest", json!(1)),
+        ("injections.0.woken", json!(77)),
         ("faults.verified", json!(0)),
         ("faults.planned", json!(77)),
         ("faults.planned_verified", json!(0)),
@@ -126,7 +126,7 @@ fn figures_of_all_repetitions_together_are_recounted() {
         ("verdict", json!("fail")),
         ("medians.most", json!(1)),
         ("repetitions.1.p50", json!(1)),
-        ("handovers.strikes", json!(77)),
+        ("handovers.injections", json!(77)),
         ("failover.whole.n", json!(1)),
         ("failover.whole.p50", json!(1)),
         ("failover.act.curve", json!([[1, 1.0]])),

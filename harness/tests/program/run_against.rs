@@ -105,7 +105,7 @@ fn of_two_programs_each_stands_on_its_own_side_and_declares_what_is_its_own() {
     }
 }
 
-/// Many groups, of which each strike meets one; what is wrong with the recipe shows now and then.
+/// Many groups, of which each injection meets one; what is wrong with the recipe shows now and then.
 const NOW_AND_THEN: &str = r#"
 name = "now-and-then"
 allow_broken = true
@@ -166,7 +166,7 @@ fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
 }
 
 #[test]
-fn what_cannot_be_held_against_anything_is_refused_before_anything_is_started() {
+fn what_cannot_be_compared_with_anything_is_refused_before_anything_is_started() {
     let bench = Bench::new();
     let file = bench.file("polled.toml", POLLED).display().to_string();
     let refused = |more: &[&str], why: &str| {

@@ -40,7 +40,7 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
         (&["quick", "--set", "matrix.fault=crsh"], &["matrix.fault", "did you mean `crash`?"]),
         (&["quick", "--set", "election.groups"], &["no `=`", "key=value"]),
         (&["quick", "--set", "=3"], &["--set =3", "key=value"]),
-        (&["quick", "--set", "election.groups=many"], &["election.groups=many", "expected a whole number"]),
+        (&["quick", "--set", "election.groups=many"], &["election.groups=many", "a whole number"]),
         (&["quick", "--set", "election.groups=0"], &["election.groups", "0 groups", "candidates"]),
         (&["quick", "--set", "election.groups=1000001"], &["election.groups", "choose 0 to"]),
         (&["quick", "--set", "election.groups=-1"], &["election.groups=-1"]),

@@ -25,7 +25,7 @@ server-restart-all = { kind = "server-restart-all" }
 const CAVEAT: &str = "embedded ensemble: ";
 
 #[test]
-fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
+fn faults_on_hosts_links_and_servers_are_verified_on_embedded_servers() {
     let bench = Bench::new();
     let text = scenario("", FAULTS).replace("tick_ms = 100\n", "tick_ms = 100\nsync_limit = 10\n") + LENIENT;
     let file = bench.file("scenario.toml", &text).display().to_string();
@@ -39,7 +39,7 @@ fn faults_on_hosts_links_and_servers_are_proven_on_embedded_servers() {
             "{:?}",
             cell.faults.receipts
         );
-        for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
+        for name in ["verification", "liveness", "participation", "record", "enrolment"] {
             let found = check(cell, name);
             assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
         }

@@ -21,13 +21,13 @@ expire = { kind = "expire" }
 resign = { kind = "resign" }
 "#;
 
-/// What holds however slow the machine is: the faults are proven, and nothing is lost for good.
-fn assert_proven(cell: &CellSummary) {
+/// What holds however slow the machine is: the faults are verified, and nothing is lost for good.
+fn assert_verified(cell: &CellSummary) {
     assert!(!cell.faults.receipts.is_empty(), "{}: no fault", cell.info.name);
     for receipt in &cell.faults.receipts {
         assert!(receipt.verified, "{}: {receipt:?}", cell.info.name);
     }
-    for name in ["receipts", "liveness", "standing", "record", "enrolment"] {
+    for name in ["verification", "liveness", "participation", "record", "enrolment"] {
         let found = check(cell, name);
         assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
     }
@@ -36,14 +36,14 @@ fn assert_proven(cell: &CellSummary) {
 }
 
 #[test]
-fn every_kind_of_fault_is_proven_and_healed() {
+fn every_kind_of_fault_is_verified_and_healed() {
     let bench = Bench::new();
     let file = bench.file("scenario.toml", &(scenario("", EVERY_FAULT) + LENIENT));
     let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
     bench.assert_nothing_left();
     ran.fails_nothing();
     let summary = ran.summary();
-    summary.cells.iter().for_each(assert_proven);
+    summary.cells.iter().for_each(assert_verified);
     let kinds: BTreeSet<FaultKind> =
         summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
     use FaultKind as F;
@@ -69,7 +69,7 @@ fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
     assert!(left.is_empty(), "the links were taken away: {left:?}");
     let summary = ran.summary();
     assert_eq!(summary.cells[0].info.links, LinkUse::External);
-    assert_proven(&summary.cells[0]);
+    assert_verified(&summary.cells[0]);
     bench.assert_nothing_left();
 }
 
@@ -101,7 +101,7 @@ recipe = ["lock-race", "poll-race"]
     bench.assert_nothing_left();
     ran.fails_nothing();
     let summary = ran.summary();
-    summary.cells.iter().for_each(assert_proven);
+    summary.cells.iter().for_each(assert_verified);
 
     let (lock, poll) = (cell(&summary, "lock-race"), cell(&summary, "poll-race"));
     assert_eq!(lock.writes.on_waking, 0, "a killed process does not wake");
@@ -139,7 +139,7 @@ fn candidates_that_share_a_session_share_its_end_and_not_a_resignation() {
     let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
     bench.assert_nothing_left();
     ran.fails_nothing();
-    ran.summary().cells.iter().for_each(assert_proven);
+    ran.summary().cells.iter().for_each(assert_verified);
 
     let expire = Shared::of(&events(&bench.path("record"), 0));
     let on_host = 6;

@@ -15,8 +15,8 @@ const RESIGN: &str = "[faults.f]\nkind = \"resign\"\ngroups = 6\n";
 /// What is stopped for good is given up within this.
 const GIVEN_UP_WITHIN: Duration = Duration::from_secs(90);
 
-/// A run on this ensemble with this fault, just when it has been proven.
-fn struck(bench: &Bench, ensemble: &str, sections: &str) -> Running {
+/// A run on this ensemble with this fault, just when it has been verified.
+fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> Running {
     let text = scenario("links = \"always\"\n", sections);
     let file = bench.file("scenario.toml", &text).display().to_string();
     let command = bench.command(&["run", &file, "--out", "record", "--ensemble", ensemble]);
@@ -49,7 +49,7 @@ fn checked(bench: &Bench, code: i32) -> Summary {
 /// Stops these processes, three times as long as a session lives, and expects that nobody is blamed and the stall is named.
 fn stopped(ensemble: &str, part: &str, named: &str) {
     let bench = Bench::new();
-    let running = struck(&bench, ensemble, RESIGN);
+    let running = with_faults(&bench, ensemble, RESIGN);
     let pids = pids(&bench, part);
     send(&pids, Signal::STOP);
     std::thread::sleep(Duration::from_secs(3));
@@ -121,7 +121,7 @@ fn a_repetition_that_a_stall_spoilt_is_run_again_and_the_gate_leaves_it_out() {
 /// Sends a signal to these processes, and expects that the run breaks off and names them, wherever it is told.
 fn lost(ensemble: &str, part: &str, signal: Signal, named: &[&str]) {
     let bench = Bench::new();
-    let running = struck(&bench, ensemble, RESIGN);
+    let running = with_faults(&bench, ensemble, RESIGN);
     send(&pids(&bench, part), signal);
     running.end_within(GIVEN_UP_WITHIN).expect(4).error(named);
     bench.assert_nothing_left();
@@ -164,7 +164,7 @@ fn a_host_that_dies_by_itself_ends_the_run() {
 }
 
 #[test]
-fn a_failure_that_was_proven_before_the_run_broke_off_stays_one() {
+fn a_failure_that_was_verified_before_the_run_broke_off_stays_one() {
     let bench = Bench::new();
     // In its first cell leaders write before they lead; in the second one nothing goes wrong but the servers.
     let sections = format!("[matrix]\nrecipe = [\"broken:writes-before-grant\", \"naive\"]\n\n{RESIGN}");

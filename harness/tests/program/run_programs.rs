@@ -309,5 +309,5 @@ fault = "resign"
     let failed = |name: &str| checkers_of(cell(&summary, name), Verdict::Fail);
     assert_eq!(failed("honest"), Vec::<&str>::new(), "{}", ran.err);
     assert!(failed("narrow").contains(&"fan-out"), "{:?}", failed("narrow"));
-    assert_eq!(failed("silent"), ["standing"]);
+    assert_eq!(failed("silent"), ["participation"]);
 }

@@ -63,8 +63,8 @@ fn what_repetitions_show_is_told_of_all_of_them_together() {
         let handovers: u64 = each.iter().map(|cell| cell.handovers.completed).sum();
         let whole = pool.failover.whole.as_ref().expect("failovers");
         assert_eq!((each.len(), pool.handovers.completed, whole.n), (5, handovers, handovers));
-        let beliefs = pool.split_brain.active.strikes;
-        assert_eq!((pool.handovers.strikes, beliefs), (5, 0), "a crash each, and the dead believe nothing");
+        let beliefs = pool.split_brain.active.injections;
+        assert_eq!((pool.handovers.injections, beliefs), (5, 0), "a crash each, and the dead believe nothing");
         let medians = pool.medians.expect("medians");
         assert!(medians.least <= whole.p50 && whole.p50 <= medians.most && medians.least < medians.most, "{pool:#?}");
     }

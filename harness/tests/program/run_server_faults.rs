@@ -51,13 +51,13 @@ resign = { kind = "resign", groups = 2 }
 fault = ["kill", "pause", "follower"]
 "#;
 
-/// What holds however slow the machine is: the faults are proven and healed, nobody leads beside another, and in the end every
+/// What holds however slow the machine is: the faults are verified and healed, nobody leads beside another, and in the end every
 /// group is led.
 fn assert_sound(cell: &CellSummary) {
     let name = &cell.info.name;
     assert!(!cell.faults.receipts.is_empty(), "{name}: no fault");
     assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{name}: {:#?}", cell.faults.receipts);
-    for checker in ["receipts", "record", "split-brain", "server-elections", "servers", "ownership"] {
+    for checker in ["verification", "record", "split-brain", "server-elections", "servers", "ownership"] {
         let found = check(cell, checker);
         assert_ne!(found.verdict, Verdict::Fail, "{name}: {found:#?}");
     }

@@ -1,4 +1,4 @@
-//! What runs on real ensembles come to: broken recipes are caught, correct ones pass, and what is not proven does not count.
+//! What runs on real ensembles come to: broken recipes are caught, correct ones pass, and what is not verified does not count.
 
 use crate::run_support::scenario::scenario;
 use crate::run_support::{Bench, Ran, cell, check, checkers_of};
@@ -87,9 +87,9 @@ fn faults_that_do_not_happen_make_a_run_inconclusive() {
     let cell = &summary.cells[0];
     assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
     let doubted = checkers_of(cell, Verdict::Inconclusive);
-    assert!(doubted.contains(&"receipts") && doubted.contains(&"failover"), "{:#?}", cell.checks);
+    assert!(doubted.contains(&"verification") && doubted.contains(&"failover"), "{:#?}", cell.checks);
     assert!(!cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| !receipt.verified));
     let zero = check(cell, "split-brain").verdict;
-    assert_eq!(zero, Verdict::Inconclusive, "a zero without a proven fault is worth nothing");
-    assert!(ran.err.contains("receipts"), "{}", ran.err);
+    assert_eq!(zero, Verdict::Inconclusive, "a zero without a verified fault is worth nothing");
+    assert!(ran.err.contains("verification"), "{}", ran.err);
 }

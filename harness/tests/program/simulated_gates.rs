@@ -14,7 +14,7 @@ use hustings_record::{Event, Record};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus};
 use serde_json::Value;
 
-/// Resignations and expiries alone: eight strikes and more, in little time.
+/// Resignations and expiries alone: eight injections and more, in little time.
 const SMALL: [&str; 4] = ["--set", "election.groups=4", "--set", "matrix.fault=[\"resign\",\"expire\"]"];
 
 fn simulate(bench: &Bench, out: &str, seed: &str, more: &[&str]) -> Ran {
@@ -38,7 +38,7 @@ fn two_runs_of_one_build_are_not_told_apart() {
         for comparison in
             found["pairs"].as_array().into_iter().flatten().flat_map(|pair| pair["comparisons"].as_array()).flatten()
         {
-            assert!(comparison["base"]["strikes"].as_u64() >= Some(8), "{comparison}");
+            assert!(comparison["base"]["injections"].as_u64() >= Some(8), "{comparison}");
         }
     }
     let ran = bench.run(&["compare", "base", "2", "--noise", "--json"]).expect(0);
@@ -94,7 +94,7 @@ fn a_gate_is_green_on_its_baseline_red_on_what_is_worse_and_3_where_nothing_can_
     simulate(&bench, "few", "1", &few).expect(0);
     let few = bench.run(&["gate", "few"]).expect(3);
     assert!(few.err.starts_with("! no record of this plan can pass: "), "{}", few.err);
-    assert!(few.err.contains("2 strikes cost a lead, 4 are asked for"), "{}", few.err);
+    assert!(few.err.contains("2 injections cost a lead, 4 are asked for"), "{}", few.err);
     bench.run(&["gate", "few", "--junit", "few.xml"]).expect(3);
     let text = fs::read_to_string(bench.path("few.xml")).expect("a file");
     let junit = Report::deserialize_from_str(&text).expect("JUnit");
@@ -133,15 +133,15 @@ fn limits_are_held_and_what_they_say_wrong_is_named() {
         bench.file("limits.toml", limits);
         bench.run(&["gate", "base", "--limits", "limits.toml"]).expect(code).err
     };
-    gate("strikes = 8\n[cells.\"*-resign\"]\nfailover_p50_ms = 1000\nwoken_most = 4\n", 0);
+    gate("injections = 8\n[cells.\"*-resign\"]\nfailover_p50_ms = 1000\nwoken_most = 4\n", 0);
     assert!(gate("[cells.\"*-resign\"]\nfailover_p50_ms = 0.001\n", 1).contains("limit failover_p50_ms"));
-    assert!(gate("strikes = 1000\n", 3).contains("1000 are asked for"));
+    assert!(gate("injections = 1000\n", 3).contains("1000 are asked for"));
     assert!(gate("[cells.\"*\"]\nfailover_p5_ms = 1\n", 2).contains("failover_p5_ms"));
     assert!(gate("[cells.\"*\"]\nexcess_p50_ms = 1\n", 2).contains("has no excess_p50_ms"));
     assert!(gate("[cells.\"*-crash\"]\nfailover_p50_ms = 1\n", 2).contains("no cell of the record"));
-    let unknown = gate("strikes = 8\nstrike = 9\n", 2);
-    assert!(unknown.contains("limits.toml") && unknown.contains("strike"), "{unknown}");
-    gate("strikes = \n", 2);
+    let unknown = gate("injections = 8\ninjection = 9\n", 2);
+    assert!(unknown.contains("limits.toml") && unknown.contains("injection"), "{unknown}");
+    gate("injections = \n", 2);
     assert!(bench.run(&["gate", "--figures"]).expect(0).out.contains("failover_p50_ms"));
 }
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hustings::links::{External, LinkError, LinkReceipt, Links};
+use hustings::links::{External, LinkError, LinkReceipt, RunLinks};
 use hustings_record::Direction;
 use hustings_workloads::faults::Slow;
 
@@ -15,8 +15,8 @@ fn names(hosts: usize) -> Vec<String> {
     (0..hosts).map(|_| "<script>".to_owned()).collect()
 }
 
-async fn embedded(hosts: usize, processes: usize, lie: bool) -> Links {
-    let links = Links::start_embedded(Path::new(EXE), processes, lie).await.unwrap();
+async fn embedded(hosts: usize, processes: usize, lie: bool) -> RunLinks {
+    let links = RunLinks::start_embedded(Path::new(EXE), processes, lie).await.unwrap();
     let servers: Vec<_> = (1..=3).map(zookeeper).collect();
     links.populate(&names(hosts), &servers, &servers).await.unwrap();
     links
@@ -72,9 +72,9 @@ async fn a_partition_is_seen_and_heals_on_the_same_connections() {
 async fn touches_are_the_last_bytes_that_went_up() {
     let links = embedded(1, 1, false).await;
     let mut streams: Vec<_> = links.endpoints(0).into_iter().map(session).collect();
-    let before = hustings::clock::now();
+    let before = hustings::process::clock::now();
     pings(&mut streams[1]);
-    let after = hustings::clock::now();
+    let after = hustings::process::clock::now();
     drop(streams.pop());
     let touches = links.touches(&[0]).await.unwrap();
     let sessions: Vec<_> = touches.list.iter().map(|touch| touch.session).collect();
@@ -90,7 +90,7 @@ async fn slow_links_are_seen_to_be_slow_and_then_quick_again() {
     seen(&links.slow(&[0], &slow).await.unwrap());
     seen(&links.heal(&[0]).await.unwrap());
     let tiny = links.slow(&[0], &Slow { rate_kb: Some(10_000_000), ..Slow::default() }).await.unwrap();
-    assert!(!tiny.verified && tiny.evidence.starts_with("nothing is proven"), "{tiny:?}");
+    assert!(!tiny.verified && tiny.evidence.starts_with("nothing is verified"), "{tiny:?}");
 }
 
 #[tokio::test]
@@ -125,18 +125,18 @@ async fn a_lying_proxy_is_noticed() {
 
 #[tokio::test]
 async fn silence_of_a_dead_server_proves_nothing() {
-    let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
+    let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     links.populate(&names(1), &[dead], &[dead]).await.unwrap();
     let receipt = links.partition(&[0], Direction::Both).await.unwrap();
-    assert!(!receipt.verified && receipt.evidence.starts_with("nothing is proven"), "{receipt:?}");
+    assert!(!receipt.verified && receipt.evidence.starts_with("nothing is verified"), "{receipt:?}");
     assert!(!links.heal(&[0]).await.unwrap().verified);
 }
 
 #[tokio::test]
 async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_port() {
     let proxy = Proxy::start(&["--plain"]);
-    let links = Links::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
     assert!(!links.is_embedded());
     let servers = [zookeeper(1), zookeeper(2)];
     links.populate(&names(1), &servers, &servers).await.unwrap();
@@ -156,7 +156,7 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
 #[tokio::test]
 async fn a_toxic_that_is_there_already_is_noticed_and_nothing_else_is_left() {
     let proxy = Proxy::start(&[]);
-    let links = Links::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
     let servers = [zookeeper(1), zookeeper(2)];
     links.populate(&names(1), &servers, &servers).await.unwrap();
     let other = r#"{"type":"latency","attributes":{"latency":1}}"#;
@@ -205,7 +205,7 @@ fn refusing_api(version: &'static str, upstream: SocketAddr) -> SocketAddr {
 async fn a_refused_toxic_is_noticed_although_the_client_library_hides_it() {
     let upstream = zookeeper(1);
     let api = refusing_api("2.1.4", upstream);
-    let links = Links::external(External::local(&format!("http://{api}"))).await.unwrap();
+    let links = RunLinks::external(External::local(&format!("http://{api}"))).await.unwrap();
     links.populate(&names(1), &[upstream], &[upstream]).await.unwrap();
     let error = links.partition(&[0], Direction::Both).await.unwrap_err();
     assert!(matches!(&error, LinkError::NotApplied { found, .. } if found == "no toxic"), "{error}");
@@ -221,17 +221,17 @@ async fn what_is_no_toxiproxy_is_refused_with_a_remedy() {
         ("ftp://x".to_owned(), "http://127.0.0.1:8474"),
         ("".to_owned(), "http://127.0.0.1:8474"),
     ] {
-        let error = Links::external(External::local(&url)).await.unwrap_err().to_string();
+        let error = RunLinks::external(External::local(&url)).await.unwrap_err().to_string();
         assert!(error.contains(says), "{url}: {error}");
     }
-    let error = Links::start_embedded(Path::new("/bin/true"), 1, false).await.unwrap_err();
+    let error = RunLinks::start_embedded(Path::new("/bin/true"), 1, false).await.unwrap_err();
     assert!(matches!(error, LinkError::Start { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn a_dead_proxy_is_an_error_in_bounded_time_and_no_panic() {
     let proxy = Proxy::start(&[]);
-    let links = Links::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
     links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap();
     drop(proxy);
     let asked = Instant::now();
@@ -247,7 +247,7 @@ async fn a_dead_proxy_is_an_error_in_bounded_time_and_no_panic() {
 async fn an_api_that_hangs_is_given_up() {
     let (silent, _) = server(|stream| std::thread::sleep(SOON + stream.read_timeout().unwrap().unwrap_or(SOON)));
     let asked = Instant::now();
-    let error = Links::external(External::local(&format!("http://{silent}"))).await.unwrap_err();
+    let error = RunLinks::external(External::local(&format!("http://{silent}"))).await.unwrap_err();
     assert!(matches!(error, LinkError::Unreachable { .. } | LinkError::TimedOut { .. }), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(30));
 }
@@ -258,7 +258,7 @@ async fn a_taken_port_is_told_with_its_number() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let place = External { first_port: Some(port), ..External::local(&proxy.url()) };
-    let links = Links::external(place).await.unwrap();
+    let links = RunLinks::external(place).await.unwrap();
     let error = links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap_err();
     assert!(matches!(&error, LinkError::Refused { .. }) && error.to_string().contains(&port.to_string()), "{error}");
 }
@@ -268,7 +268,7 @@ async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
     let proxy = Proxy::start(&[]);
     let place = External { first_port: Some(21_000), last_port: Some(21_004), ..External::local(&proxy.url()) };
     assert!(place.check_room(1, 3).is_ok() && place.check_room(5, 1).is_ok());
-    let links = Links::external(place).await.unwrap();
+    let links = RunLinks::external(place).await.unwrap();
     let error =
         links.populate(&names(2), &[zookeeper(1), zookeeper(2), zookeeper(3)], &[]).await.unwrap_err().to_string();
     for told in ["2 hosts x 3 servers = 6 ports", "21000 to 21004 are 5"] {
@@ -279,7 +279,7 @@ async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
 
 #[tokio::test]
 async fn a_servers_name_is_looked_up_when_a_client_connects() {
-    let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
+    let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let direct = zookeeper(1);
     let upstream = format!("localhost:{}", direct.port());
     links.populate(&names(1), &[upstream], &[direct]).await.unwrap();

@@ -233,10 +233,10 @@ fn a_half_closed_connection_still_answers() {
 fn stats_tell_bytes_times_and_the_servers_first_words() {
     let proxy = Proxy::start(&[]);
     let mut stream = connect(proxy.link(zookeeper(0x1234)));
-    let before = hustings::clock::now();
+    let before = hustings::process::clock::now();
     stream.write_all(&[1; 45]).unwrap();
     read_exactly(&mut stream, 41);
-    let after = hustings::clock::now();
+    let after = hustings::process::clock::now();
     let stats = proxy.stats();
     let one = &stats["connections"][0];
     assert_eq!((&one["up"]["bytes"], &one["down"]["bytes"]), (&json!(45), &json!(41)));
@@ -246,7 +246,7 @@ fn stats_tell_bytes_times_and_the_servers_first_words() {
     assert_eq!((&stats["open"], &stats["accepted"], &one["closed"]), (&json!(1), &json!(1), &Value::Null));
     drop(stream);
     until("it is listed as closed", || proxy.stats()["connections"][0]["closed"].is_u64());
-    let late = format!("/proxies/link/stats?closed_after={}", hustings::clock::now());
+    let late = format!("/proxies/link/stats?closed_after={}", hustings::process::clock::now());
     assert_eq!(proxy.call("GET", &late, "").1["connections"], json!([]));
     assert_eq!(proxy.call("GET", "/stats?breef=true", "").0, 400);
     assert_eq!(proxy.call("GET", "/stats?brief=true", "").1["link"]["connections"], json!([]));

@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use hustings::links::{External, LinkReceipt, Links};
-use hustings_record::{Direction, Seen};
+use hustings::links::{External, LinkReceipt, RunLinks};
+use hustings_record::{Direction, Evidence};
 
 use super::support::*;
 
 /// Links of one host to these servers, over a proxy of this kind that lies on links whose names end so.
-async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) -> (Proxy, Links) {
+async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) -> (Proxy, RunLinks) {
     let proxy = Proxy::start(options);
-    let links = Links::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
     links.populate(&[String::new()], servers, direct).await.unwrap();
     (proxy, links)
 }
 
-fn unproven(receipt: &LinkReceipt, says: &str) {
+fn unverified(receipt: &LinkReceipt, says: &str) {
     assert!(!receipt.verified && receipt.evidence.contains(says), "{says}: {receipt:?}");
 }
 
@@ -46,18 +46,18 @@ async fn one_link_that_is_not_cut_is_enough() {
         let servers = [zookeeper(1), zookeeper(2)];
         let (_proxy, links) = lying(kind, &servers, &servers).await;
         for direction in [Direction::Both, Direction::Up, Direction::Down] {
-            unproven(&links.partition(&[0], direction).await.unwrap(), "to server 2 answers");
+            unverified(&links.partition(&[0], direction).await.unwrap(), "to server 2 answers");
             links.heal(&[0]).await.unwrap();
         }
     }
 }
 
 #[tokio::test]
-async fn a_link_that_did_not_answer_before_is_not_proven_by_the_others() {
+async fn a_link_that_did_not_answer_before_is_not_verified_by_the_others() {
     let servers = [zookeeper(1), stops_after(0)];
     let (_proxy, links) = lying(&["--lie=-s2", "--plain"], &servers, &servers).await;
     let receipt = links.partition(&[0], Direction::Both).await.unwrap();
-    unproven(&receipt, "server 2 did not answer before");
+    unverified(&receipt, "server 2 did not answer before");
 }
 
 #[tokio::test]
@@ -66,13 +66,13 @@ async fn a_server_that_pauses_cannot_stand_in_for_a_cut_link() {
         let servers = [stops_after(1)];
         let (_proxy, links) = lying(&["--lie", "--plain"], &servers, &servers).await;
         let receipt = links.partition(&[0], direction).await.unwrap();
-        unproven(&receipt, "so was its server on another path");
+        unverified(&receipt, "so was its server on another path");
     }
     // Nor where bytes are counted: what it does not say is not counted either.
     let servers = [stops_after(1)];
     let (_proxy, links) = lying(&["--lie"], &servers, &servers).await;
     let receipt = links.partition(&[0], Direction::Down).await.unwrap();
-    unproven(&receipt, "so was its server on another path");
+    unverified(&receipt, "so was its server on another path");
 }
 
 #[tokio::test]
@@ -92,12 +92,12 @@ async fn a_pause_that_ends_in_time_is_waited_for() {
     let (_proxy, links) = lying(&["--plain"], &[busy], &[busy]).await;
     let receipt = links.partition(&[0], Direction::Both).await.unwrap();
     assert!(receipt.verified, "{receipt:?}");
-    let Seen::Cut { links, .. } = &receipt.seen else { panic!("{receipt:?}") };
+    let Evidence::Cut { links, .. } = &receipt.seen else { panic!("{receipt:?}") };
     assert!(links[0].bytes.is_none() && links[0].direct.until < links[0].new.until, "{links:?}");
 }
 
 #[tokio::test]
 async fn servers_that_nobody_can_ask_past_their_links_prove_nothing() {
     let (_proxy, links) = lying(&[], &[zookeeper(1)], &[]).await;
-    unproven(&links.partition(&[0], Direction::Both).await.unwrap(), "so was its server on another path");
+    unverified(&links.partition(&[0], Direction::Both).await.unwrap(), "so was its server on another path");
 }

@@ -1,13 +1,13 @@
-//! Figures, not assertions: connects a second, added latency, resident memory, time of an injection. Run it alone, on a release build:
-//! `cargo test --release -p hustings --test proxy_links -- --ignored --nocapture measure`
+//! Figures, not assertions: connects a second, added latency, resident memory, time of an injection. Run it alone, on a release
+//! build: `cargo test --release -p hustings --test proxy_links -- --ignored --nocapture measure`
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hustings::limits::raise_descriptor_limit;
-use hustings::links::Links;
+use hustings::links::RunLinks;
+use hustings::process::limits::raise_descriptor_limit;
 use hustings_record::Direction;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -86,7 +86,7 @@ async fn measure() {
     println!("round trip p50, p99: direct {:?}, proxied {:?}", round_trips(echo), round_trips(beside));
     drop(standing);
 
-    let links = Links::start_embedded(Path::new(EXE), 1, false).await.unwrap();
+    let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let servers: Vec<_> = (1..=3).map(zookeeper).collect();
     links.populate(&vec![String::new(); 50], &servers, &servers).await.unwrap();
     for hosts in [vec![0], (0..10).collect()] {

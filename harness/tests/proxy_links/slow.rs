@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Instant;
 
-use hustings::links::{External, Links};
+use hustings::links::{External, RunLinks};
 use hustings_record::Direction;
 use hustings_workloads::faults::Slow;
 
@@ -79,7 +79,7 @@ impl Line {
 }
 
 /// What it takes over the first link of a host when all of its links are this slow, and over the same one as it was.
-async fn slowed(links: &Links, timed: &std::net::TcpListener, how: &Slow) -> (Took, Took) {
+async fn slowed(links: &RunLinks, timed: &std::net::TcpListener, how: &Slow) -> (Took, Took) {
     let endpoint = links.endpoints(0)[0];
     let plain = Line::over(endpoint, timed).measure();
     let receipt = links.slow(&[0], how).await.unwrap();
@@ -98,7 +98,7 @@ fn grew(now: f64, before: f64, due_ms: f64, what: &str) {
     assert!(due_ms > 0.0 || grown < LATENCY_MS as f64 * 0.7, "{what}: {grown:.1} ms later, and none were due");
 }
 
-async fn every_parameter_is_measured(links: Links) {
+async fn every_parameter_is_measured(links: RunLinks) {
     // What its driver asks goes to a ZooKeeper; what is timed here goes to a listener of our own, over another link.
     let timed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     links.populate(&[String::new()], &[timed.local_addr().unwrap(), zookeeper(1)], &[]).await.unwrap();
@@ -124,11 +124,11 @@ async fn every_parameter_is_measured(links: Links) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_link_is_as_slow_as_was_asked_each_way_over_embedded_proxies() {
-    every_parameter_is_measured(Links::start_embedded(Path::new(EXE), 1, false).await.unwrap()).await;
+    every_parameter_is_measured(RunLinks::start_embedded(Path::new(EXE), 1, false).await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_link_is_as_slow_as_was_asked_each_way_over_toxiproxys_plain_api() {
     let proxy = Proxy::start(&["--plain"]);
-    every_parameter_is_measured(Links::external(External::local(&proxy.url())).await.unwrap()).await;
+    every_parameter_is_measured(RunLinks::external(External::local(&proxy.url())).await.unwrap()).await;
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::real_support::{Stage, Start, on_one_thread};
 use hustings::access::Access;
+use hustings::client::session::ZkSession;
+use hustings::client::take_over::take_over_and_close;
 use hustings::coordinator::observer::{Observed, Observer, QuorumQuestion};
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::EmbeddedEnsemble;
 use hustings::ensemble::four_letter::mode;
 use hustings::ensemble::local::LocalEnsemble;
-use hustings::journal::{Journal, Owner};
-use hustings::session::ZkSession;
-use hustings::take_over::take_over_and_close;
+use hustings::recording::journal::{Journal, SegmentOwner};
 use hustings_record::{Event, read_segment};
 use hustings_workloads::coordination::{CreateMode, Created, Session as _};
 use hustings_workloads::recipes::LeadNode;
@@ -74,7 +74,7 @@ fn outlives_its_session<E: Start>() {
         let info = client.session().clone();
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("observer.jsonl");
-        let owner_of = Owner { cell: 0, writer: "observer", host: None, generation: 0 };
+        let owner_of = SegmentOwner { cell: 0, writer: "observer", host: None, generation: 0 };
         let journal = Journal::create(&path, &owner_of).expect("a segment");
         let groups = ["a".to_owned(), "b".to_owned()];
         let (servers, chroot, leads) = (stage.ensemble.servers(), String::new(), LeadNode::Queue);
@@ -154,7 +154,7 @@ fn knows_no_owner_while_cut_off(leader: bool) {
         let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&at(own)).await.expect("a session");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("observer.jsonl");
-        let owner_of = Owner { cell: 0, writer: "observer", host: None, generation: 0 };
+        let owner_of = SegmentOwner { cell: 0, writer: "observer", host: None, generation: 0 };
         let journal = Journal::create(&path, &owner_of).expect("a segment");
         let groups = ["a".to_owned()];
         let observed = Observed {
@@ -213,7 +213,7 @@ fn knows_no_owner_while_cut_off(leader: bool) {
 const SETTLED: Duration = Duration::from_millis(150);
 
 fn now() -> u64 {
-    hustings::clock::now()
+    hustings::process::clock::now()
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use crate::real_support::{CLOSE_AT_MOST, Stage, joined, on_one_thread};
 use futures::future::join_all;
 use hustings::access::Access;
+use hustings::client::session::ZkSession;
+use hustings::client::take_over::take_over_and_close;
 use hustings::ensemble::Ensemble as _;
-use hustings::session::ZkSession;
-use hustings::take_over::take_over_and_close;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionEnd, SessionState, States as _};
 
 /// T is long: nothing ends by itself here.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::real_support::{CLOSE_AT_MOST, Stage, on_one_thread};
 use futures::future::{join, join_all};
-use hustings::clock;
-use hustings::session::ZkSession;
+use hustings::client::session::ZkSession;
+use hustings::process::clock;
 use hustings_record::Direction;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _, Watch as _, WatchEvent};
 

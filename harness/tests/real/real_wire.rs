@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hustings::wire::auth::digest;
-use hustings::wire::client::{Told, code, read_response, read_told, write_ping, write_request};
+use hustings::wire::client::{SessionEvent, code, read_response, read_told, write_ping, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::op_code;
 use hustings::wire::stream::read_frame;
 use hustings_workloads::model::{
-    Acl, Code, Connect, Connected, Event, Kind, Life, Read, Request, Response, Stat, Step, WatcherType, Watches, Zxid,
+    Acl, Code, Connect, Connected, CreateKind, Event, Life, Read, Request, Response, Stat, TransactionStep,
+    WatcherType, Watches, Zxid,
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -83,9 +84,9 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
             };
             heard.push(match read_told(&message).expect("a message") {
                 // Everything that came of the request came before the ping after it was answered.
-                Told::Reply { xid: PING, .. } if answered => break,
-                Told::Event(event) => Heard::Told(event),
-                Told::Reply { xid, zxid, error, body } => {
+                SessionEvent::Reply { xid: PING, .. } if answered => break,
+                SessionEvent::Event(event) => Heard::Told(event),
+                SessionEvent::Reply { xid, zxid, error, body } => {
                     answered |= xid == own;
                     let base = *base.get_or_insert(zxid);
                     let result = match (&asked, error) {
@@ -173,7 +174,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
 }
 
 fn create(path: &str, life: Life, sequential: bool, with_stat: bool) -> Ask {
-    let kind = Kind { life, sequential };
+    let kind = CreateKind { life, sequential };
     Request::Create { path: path.into(), data: b"data".to_vec(), acl: Acl::open(), kind, with_stat }.into()
 }
 
@@ -294,21 +295,21 @@ fn watches() -> Vec<Ask> {
 }
 
 fn transactions() -> Vec<Ask> {
-    let step = |path: &str, life, with_stat| Step::Create {
+    let step = |path: &str, life, with_stat| TransactionStep::Create {
         path: path.to_owned(),
         data: b"t".to_vec(),
         acl: Acl::open(),
-        kind: Kind { life, sequential: false },
+        kind: CreateKind { life, sequential: false },
         with_stat,
     };
-    let check = |of: &str, version| Step::Check { path: path(of), version };
+    let check = |of: &str, version| TransactionStep::Check { path: path(of), version };
     vec![
         Request::Multi(vec![
             step("/t", Life::Persistent, false),
             step("/t/u", Life::Ephemeral, true),
-            Step::SetData { path: path("/t"), data: vec![1, 2], version: 0 },
+            TransactionStep::SetData { path: path("/t"), data: vec![1, 2], version: 0 },
             check("/t", 1),
-            Step::Delete { path: path("/t/u"), version: -1 },
+            TransactionStep::Delete { path: path("/t/u"), version: -1 },
         ])
         .into(),
         Request::Multi(vec![
@@ -336,7 +337,7 @@ fn access() -> Vec<Ask> {
     let of_ada = |perms| vec![Acl { perms, scheme: "digest".into(), id: digest("ada:secret") }];
     let create_with = |path: &str, acl| {
         let (path, data) = (path.to_owned(), vec![]);
-        Ask::from(Request::Create { path, data, acl, kind: Kind::default(), with_stat: false })
+        Ask::from(Request::Create { path, data, acl, kind: CreateKind::default(), with_stat: false })
     };
     let read = || Ask::from(Request::GetData { path: path("/private"), watch: false });
     let wrong = |scheme: &str, id: &str| vec![Acl { perms: 31, scheme: scheme.into(), id: id.into() }];

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hustings::session::ZkSession;
+use hustings::client::session::ZkSession;
 use hustings::witness::{Happened, Relay, Said, Shows, Tell};
 use hustings_record::WatchEvent;
 use hustings_workloads::coordination::Session as _;

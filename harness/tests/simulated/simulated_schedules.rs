@@ -4,7 +4,7 @@ use hustings::simulate::{Trial, own_cell, try_simulation};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Caught, RecipeKind};
 use hustings_workloads::scenario::{Scenario, Shipped};
-use hustings_workloads::schedule::{Action, Request, Step, When};
+use hustings_workloads::schedule::{Action, ScheduledRequest, Step, When};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 /// Messages may meet in other orders with another seed.
@@ -14,7 +14,7 @@ fn at(ms: u64, action: Action) -> Step {
     Step { when: When::At(ms), action }
 }
 
-fn sent(cand: u32, kind: Request, nth: u32, action: Action) -> Step {
+fn sent(cand: u32, kind: ScheduledRequest, nth: u32, action: Action) -> Step {
     Step { when: When::Sent { cand, kind, part: "", nth, after_ms: None }, action }
 }
 
@@ -56,7 +56,7 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
 #[test]
 fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
     let schedule = [
-        sent(0, Request::Create, 1, Action::Crash { cand: 4, for_ms: Some(93) }),
+        sent(0, ScheduledRequest::Create, 1, Action::Crash { cand: 4, for_ms: Some(93) }),
         Step { when: When::Leads { cand: 0, nth: 1 }, action: Action::Crash { cand: 0, for_ms: Some(1_942) } },
     ];
     each("lock-race", &schedule, |seed, trial| {
@@ -70,7 +70,7 @@ fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
 
 #[test]
 fn a_host_that_dies_as_soon_as_all_have_joined_does_not_hold_the_cell_up() {
-    let schedule = [sent(4, Request::Any, 2, Action::Crash { cand: 4, for_ms: Some(3_488) })];
+    let schedule = [sent(4, ScheduledRequest::Any, 2, Action::Crash { cand: 4, for_ms: Some(3_488) })];
     each("naive", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
     });

@@ -2,7 +2,7 @@
 
 mod strategies;
 
-use hustings::wire::client::{Told, read_response, read_told, write_ping, write_request};
+use hustings::wire::client::{SessionEvent, read_response, read_told, write_ping, write_request};
 use hustings::wire::connect::{read_connect, read_connected, write_connect, write_connected};
 use hustings::wire::jute::{FRAME_BYTES_MAX, WireError, frame_length};
 use hustings::wire::op_code;
@@ -48,7 +48,7 @@ proptest! {
         let Ok((_, Ask::Request(_, shape))) = read_request(message(&write_request(xid, &request))) else { return Ok(()) };
         let frame = write_reply(xid, zxid, &Ok(response.clone()), &shape);
         let told = read_told(message(&frame)).expect("read");
-        let Told::Reply { xid: read_xid, zxid: read_zxid, error: 0, body } = told else { panic!("{told:?}") };
+        let SessionEvent::Reply { xid: read_xid, zxid: read_zxid, error: 0, body } = told else { panic!("{told:?}") };
         prop_assert_eq!((read_xid, read_zxid), (xid, zxid));
         prop_assert_eq!(read_response(&request, body), Ok(response));
     }
@@ -103,7 +103,7 @@ fn a_frame_has_at_most_what_a_server_takes() {
 }
 
 #[test]
-fn counts_are_held_against_the_bytes_that_are_left() {
+fn counts_are_compared_with_the_bytes_that_are_left() {
     // A setWatches that claims two thousand million paths.
     let bytes =
         [&1_i32.to_be_bytes()[..], &op_code::SET_WATCHES.to_be_bytes(), &[0; 8], &i32::MAX.to_be_bytes()].concat();
@@ -139,5 +139,5 @@ fn a_connect_request_of_an_old_client_has_no_byte_for_read_only() {
 fn an_event_is_told_as_servers_before_3_9_do() {
     let frame = write_event(&Event { kind: EventKind::Deleted, path: "/a".into(), zxid: 77 });
     let told = read_told(message(&frame)).expect("read");
-    assert_eq!(told, Told::Event(Event { kind: EventKind::Deleted, path: "/a".into(), zxid: -1 }));
+    assert_eq!(told, SessionEvent::Event(Event { kind: EventKind::Deleted, path: "/a".into(), zxid: -1 }));
 }

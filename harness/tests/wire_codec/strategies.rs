@@ -1,6 +1,8 @@
 //! All requests that can be written, and answers that fit them.
 
-use hustings_workloads::model::{Acl, Code, Kind, Life, Read, Request, Response, Stat, Step, WatcherType, Watches};
+use hustings_workloads::model::{
+    Acl, Code, CreateKind, Life, Read, Request, Response, Stat, TransactionStep, WatcherType, Watches,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -18,25 +20,29 @@ fn acl() -> impl Strategy<Value = Vec<Acl>> {
 }
 
 /// A kind, and whether the stat is asked for.
-fn kind() -> impl Strategy<Value = (Kind, bool)> {
+fn kind() -> impl Strategy<Value = (CreateKind, bool)> {
     let life = prop_oneof![
         (Just(Life::Persistent), any::<bool>(), any::<bool>()),
         (Just(Life::Ephemeral), any::<bool>(), any::<bool>()),
         (Just(Life::Container), Just(false), any::<bool>()),
     ];
-    life.prop_map(|(life, sequential, with_stat)| (Kind { life, sequential }, with_stat))
+    life.prop_map(|(life, sequential, with_stat)| (CreateKind { life, sequential }, with_stat))
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = TransactionStep> {
     prop_oneof![
         // Within a transaction the kind says whether the stat is told.
         (path(), data(), acl(), kind()).prop_map(|(path, data, acl, (kind, _))| {
             let with_stat = kind.life == Life::Container;
-            Step::Create { path, data, acl, kind, with_stat }
+            TransactionStep::Create { path, data, acl, kind, with_stat }
         }),
-        (path(), any::<i32>()).prop_map(|(path, version)| Step::Delete { path, version }),
-        (path(), data(), any::<i32>()).prop_map(|(path, data, version)| Step::SetData { path, data, version }),
-        (path(), any::<i32>()).prop_map(|(path, version)| Step::Check { path, version }),
+        (path(), any::<i32>()).prop_map(|(path, version)| TransactionStep::Delete { path, version }),
+        (path(), data(), any::<i32>()).prop_map(|(path, data, version)| TransactionStep::SetData {
+            path,
+            data,
+            version
+        }),
+        (path(), any::<i32>()).prop_map(|(path, version)| TransactionStep::Check { path, version }),
     ]
 }
 
@@ -158,13 +164,13 @@ pub(crate) fn response_to(request: &Request) -> BoxedStrategy<Response> {
     }
 }
 
-fn multi(steps: &[Step]) -> BoxedStrategy<Response> {
+fn multi(steps: &[TransactionStep]) -> BoxedStrategy<Response> {
     let good: Vec<BoxedStrategy<Response>> = steps
         .iter()
         .map(|step| match step {
-            Step::Create { with_stat, .. } => created(*with_stat),
-            Step::SetData { .. } => stat().prop_map(Response::Stat).boxed(),
-            Step::Delete { .. } | Step::Check { .. } => Just(Response::Done).boxed(),
+            TransactionStep::Create { with_stat, .. } => created(*with_stat),
+            TransactionStep::SetData { .. } => stat().prop_map(Response::Stat).boxed(),
+            TransactionStep::Delete { .. } | TransactionStep::Check { .. } => Just(Response::Done).boxed(),
         })
         .collect();
     let good = good.prop_map(Response::Multi).boxed();

@@ -230,7 +230,7 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
     w.of(host).push(&Event::Granted { t: t + 10_000, cand, session, term })?;
     w.events += 1;
     let (session_told, czxid_told) = (Some(session), Some(czxid));
-    let owner = Event::Owner(Box::new(Owner {
+    let owner = Event::Owner(Box::new(LeadOwner {
         from: t - MS,
         to: t,
         group,

@@ -24,7 +24,7 @@ pub struct CellInfo {
     /// Which repetition of its configuration it is; None where that was run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<Repetition>,
-    /// Which side it is on; None where no two are held against each other.
+    /// Which side it is on; None where no two are compared with each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contest: Option<Contest>,
     pub recipe: String,
@@ -56,7 +56,7 @@ pub struct CellInfo {
     pub work_interval_ms: u64,
     pub expect: Expect,
     /// A cell of the self-test: its recipe is broken on purpose, and must be caught.
-    #[serde(default, alias = "mutant", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub self_test: bool,
     /// What the recipe of a self-test must be caught with; empty: with anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

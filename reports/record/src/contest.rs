@@ -19,7 +19,7 @@ pub struct Contest {
 pub enum Side {
     /// What was there before.
     Base,
-    /// What is held against it.
+    /// What is compared with it.
     New,
 }
 

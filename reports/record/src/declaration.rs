@@ -1,4 +1,4 @@
-//! What a recipe declares of itself: the promises that its cells are held against.
+//! What a recipe declares of itself: the promises that its cells are compared with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -12,10 +12,10 @@ use crate::cell::{CellInfo, FencingMethod};
 use crate::holdings::Holdings;
 use crate::misbehaviour::Misbehaviour;
 use crate::nanos::Nanos;
-use crate::observed::{ObserverWeight, Owner};
+use crate::observed::{LeadOwner, ObserverWeight};
 use crate::phase::Phase;
 use crate::plan::{FaultIntent, WithheldReason};
-use crate::program::Program;
+use crate::program::ProgramInfo;
 use crate::receipt::{FaultOrder, Receipt};
 use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, WindowEdge, by_server};
 use crate::session::{SessionState, WatchEvent};
@@ -158,7 +158,7 @@ pub enum Event {
 
     // ---- hosts on which a program of somebody else's stands
     /// The program, as it introduces itself.
-    Program(Box<Program>),
+    Program(Box<ProgramInfo>),
     /// It did what it must not do, or did not what it must.
     Misbehaved {
         t: Nanos,
@@ -371,7 +371,7 @@ pub enum Event {
 
     // ---- observer
     /// Who owns the lead of a group says ZooKeeper.
-    Owner(Box<Owner>),
+    Owner(Box<LeadOwner>),
     /// Whether the observer has a connection, and a watch that tells it of every change. It says so after it has read all owners
     /// anew; a session of its own that has ended is followed by another one.
     ObserverState {

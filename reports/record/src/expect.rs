@@ -14,7 +14,7 @@ pub enum Expectation {
     None,
     /// Known unsafe: it must be seen, or the cell fails for not showing what theory says.
     Some,
-    /// Neither way is held against the cell.
+    /// Neither way is compared with the cell.
     Any,
     /// What no recipe can promise not to be may be seen, and nothing else.
     Excused,
@@ -64,10 +64,10 @@ pub struct Expect {
     pub stale_writes: Expectation,
     /// Handovers that no injected fault explains.
     pub unplanned: Expectation,
-    /// Leads that are lost, whether a fault explains it or not; `None`: neither way is held against the cell.
+    /// Leads that are lost, whether a fault explains it or not; `None`: neither way is compared with the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handovers: Option<Expectation>,
-    /// Leads that are kept through a whole hang of their work; `None`: neither way is held against the cell.
+    /// Leads that are kept through a whole hang of their work; `None`: neither way is compared with the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hung_leads: Option<Expectation>,
     /// Other candidates woken per leader loss, as the recipe declares; `None`: nothing is promised.

@@ -51,7 +51,7 @@ pub struct FaultFacts {
     pub needs_no_host: bool,
     /// What servers that it hits say when they are asked; None: what they said before, or nobody is hit.
     pub leaves: Option<ServerState>,
-    /// How it is proven to have taken effect.
+    /// How it is verified to have taken effect.
     pub proof: &'static str,
 }
 
@@ -122,8 +122,8 @@ pub enum LeadLoss {
     Anew,
 }
 
-/// A candidate whose znode somebody else deleted waits for so long before it enrols again, so that a deletion of the whole election can
-/// get through.
+/// A candidate whose znode somebody else deleted waits for so long before it enrols again, so that a deletion of the whole election
+/// can get through.
 pub const STANDS_ANEW_AFTER_MS: u64 = 200;
 
 /// When the ensemble elects a leader after a fault on the one that it had.

@@ -28,7 +28,6 @@ mod program;
 mod reader;
 mod receipt;
 mod repetition;
-mod schema_2;
 mod seen;
 mod segment;
 mod server;
@@ -55,14 +54,16 @@ pub use holdings::Holdings;
 pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
 pub use misbehaviour::Misbehaviour;
 pub use nanos::Nanos;
-pub use observed::{ObserverWeight, Owner};
+pub use observed::{LeadOwner, ObserverWeight};
 pub use phase::Phase;
 pub use plan::{FaultIntent, WithheldReason, overran};
-pub use program::Program;
+pub use program::ProgramInfo;
 pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
 pub use receipt::{FaultOrder, Receipt};
 pub use repetition::Repetition;
-pub use seen::{Answer, Asked, CutLink, HeldBack, ModelledLink, ProbeTimes, ResetLink, Seen, Slowness, WholeLink};
+pub use seen::{
+    CutLink, Evidence, HeldBack, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink,
+};
 pub use segment::{
     SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,
 };

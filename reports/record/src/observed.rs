@@ -8,7 +8,7 @@ use crate::server::Weighed;
 
 /// Who owns the lead of a group says ZooKeeper, from between `from` and `to` on; `session` None: nobody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Owner {
+pub struct LeadOwner {
     pub from: Nanos,
     pub to: Nanos,
     pub group: u32,

@@ -9,7 +9,7 @@ use crate::nanos::Nanos;
 /// The program, as it introduces itself. What it did is read off its connections; what it believes is known by its own word
 /// (`belief` is `report`) or, where that cannot be trusted or had (`why`), by its writes alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Program {
+pub struct ProgramInfo {
     pub t: Nanos,
     pub name: String,
     pub version: String,

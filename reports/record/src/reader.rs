@@ -12,7 +12,6 @@ use crate::event::Event;
 use crate::files::{files_below, open_inside, read_small};
 use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
 use crate::nanos::Nanos;
-use crate::schema_2::{SCHEMA_2, upgrade_manifest};
 use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, TornTail, plain_most, read_opened};
 
 /// Where the segments lie.
@@ -66,9 +65,7 @@ pub enum RecordError {
     Manifest { path: PathBuf, source: std::io::Error },
     #[error("{path}: not a manifest: {source}")]
     ManifestSyntax { path: PathBuf, source: serde_json::Error },
-    #[error(
-        "{path}: schema {found}, and this version reads {SCHEMA_2} and {SCHEMA}; use the version of hustings that wrote it"
-    )]
+    #[error("{path}: schema {found}, and this version reads {SCHEMA}; use the version of hustings that wrote it")]
     Schema { path: PathBuf, found: u32 },
     #[error(transparent)]
     Segment(#[from] SegmentError),
@@ -138,8 +135,6 @@ pub struct Reading {
     /// As [`Record::changed`].
     pub changed: Vec<String>,
     folder: PathBuf,
-    /// The schema that the manifest was written in: its segments are of the same.
-    written_in: u32,
     damage: Damage,
     /// Cells of the manifest that were read.
     read: usize,
@@ -154,16 +149,9 @@ impl Reading {
         let path = folder.join(MANIFEST_FILE);
         let text =
             read_small(folder, MANIFEST_FILE).map_err(|source| RecordError::Manifest { path: path.clone(), source })?;
-        let (manifest, sealed, written_in) = parse_manifest(&text, &path)?;
-        let mut reading = Self {
-            manifest,
-            notes: Vec::new(),
-            changed: Vec::new(),
-            folder: folder.to_owned(),
-            written_in,
-            damage,
-            read: 0,
-        };
+        let (manifest, sealed) = parse_manifest(&text, &path)?;
+        let mut reading =
+            Self { manifest, notes: Vec::new(), changed: Vec::new(), folder: folder.to_owned(), damage, read: 0 };
         if !sealed {
             reading.changed.push(format!("{MANIFEST_FILE}: its seal was taken off"));
         }
@@ -236,11 +224,8 @@ impl Reading {
                 self.notes.push(format!("{file}: its last block ({} bytes) was torn and is left out", torn.bytes));
             }
             match events.first() {
-                Some(Event::Segment { schema, .. }) if ![SCHEMA_2, SCHEMA].contains(schema) => {
+                Some(Event::Segment { schema, .. }) if *schema != SCHEMA => {
                     return Err(RecordError::Schema { path: folder.join(&file), found: *schema });
-                }
-                Some(Event::Segment { schema, .. }) if *schema != self.written_in => {
-                    return Err(mismatch(format!("it is of schema {schema}, and the manifest of {}", self.written_in)));
                 }
                 Some(Event::Segment { writer, cell, .. }) if !is_of(segment, writer) || *cell != entry.index => {
                     return Err(mismatch(format!("it is what {writer} wrote about cell {cell}")));
@@ -296,8 +281,8 @@ fn names(segment: &SegmentEntry) -> [String; 3] {
     [SEGMENT_ENDING, SEALED_ENDING, "part"].map(|ending| format!("{EVENTS}/{stem}.{ending}"))
 }
 
-/// The manifest, whether it bears its seal, and the schema that it was written in.
-fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool, u32), RecordError> {
+/// The manifest, and whether it bears its seal.
+fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordError> {
     let syntax = |source| RecordError::ManifestSyntax { path: path.to_owned(), source };
     let mut loose: Value = serde_json::from_slice(text).map_err(syntax)?;
     let found = loose.get("schema").and_then(Value::as_u64).map(|schema| schema as u32);
@@ -306,12 +291,10 @@ fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool, u32), Rec
         return Err(RecordError::Forged { path: path.to_owned(), what: "its seal does not fit what it says".into() });
     }
     let manifest = match found {
-        Some(SCHEMA_2) => serde_json::from_value(upgrade_manifest(loose)).map_err(syntax),
         Some(SCHEMA) | None => serde_json::from_value(loose).map_err(syntax),
         Some(found) => Err(RecordError::Schema { path: path.to_owned(), found }),
     };
-    // Older versions knew no seal.
-    Ok((manifest?, seal.is_some() || found == Some(SCHEMA_2), found.unwrap_or(SCHEMA)))
+    Ok((manifest?, seal.is_some()))
 }
 
 /// Whether a file is what it was.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::{FaultKind, ReceiptStage, Touch};
 use crate::nanos::Nanos;
-use crate::seen::Seen;
+use crate::seen::Evidence;
 
 /// A fault was ordered. `cands` are all candidates it may hit, `groups` the groups whose leader it was aimed at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,5 +39,5 @@ pub struct Receipt {
     pub touches: Vec<Touch>,
     /// What was looked at: all that `verified` rests on. None: not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Box<Seen>>,
+    pub seen: Option<Box<Evidence>>,
 }

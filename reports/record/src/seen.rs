@@ -13,7 +13,7 @@ use crate::server::ServerState;
 /// All that a receipt rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "kebab-case")]
-pub enum Seen {
+pub enum Evidence {
     /// Links through which nothing was to pass this way.
     Cut { way: Direction, links: Vec<CutLink> },
     /// Links that were to carry everything again.
@@ -48,16 +48,16 @@ pub enum Seen {
 
 /// A question, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
+pub struct Probe {
     pub at: Nanos,
     /// When the answer came, or the end of waiting for it.
     pub until: Nanos,
-    pub came: Answer,
+    pub came: ProbeAnswer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub enum ProbeAnswer {
     Answered,
     Silence,
     /// The connection was refused, reset or closed.
@@ -69,12 +69,12 @@ pub enum Answer {
 pub struct CutLink {
     pub host: u16,
     pub server: u32,
-    pub before: Asked,
+    pub before: Probe,
     /// Asked while it was cut, over a connection from before and over a new one.
-    pub old: Option<Asked>,
-    pub new: Asked,
+    pub old: Option<Probe>,
+    pub new: Probe,
     /// The server was asked meanwhile on another path, past the link.
-    pub direct: Asked,
+    pub direct: Probe,
     /// The bytes that the proxy had handed on up and down, before and after these questions; None where it counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<[(u64, u64); 2]>,
@@ -87,7 +87,7 @@ pub struct WholeLink {
     pub server: u32,
     /// It answered before its fault.
     pub due: bool,
-    pub after: Asked,
+    pub after: Probe,
 }
 
 /// One link whose connections were told to end.
@@ -95,12 +95,12 @@ pub struct WholeLink {
 pub struct ResetLink {
     pub host: u16,
     pub server: u32,
-    pub before: Asked,
+    pub before: Probe,
     /// A connection from before was seen to close; None: there was none.
     pub closed: Option<bool>,
     /// Connections from before were still open on it.
     pub left: bool,
-    pub after: Asked,
+    pub after: Probe,
 }
 
 /// A measure of slow links, on the link on which it was furthest from what is due.
@@ -165,7 +165,7 @@ pub struct HeldBack {
     pub zxid: i64,
 }
 
-impl Seen {
+impl Evidence {
     /// Whether all of it shows the effect that faults of this kind have, or that they have ended.
     ///
     /// # Errors
@@ -307,7 +307,7 @@ impl Seen {
     /// begins.
     #[must_use]
     pub fn times(&self) -> Vec<(Nanos, Nanos)> {
-        let span = |asked: &Asked| (asked.at, asked.until);
+        let span = |asked: &Probe| (asked.at, asked.until);
         match self {
             Self::Cut { links, .. } => {
                 let of = |link: &CutLink| [Some(link.before), link.old, Some(link.new), Some(link.direct)];
@@ -336,9 +336,9 @@ fn all<T>(seen: &[T], shows: impl Fn(&T) -> Result<(), String>) -> Result<(), St
     seen.iter().try_for_each(shows)
 }
 
-impl Asked {
+impl Probe {
     fn answered(&self) -> bool {
-        self.came == Answer::Answered
+        self.came == ProbeAnswer::Answered
     }
 
     fn took(&self) -> Nanos {
@@ -357,8 +357,8 @@ impl CutLink {
     #[must_use]
     pub fn server_spoke(&self, way: Direction) -> bool {
         let margin = self.before.took();
-        let early = |asked: Asked| {
-            let told = !way.is_up() && asked.came == Answer::Closed;
+        let early = |asked: Probe| {
+            let told = !way.is_up() && asked.came == ProbeAnswer::Closed;
             told || self.direct.until.saturating_add(margin) <= asked.until && self.direct.until >= asked.at
         };
         self.direct.answered() && early(self.new) && self.old.is_none_or(early)
@@ -377,7 +377,7 @@ impl CutLink {
         if !self.silent() {
             return not("answers");
         }
-        let told = |asked: &Asked| asked.came == Answer::Closed;
+        let told = |asked: &Probe| asked.came == ProbeAnswer::Closed;
         if way.is_up() && (told(old) || told(new)) {
             return not("closes its connections, and a partition tells nobody");
         }

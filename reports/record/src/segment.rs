@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use crate::blocks::{Block, BlockError, Blocks};
 use crate::event::Event;
 use crate::files::open_inside;
-use crate::schema_2::{SCHEMA_2, upgrade_event};
 
 /// File ending of a segment that is being written.
 pub const SEGMENT_ENDING: &str = "jsonl";
@@ -121,7 +120,7 @@ fn parse(
     packed: Option<&str>,
 ) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
     let mut events = Vec::new();
-    let (mut blocks, mut schema) = (Blocks::new(inner, most), None);
+    let mut blocks = Blocks::new(inner, most);
     loop {
         let number = blocks.number();
         let damaged = |offset, what| SegmentError::Damaged { path: path.to_owned(), block: number, offset, what };
@@ -143,22 +142,11 @@ fn parse(
             }
         }
         for line in blocks.body().split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-            let old = *schema.get_or_insert_with(|| schema_of(line)) == Some(SCHEMA_2);
-            let event = if old {
-                serde_json::from_slice(line).and_then(|event| serde_json::from_value(upgrade_event(event)))
-            } else {
-                serde_json::from_slice(line)
-            };
+            let event = serde_json::from_slice(line);
             let unknown = |source| SegmentError::Event { path: path.to_owned(), block: number, source };
             events.push(event.map_err(unknown)?);
         }
     }
-}
-
-/// The schema that a segment's first line names.
-fn schema_of(line: &[u8]) -> Option<u32> {
-    let first: serde_json::Value = serde_json::from_slice(line).ok()?;
-    u32::try_from(first.get("schema")?.as_u64()?).ok()
 }
 
 /// A segment that was compressed.

@@ -27,7 +27,7 @@ const RETRY_NS: Nanos = 1_000_000_000;
 
 pub(super) struct Allowance<'i, 'a> {
     index: &'i Index<'a>,
-    request: Request,
+    request: RequestTime,
     felt: Felt,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn led_again_by<'i, 'a>(index: &'i Index<'a>) -> impl Fn(Nanos) -> Na
 
 /// How long one request takes on the floor.
 #[derive(Clone, Copy)]
-struct Request {
+struct RequestTime {
     longest: Nanos,
     upper_quartile: Nanos,
     /// Or less, where the cell enrolled more quickly.
@@ -48,15 +48,15 @@ struct Request {
 
 /// What the candidates that are woken wait for, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum WaitStep {
     /// A message from a server, or the deletion that it tells of.
     Notify,
     /// The requests of whoever is woken.
     TakeOver,
 }
 
-/// How many candidates faults may have woken: those of the faults that had begun by a time, and of those that were felt no longer at
-/// a time. Each is in order, and its count is of itself and of all before it.
+/// How many candidates faults may have woken: those of the faults that had begun by a time, and of those that were felt no longer
+/// at a time. Each is in order, and its count is of itself and of all before it.
 #[derive(Default)]
 struct Felt {
     begun: Vec<(Nanos, u64)>,
@@ -106,7 +106,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
         samples.sort_unstable();
         let half = |sample: Option<&Nanos>| sample.map_or(ASSUMED_REQUEST_NS, |&sample| sample.div_ceil(2));
         let median = half(samples.get(samples.len() / 2));
-        let request = Request {
+        let request = RequestTime {
             longest: half(samples.last()),
             upper_quartile: half(samples.get(3 * samples.len() / 4)),
             median: enrolment_pace(index).map_or(median, |pace| pace.min(median)),
@@ -129,37 +129,37 @@ impl<'i, 'a> Allowance<'i, 'a> {
 
     /// What a handover within `span` may take beyond the protocol's needs.
     pub(super) fn handover(&self, span: Span) -> Nanos {
-        self.step(Step::TakeOver, span)
+        self.step(WaitStep::TakeOver, span)
     }
 
     /// What a step of a handover within `span` may take.
-    pub(super) fn step(&self, step: Step, span: Span) -> Nanos {
+    pub(super) fn step(&self, step: WaitStep, span: Span) -> Nanos {
         self.one_of_many(step, span) + MARGIN_NS
     }
 
     /// How long it may take until everybody who is told something within `span` was told.
     pub(super) fn notified(&self, span: Span) -> Nanos {
-        self.one_of_many(Step::Notify, span)
+        self.one_of_many(WaitStep::Notify, span)
     }
 
     /// All before it are as slow as usual, and its own requests as slow as any.
-    fn one_of_many(&self, step: Step, span: Span) -> Nanos {
+    fn one_of_many(&self, step: WaitStep, span: Span) -> Nanos {
         let before = self.waking(span).saturating_sub(1);
         self.requests_of(step, before, self.request.upper_quartile) + self.requests_of(step, 1, self.request.longest)
     }
 
     /// What half of such steps may take: of `of` that wait for each other, the one that comes as number `place`.
-    pub(super) fn median(&self, step: Step, span: Span, (place, of): (u64, u64)) -> Nanos {
+    pub(super) fn median(&self, step: WaitStep, span: Span, (place, of): (u64, u64)) -> Nanos {
         let before = self.waking(span).saturating_mul(place).div_ceil(of.max(1));
         self.requests_of(step, before, self.request.median) + MARGIN_OF_MEDIAN_NS
     }
 
     /// How long this step takes for so many who are woken, one after the other.
-    fn requests_of(&self, step: Step, woken: u64, request: Nanos) -> Nanos {
+    fn requests_of(&self, step: WaitStep, woken: u64, request: Nanos) -> Nanos {
         let declared = self.index.info.requests_per_wake_max();
         let requests = match step {
-            Step::Notify => 1,
-            Step::TakeOver => declared.map_or(REQUESTS_PER_WAKE, |declared| u64::from(declared).max(1)),
+            WaitStep::Notify => 1,
+            WaitStep::TakeOver => declared.map_or(REQUESTS_PER_WAKE, |declared| u64::from(declared).max(1)),
         };
         woken.saturating_mul(requests.saturating_mul(request)).min(LONGEST_NS)
     }
@@ -175,8 +175,8 @@ impl<'i, 'a> Allowance<'i, 'a> {
         from + self.expiry() + self.return_of(from)
     }
 
-    /// The stall by which what a group was due to do by `due`, in the course of `span`, may have come as late as at its end: what ended
-    /// in a stall that a session can end of is made anew after it. One that began when all was due excuses nothing.
+    /// The stall by which what a group was due to do by `due`, in the course of `span`, may have come as late as at its end: what
+    /// ended in a stall that a session can end of is made anew after it. One that began when all was due excuses nothing.
     pub(super) fn late_by_stall(&self, group: u32, span: Span, due: Nanos) -> Option<&'i Stall> {
         let (mut due_again, mut last) = (due, None);
         for stall in self.index.felt_stalls_of_group(group, span) {

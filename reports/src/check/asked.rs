@@ -51,15 +51,15 @@ pub(super) fn asks_at_most(
         return None;
     }
     let gone = wakes.gone_in(group, (notice.t.saturating_sub(EDGE_NS), settled + EDGE_NS));
-    // Some may have had their turn before anybody knew, and were struck.
-    let struck = index.candidates.of_group(group).iter().copied().filter(|&cand| {
+    // Some may have had their turn before anybody knew, and were hit.
+    let hit = index.candidates.of_group(group).iter().copied().filter(|&cand| {
         let mut faults = index.faults.on_cand_in(cand, recently).filter(|_| cand != notice.cand);
         faults.any(|fault| fault.acts_in(recently))
     });
-    let meanwhile: BTreeSet<u32> = gone.map(|lost| lost.cand).chain(struck).collect();
+    let meanwhile: BTreeSet<u32> = gone.map(|lost| lost.cand).chain(hit).collect();
     // Owners that nobody else knew of, too.
-    let reigns = index.reigns.within(group, (recently.0, settled)).filter(|reign| reign.session.is_some());
-    let owners = reigns.filter(|reign| reign.span.1 <= settled).count();
+    let intervals = index.intervals.within(group, (recently.0, settled)).filter(|interval| interval.session.is_some());
+    let owners = intervals.filter(|interval| interval.span.1 <= settled).count();
     let meanwhile = meanwhile.len().max(owners).max(1) as u64;
     // One of them is what it was told of. And an answer that is older than T/3 is no ground to lead on: it asks again, once
     // more for a server that may lag.

@@ -22,7 +22,7 @@ const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// What leaders brought about at the resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Effect {
+pub struct EffectSection {
     /// Share of the measured group-time without an accepted write: of each time from one to the next, what is longer than
     /// the interval in which leaders write.
     pub without_write: f64,
@@ -52,7 +52,7 @@ pub struct Effect {
     pub hung_longest_ns: Nanos,
 }
 
-impl Section for Effect {
+impl Section for EffectSection {
     const NAME: &'static str = "effect";
     const ABOUT: &'static str = "Did leaders do their work: were their writes sent, and accepted?";
     const RESTS_ON: &'static [Grade] = &[Grade::Effect];
@@ -68,8 +68,8 @@ impl Section for Effect {
         silent(index, window, &mut finding);
         refused(index, &mut finding);
         hung(index, &mut finding);
-        let Effect { without_write, longest_ns, refused, refused_terms, terms, .. } = finding.section;
-        let Effect { mute_terms, late_terms, fallen_silent, hung_leads, hung_longest_ns, .. } = finding.section;
+        let EffectSection { without_write, longest_ns, refused, refused_terms, terms, .. } = finding.section;
+        let EffectSection { mute_terms, late_terms, fallen_silent, hung_leads, hung_longest_ns, .. } = finding.section;
         let hung = match hung_leads {
             0 => String::new(),
             some => format!("; {some} leads kept through a hang, of {} at most", duration(hung_longest_ns)),
@@ -84,7 +84,7 @@ impl Section for Effect {
     }
 }
 
-fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
+fn gaps(index: &Index<'_>, window: Span, effect: &mut EffectSection) {
     let mut written: BTreeMap<u32, Vec<Nanos>> = BTreeMap::new();
     for work in index.writing.all().filter(|work| index.writing.accepts(work.found)) {
         written.entry(work.group).or_default().push(work.t);
@@ -114,7 +114,7 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut Effect) {
 }
 
 /// Leaders that had the time to write and did not even try: never, not before it was over, or no more.
-fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
+fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>) {
     let enough = SILENT_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
     // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
     let stalls = |host: u16| -> Vec<Span> {
@@ -162,7 +162,7 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<Effect>) {
 }
 
 /// Leads that were kept though nothing came of them: their work hung, and nobody else could take them over.
-fn hung(index: &Index<'_>, finding: &mut Finding<Effect>) {
+fn hung(index: &Index<'_>, finding: &mut Finding<EffectSection>) {
     let mut kept = Vec::new();
     for term in &index.terms.all {
         let Some(led) = term.definite() else { continue };
@@ -190,12 +190,12 @@ fn key(term: &Term<'_>) -> WriteKey {
 }
 
 /// Writes that the fence refused while ZooKeeper named their leader as the owner.
-fn refused(index: &Index<'_>, finding: &mut Finding<Effect>) {
+fn refused(index: &Index<'_>, finding: &mut Finding<EffectSection>) {
     let mut worst: BTreeMap<WriteKey, (u64, Work)> = BTreeMap::new();
     for work in index.writing.all().filter(|work| !index.writing.accepts(work.found)) {
         let Some(term) = index.terms.held_by(work.cand, work.t).map(|term| &index.terms.all[term]) else { continue };
         let believed = term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);
-        let owns = || index.reigns.at(work.group, work.t).is_some_and(|reign| reign.is_of(term));
+        let owns = || index.intervals.at(work.group, work.t).is_some_and(|interval| interval.is_of(term));
         if key(term) == (work.cand, work.session, work.czxid) && believed && owns() {
             worst.entry(key(term)).or_insert((0, work)).0 += 1;
         }

@@ -5,7 +5,7 @@ use crate::index::Index;
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
-/// What a zero in this cell stands on: proven faults, or the intention to have none.
+/// What a zero in this cell stands on: verified faults, or the intention to have none.
 pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
     if index.info.has_candidates() && index.terms.all.iter().all(|t| t.granted.is_none()) {
         return Err("nobody ever led".into());
@@ -13,7 +13,7 @@ pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
     if index.is_control() || index.verified_faults() > 0 {
         return Ok(());
     }
-    Err("no fault is proven to have taken effect: no receipt, no sample".into())
+    Err("no fault is verified to have taken effect, so no sample counts".into())
 }
 
 /// The measured window of a cell that got to its tear-down. Of any other nothing is demanded, and the finding says so.

@@ -148,7 +148,7 @@ impl Section for Failover {
                 finding.inconclusive("no failover was measured, and this fault cannot but cause one".into());
                 finding.headline("no failover was measured".into());
             }
-            None => finding.headline("no leader was lost to a proven fault: nothing to measure".into()),
+            None => finding.headline("no leader was lost to a verified fault: nothing to measure".into()),
         }
         // Of what is left nobody knows whether it is like the rest.
         if void > found.whole.as_ref().map_or(0, |whole| whole.n + whole.censored) {

@@ -67,7 +67,7 @@ impl Section for FanOutSeen {
         let mut finding = Finding::default();
         say_what_is_not_declared(index, &mut finding);
         let wakes = wakes(index);
-        let mut counted = Counted::default();
+        let mut counted = CountedWakes::default();
         let mut untold = None;
         for burst in wakes.losses.chunk_by(cannot_be_told_apart) {
             untold = judge(index, &wakes, burst, untold, &mut counted, &mut finding);
@@ -100,7 +100,7 @@ impl Section for FanOutSeen {
     }
 }
 
-/// What a record does not tell cannot be held against the cell, and is no promise kept either.
+/// What a record does not tell cannot be compared with the cell, and is no promise kept either.
 fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>) {
     match (index.info.declared, index.info.leader_wakes()) {
         (Some(_), _) => {}
@@ -115,7 +115,7 @@ fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>
 }
 
 /// What makes a promise a range: within it nothing is caught.
-fn say_what_is_unsure(counted: &Counted, finding: &mut Finding<FanOutSeen>) {
+fn say_what_is_unsure(counted: &CountedWakes, finding: &mut Finding<FanOutSeen>) {
     if !counted.doubts.is_empty() {
         let doubts: Vec<String> = counted.doubts.iter().map(|(why, times)| format!("{why} ({times})")).collect();
         finding.note(format!("candidates of whom it is not sure whether they had to be woken: {}", doubts.join("; ")));
@@ -142,7 +142,7 @@ impl Tally {
 }
 
 #[derive(Default)]
-struct Counted {
+struct CountedWakes {
     leaders: Tally,
     followers: Tally,
     requests: Vec<u64>,
@@ -157,7 +157,7 @@ fn cannot_be_told_apart(first: &Lost<'_>, second: &Lost<'_>) -> bool {
     (first.group, first.node) == (second.group, second.node) && second.gone.0 <= last + EDGE_NS
 }
 
-impl Counted {
+impl CountedWakes {
     fn tally(&mut self, lost: &Lost<'_>) -> &mut Tally {
         if lost.lead.is_some() { &mut self.leaders } else { &mut self.followers }
     }
@@ -166,14 +166,14 @@ impl Counted {
 /// Losses that cannot be told apart, and how many more could have been told of them.
 type Untold<'l, 'a> = (&'l Lost<'a>, u64);
 
-/// Holds losses that cannot be told apart against what the recipe declares of all of them. Who may not have been told `before`, of
+/// Checks losses that cannot be told apart against what the recipe declares of all of them. Who may not have been told `before`, of
 /// a znode of the same name, may be told now.
 fn judge<'l, 'a>(
     index: &Index<'a>,
     wakes: &'l Wakes<'a>,
     burst: &'l [Lost<'a>],
     before: Option<Untold<'l, 'a>>,
-    counted: &mut Counted,
+    counted: &mut CountedWakes,
     finding: &mut Finding<FanOutSeen>,
 ) -> Option<Untold<'l, 'a>> {
     let (mut woken, mut least, mut most, mut judged) = (0, 0, 0, true);
@@ -219,7 +219,7 @@ fn judge<'l, 'a>(
 }
 
 /// Counts whom one loss woke, and what that caused.
-fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut Counted) -> u64 {
+fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut CountedWakes) -> u64 {
     if lost.lead.is_some() {
         let caused = told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
         counted.requests.push(caused.sum());

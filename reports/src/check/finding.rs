@@ -94,7 +94,7 @@ impl<S> Finding<S> {
         self.verdict = self.verdict.min(Verdict::Inconclusive);
     }
 
-    /// Holds what was seen against what was expected. `what` names it; `evidence` is why a zero would mean something.
+    /// Checks what was seen against what was expected. `what` names it; `evidence` is why a zero would mean something.
     /// True when it was seen and may be.
     pub(super) fn judge(&mut self, expected: Expectation, seen: u64, what: &str, evidence: Result<(), String>) -> bool {
         match (expected, seen, evidence) {

@@ -1,5 +1,5 @@
-//! Does every lead rest on a znode of its own? The token of each grant is compared with what the observer, and the connections where
-//! somebody reads along, tell of the znode: whose it is, its name, and by which znode that session had the lead then.
+//! Does every lead rest on a znode of its own? The token of each grant is compared with what the observer, and the connections
+//! where somebody reads along, tell of the znode: whose it is, its name, and by which znode that session had the lead then.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Reign, Term};
+use crate::index::{Index, OwnershipInterval, Term};
 use hustings_record::{Grade, Nanos};
 
 /// The observer may be told so late of what a leader was told.
@@ -89,15 +89,16 @@ fn differs(index: &Index<'_>, term: &Term<'_>) -> Option<Option<String>> {
 }
 
 /// Another znode of its session by which ZooKeeper named it as the owner while it certainly believed, if it never did by this one.
-fn led_by_another<'i>(index: &'i Index<'_>, term: &Term<'_>) -> Option<&'i Reign> {
+fn led_by_another<'i>(index: &'i Index<'_>, term: &Term<'_>) -> Option<&'i OwnershipInterval> {
     let believed = term.definite()?;
-    let mut own = index.reigns.within(term.group, term.possible());
-    if own.any(|reign| reign.czxid == Some(term.czxid)) {
+    let mut own = index.intervals.within(term.group, term.possible());
+    if own.any(|interval| interval.czxid == Some(term.czxid)) {
         return None;
     }
-    let mut others = index.reigns.within(term.group, believed).filter(|reign| reign.session == Some(term.session));
-    others.find(|reign| {
-        let (from, to) = (reign.span.0.max(believed.0), reign.span.1.min(believed.1));
-        reign.czxid.is_some() && to.saturating_sub(from) > TOLD_LATE_NS
+    let mut others =
+        index.intervals.within(term.group, believed).filter(|interval| interval.session == Some(term.session));
+    others.find(|interval| {
+        let (from, to) = (interval.span.0.max(believed.0), interval.span.1.min(believed.1));
+        interval.czxid.is_some() && to.saturating_sub(from) > TOLD_LATE_NS
     })
 }

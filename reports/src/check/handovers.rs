@@ -1,4 +1,4 @@
-//! Which leads were lost to proven faults and what became of them; and which changed hands with no fault to explain it.
+//! Which leads were lost to verified faults and what became of them; and which changed hands with no fault to explain it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{moment, under_way};
-use crate::index::{Change, Ending, Fault, Index, Loss, Outcome, Stall};
+use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome, Stall};
 use hustings_record::words::plural;
 use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
 
@@ -27,7 +27,7 @@ pub struct Handovers {
     pub completed: u64,
     /// How many moments were planned for that cost them: what one moment brought is not independent of each other.
     #[serde(default)]
-    pub strikes: u64,
+    pub injections: u64,
     /// Completed ones in which the candidate that lost the lead took it back.
     #[serde(default)]
     pub retaken: u64,
@@ -35,12 +35,12 @@ pub struct Handovers {
     /// False failovers: no injected fault explains them, or none by then: a fault explains lost leads until its victims'
     /// sessions can have expired.
     pub unplanned: u64,
-    /// Changes of leader that a proven fault on the loser explains without having met it as the leader.
+    /// Changes of leader that a verified fault on the loser explains without having met it as the leader.
     #[serde(default)]
     pub explained: u64,
     /// Changes of leader that only a fault without proof could explain: neither planned nor unplanned.
     #[serde(default)]
-    pub unproven: u64,
+    pub unverified: u64,
     /// Planned ones that were completed only after the sessions can have expired, though somebody could have led.
     #[serde(default)]
     pub late: u64,
@@ -54,18 +54,18 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// Those of several cells of one configuration together; no two cells share a strike.
+    /// Those of several cells of one configuration together; no two cells share an injection.
     #[must_use]
     pub(crate) fn pooled(cells: &[&Self]) -> Self {
         cells.iter().fold(Self::default(), |all, cell| Self {
             planned: all.planned + cell.planned,
             completed: all.completed + cell.completed,
-            strikes: all.strikes + cell.strikes,
+            injections: all.injections + cell.injections,
             retaken: all.retaken + cell.retaken,
             censored: all.censored + cell.censored,
             unplanned: all.unplanned + cell.unplanned,
             explained: all.explained + cell.explained,
-            unproven: all.unproven + cell.unproven,
+            unverified: all.unverified + cell.unverified,
             late: all.late + cell.late,
             excused: all.excused + cell.excused,
             survived: all.survived + cell.survived,
@@ -91,13 +91,13 @@ impl Section for Handovers {
         }
         doubts(index, &counts, &mut finding);
         if counts.planned == 0 && index.must_lose_leaders() && index.verified_faults() > 0 {
-            finding.inconclusive("the faults are proven, but none of them met a leader that lost its lead".into());
+            finding.inconclusive("the faults are verified, but none of them met a leader that lost its lead".into());
         }
         finding.headline(format!(
             "{} planned by {}: {} completed ({} retaken by who had lost it), {} not before the end; {} survived; {} unplanned; {} \
-             proven orders of faults",
+             verified orders of faults",
             counts.planned,
-            plural(counts.strikes, "strike", "strikes"),
+            plural(counts.injections, "injection", "injections"),
             counts.completed,
             counts.retaken,
             counts.censored,
@@ -116,24 +116,24 @@ fn count(index: &Index<'_>) -> Handovers {
         excused: losses.unplanned.iter().filter(|change| is_excused(index, change)).count() as u64,
         unplanned: losses.unplanned.len() as u64,
         explained: losses.explained.len() as u64,
-        unproven: losses.unproven.len() as u64,
+        unverified: losses.unverified.len() as u64,
         ..Handovers::default()
     };
     for loss in &losses.all {
         match loss.outcome {
-            Outcome::Completed { successor } => {
+            LossOutcome::Completed { successor } => {
                 counts.completed += 1;
                 counts.late += u64::from(is_late(index, loss, successor));
                 counts.retaken += u64::from(index.terms.all[loss.term].cand == index.terms.all[successor].cand);
             }
-            Outcome::Censored { .. } => counts.censored += 1,
-            Outcome::Survived => counts.survived += 1,
+            LossOutcome::Censored { .. } => counts.censored += 1,
+            LossOutcome::Survived => counts.survived += 1,
         }
     }
     counts.planned = counts.completed + counts.censored;
-    let lost = losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    let lost = losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
     let moments = lost.map(|loss| index.faults.all[loss.fault].intended);
-    counts.strikes = moments.collect::<BTreeSet<_>>().len() as u64;
+    counts.injections = moments.collect::<BTreeSet<_>>().len() as u64;
     counts
 }
 
@@ -141,9 +141,9 @@ fn count(index: &Index<'_>) -> Handovers {
 /// nothing, nor do those that a fault on servers would excuse if it were verified.
 fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
-    let (stalled, others): (Vec<&Change>, Vec<&Change>) =
+    let (stalled, others): (Vec<&LeaderChange>, Vec<&LeaderChange>) =
         unplanned.iter().partition(|change| stalled_before(index, change).is_some());
-    let perhaps = |change: &&&Change| !is_excused(index, change) && was_cut_off(index, change, |_| true);
+    let perhaps = |change: &&&LeaderChange| !is_excused(index, change) && was_cut_off(index, change, |_| true);
     let perhaps = others.iter().filter(|_| expected == Expectation::Excused).filter(perhaps).count() as u64;
     if perhaps > 0 {
         finding.inconclusive(format!("{perhaps} unplanned handovers could be excused by an unverified fault alone"));
@@ -167,11 +167,11 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
 /// A lead that was lost: its term, when, and the fault that explains it.
 type LostLead = (usize, Nanos, Option<usize>);
 
-/// All lost leads, whatever explains them: the lead went to another incarnation, or its znode went, whoever led next. Not those that
-/// only an unverified fault could explain.
+/// All lost leads, whatever explains them: the lead went to another incarnation, or its znode went, whoever led next. Not those
+/// that only an unverified fault could explain.
 fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
     let losses = &index.losses;
-    let planned = losses.all.iter().filter(|loss| loss.outcome != Outcome::Survived);
+    let planned = losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
     let planned = planned.map(|loss| (loss.term, index.terms.all[loss.term].ended.0, Some(loss.fault)));
     let explained = losses.explained.iter().map(|(change, fault)| (change.term, change.at, Some(*fault)));
     let unplanned = losses.unplanned.iter().map(|change| (change.term, change.at, None));
@@ -231,13 +231,13 @@ fn ending(ending: Ending) -> &'static str {
 
 /// Handovers that are neither planned nor unplanned, and planned ones that came too late to be put down to their fault alone.
 fn doubts(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
-    if counts.unproven > 0 {
+    if counts.unverified > 0 {
         finding.inconclusive(format!(
-            "{} handovers could only come of a fault that is not proven: neither planned nor unplanned",
-            counts.unproven
+            "{} handovers could only come of a fault that is not verified: neither planned nor unplanned",
+            counts.unverified
         ));
-        for change in index.losses.unproven.iter().take(5) {
-            finding.note(format!("{}, and only an unproven fault could explain it", told(index, change)));
+        for change in index.losses.unverified.iter().take(5) {
+            finding.note(format!("{}, and only an unverified fault could explain it", told(index, change)));
         }
     }
     if counts.late > 0 {
@@ -248,7 +248,7 @@ fn doubts(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers
     }
 }
 
-fn told(index: &Index<'_>, change: &Change) -> String {
+fn told(index: &Index<'_>, change: &LeaderChange) -> String {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     format!(
         "{}: from candidate {} on {} to candidate {} on {} at {} ({})",
@@ -276,13 +276,13 @@ fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
 }
 
 /// Whether no recipe can help it.
-fn is_excused(index: &Index<'_>, change: &Change) -> bool {
+fn is_excused(index: &Index<'_>, change: &LeaderChange) -> bool {
     was_cut_off(index, change, |fault| fault.verified()) || is_echo(index, change)
 }
 
 /// Whether the loser's client had no connection, since servers were hit, for as long as it takes at least until either side
 /// gives a session up that it hears nothing of.
-fn was_cut_off(index: &Index<'_>, change: &Change, counts: fn(&Fault<'_>) -> bool) -> bool {
+fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
     let mut faults = index.faults.on_servers().filter(|fault| counts(fault));
@@ -291,13 +291,13 @@ fn was_cut_off(index: &Index<'_>, change: &Change, counts: fn(&Fault<'_>) -> boo
 }
 
 /// Whether the lead never moved: the successor believed beside the other, which led on after it, for no longer than is excused.
-fn is_echo(index: &Index<'_>, change: &Change) -> bool {
+fn is_echo(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (held, echo) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     held.ended.0 >= echo.ended.1 && index.excuse(&[echo.possible()], &[echo]).is_some()
 }
 
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as
 /// that of its links.
-fn stalled_before<'i>(index: &'i Index<'_>, change: &Change) -> Option<&'i Stall> {
+fn stalled_before<'i>(index: &'i Index<'_>, change: &LeaderChange) -> Option<&'i Stall> {
     index.felt_stall(&[index.terms.all[change.term].host], (change.at, change.at))
 }

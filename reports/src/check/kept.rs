@@ -9,18 +9,18 @@ use crate::index::Index;
 use hustings_record::{FaultKind, Nanos, words};
 
 /// Candidates that were held so when the drain had ended.
-pub(super) type Kept<'i> = BTreeMap<u32, Held<'i>>;
+pub(super) type KeptCandidates<'i> = BTreeMap<u32, HoldingServers<'i>>;
 
 /// By which servers, and when the session was ended under which they held it.
 #[derive(Clone, Copy)]
-pub(super) struct Held<'i> {
+pub(super) struct HoldingServers<'i> {
     servers: &'i [u32],
     pub(super) since: Nanos,
 }
 
 /// Finds them.
-pub(super) fn find<'i>(index: &'i Index<'_>) -> Kept<'i> {
-    let Some(listed) = &index.lists.end else { return Kept::new() };
+pub(super) fn find<'i>(index: &'i Index<'_>) -> KeptCandidates<'i> {
+    let Some(listed) = &index.lists.end else { return KeptCandidates::new() };
     let incarnations = index.presence.incarnations.iter();
     let last = incarnations.filter_map(|(&cand, all)| Some((cand, *all.last()?)));
     let kept = last.filter_map(|(cand, (began, session))| {
@@ -29,13 +29,13 @@ pub(super) fn find<'i>(index: &'i Index<'_>) -> Kept<'i> {
         let faults = index.faults.of_cand(cand);
         let expires = faults.filter(|fault| fault.kind == FaultKind::Expire && fault.t >= began && fault.verified());
         let since = expires.map(|fault| fault.t).min().filter(|_| !was_told)?;
-        Some((cand, Held { servers, since }))
+        Some((cand, HoldingServers { servers, since }))
     });
     kept.collect()
 }
 
 /// Tells of them.
-pub(super) fn tell<S>(index: &Index<'_>, kept: &Kept<'_>, finding: &mut Finding<S>) {
+pub(super) fn tell<S>(index: &Index<'_>, kept: &KeptCandidates<'_>, finding: &mut Finding<S>) {
     for (&cand, held) in kept {
         finding.note(format!(
             "{} is not judged from {} on: its session was ended, and {} alone still listed it, and had not told it",

@@ -1,6 +1,6 @@
 //! Candidates against the servers' own lists, both ways: whoever stands has a session that the servers know, owns exactly the
 //! znode that it stands by, and waits with the watch that its recipe declares; and no session, znode or watch of the elections
-//! is nobody's. Only who was calm is held against the lists: whoever had just moved may be ahead of them, or behind.
+//! is nobody's. Only who was calm is compared with the lists: whoever had just moved may be ahead of them, or behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
-use super::kept::Kept;
+use super::kept::KeptCandidates;
 use super::words::candidate;
 use crate::index::{Departed, Index, Listed, Stall, Stand};
 use crate::stats::spans::{Span, touches};
@@ -35,11 +35,11 @@ pub struct Listing {
     pub watches_left: u64,
 }
 
-/// Holds the candidates against the lists of one edge, but for those that a server kept.
+/// Checks the candidates against the lists of one edge, but for those that a server kept.
 pub(super) fn judge<S>(
     index: &Index<'_>,
     listed: Option<&Listed>,
-    kept: &Kept<'_>,
+    kept: &KeptCandidates<'_>,
     finding: &mut Finding<S>,
 ) -> Option<Listing> {
     let listed = listed?;
@@ -96,7 +96,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Whoever stands has what it should have.
-    fn candidates<S>(&mut self, kept: &Kept<'_>, finding: &mut Finding<S>) {
+    fn candidates<S>(&mut self, kept: &KeptCandidates<'_>, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             let Some(stand) = self.calm(cand) else { continue };
             let Some(what) = self.lacks(cand, stand) else {

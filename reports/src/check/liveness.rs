@@ -6,7 +6,7 @@
 //! - resigned, or deposed: nothing but the allowance; a session that ended: 3/2 ticks; a leader that stepped down, or died:
 //!   until a session that is cut off is over for both sides, T + 3/2 ticks, or 7/5 T if that is longer;
 //! - each fault on the lost leader, on whoever owned the lead meanwhile by ZooKeeper's word, and on those before the first one in
-//!   the queue that nothing was done to, gives that time again, from the moment at which it struck; where something was done to
+//!   the queue that nothing was done to, gives that time again, from the moment at which it hit; where something was done to
 //!   everybody left, or nobody is left, it counts from the last heal, with the time to come back (7/5 T, a second between two
 //!   tries, the pause of a resigner);
 //! - while no quorum was served nobody can be elected: all of it counts from the end of that;
@@ -160,12 +160,12 @@ impl<'a> Bounds<'_, 'a> {
         fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);
     }
 
-    /// When the group is to be led again at the latest. What strikes later than that excuses nothing.
+    /// When the group is to be led again at the latest. What hits later than that excuses nothing.
     fn due(&self, group: u32, gap: Span) -> Nanos {
         let lost = self.lost(group, gap.0);
         // When a process died is known between two times.
         let free = lost.map_or(gap.0, |term| term.ended.1.clamp(gap.0, gap.1) + self.session_takes(term));
-        // Whoever is slow must not gain by what strikes meanwhile.
+        // Whoever is slow must not gain by what hits meanwhile.
         let hand_over = self.allowance.handover((gap.0, free));
         let mut due = free + hand_over;
         while due < gap.1 {
@@ -178,7 +178,7 @@ impl<'a> Bounds<'_, 'a> {
         due
     }
 
-    /// The same, by what has struck and what was not served within `gap`, and nothing that came later.
+    /// The same, by what has hit and what was not served within `gap`, and nothing that came later.
     fn due_after(&self, group: u32, gap: Span, lost: Option<&Term<'a>>, hand_over: Nanos) -> Nanos {
         let (index, allowance) = (self.index, &self.allowance);
         let mut due = gap.1;
@@ -215,14 +215,14 @@ impl<'a> Bounds<'_, 'a> {
 
     /// Whom ZooKeeper named as the owner of the lead within the gap.
     fn owners(&self, group: u32, gap: Span) -> impl Iterator<Item = u32> {
-        let reigns = self.index.reigns.within(group, gap);
+        let intervals = self.index.intervals.within(group, gap);
         let owns = |session: i64, cand: &&u32| {
             let incarnations = self.index.presence.incarnations.get(*cand).into_iter().flatten();
             incarnations.into_iter().any(|incarnation| incarnation.1 == session)
         };
         let of_group = self.index.candidates.of_group(group);
-        reigns
-            .filter_map(|reign| reign.session)
+        intervals
+            .filter_map(|interval| interval.session)
             .filter_map(move |session| of_group.iter().find(|cand| owns(session, cand)).copied())
     }
 

@@ -11,7 +11,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::unaware::Unaware;
 use super::words::{moment, under_way};
-use crate::index::{Fault, Index, Stall, Term};
+use crate::index::{Fault, Index, OwnershipInterval, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
@@ -19,8 +19,8 @@ use hustings_record::{Grade, Nanos};
 /// What a busy machine may add.
 const MARGIN_NS: Nanos = 1_000_000_000;
 
-/// Beliefs against what ZooKeeper says of them, in the measured window alone: from the beginning of *measure* to that of *tear-down*.
-/// What reaches into it from outside counts with the part within.
+/// Beliefs against what ZooKeeper says of them, in the measured window alone: from the beginning of *measure* to that of
+/// *tear-down*. What reaches into it from outside counts with the part within.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ownership {
     /// Longest time that a candidate believed without owning, and that an owner did not believe.
@@ -75,15 +75,15 @@ pub(crate) fn owner_may_not_believe_for(index: &Index<'_>) -> Nanos {
 }
 
 fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
-    let missing = index.info.groups.len().saturating_sub(index.reigns.groups);
+    let missing = index.info.groups.len().saturating_sub(index.intervals.groups);
     if missing > 0 {
         finding.inconclusive(format!("{missing} groups were never observed"));
     }
-    let missed = index.reigns.missed.iter().filter(|&&missed| window.0 <= missed && missed < window.1);
+    let missed = index.intervals.missed.iter().filter(|&&missed| window.0 <= missed && missed < window.1);
     finding.section.missed = missed.count() as u64;
-    let blind = within(&index.reigns.blind, window);
+    let blind = within(&index.intervals.blind, window);
     finding.section.blind_ns = total(&blind);
-    for (&group, unknown) in &index.reigns.unknown {
+    for (&group, unknown) in &index.intervals.unknown {
         // What falls into a time in which it saw nothing at all is told of below.
         let unknown = within(unknown, window).into_iter().flat_map(|span| without(span, &blind));
         for gap in unknown.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
@@ -95,11 +95,14 @@ fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
             ));
         }
     }
-    for (&group, changes) in &index.reigns.unsure {
+    let unaware = Unaware::of(index);
+    for (&group, changes) in &index.intervals.unsure {
         let changes = within(changes, window).into_iter().flat_map(|change| without(change, &blind));
-        for gap in changes.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
+        for gap in changes.filter(|gap| gap.1 - gap.0 > index.tick / 10) {
+            let Some(hidden) = hidden(index, &unaware, group, gap) else { continue };
             let (name, long, at) = (index.group_name(group), duration(gap.1 - gap.0), moment(index, gap.0));
-            let text = format!("{name}: the owner changed at some time within {long} from {at}");
+            let text =
+                format!("{name}: the owner changed at some time within {long} from {at}, in which {hidden} may hide");
             // It was known until just before the fault.
             let fault = index.faults.on_servers().filter(|fault| fault.verified() && fault.acts_in(gap)).last();
             match excuses(index, fault, gap) {
@@ -119,11 +122,55 @@ fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
     }
 }
 
+/// What would fail if the owner had changed at the worst moment within `gap`; what fails whenever it did is told elsewhere.
+fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -> Option<&'static str> {
+    let places = index.terms.by_group.get(&group).map_or(&[][..], Vec::as_slice);
+    let terms = || places.iter().map(|&place| &index.terms.all[place]);
+    let intervals = index.intervals.of_group(group);
+    let is_zombie = |term: &Term<'_>| {
+        let Some(believed) = term.definite().filter(|believed| meet(*believed, gap)) else { return false };
+        let spans = not_owned(intervals, term, believed, index.tick / 10, Some(gap));
+        spans.into_iter().filter(|span| meet(*span, gap)).any(|span| unaware.aware(term, span).is_some())
+    };
+    if terms().any(is_zombie) {
+        return Some("a belief without owning");
+    }
+    let limit = owner_may_not_believe_for(index);
+    let is_dead = |(interval, owned): (&OwnershipInterval, Span)| {
+        let believed = union(terms().filter(|term| interval.is_of(term)).map(|term| term.possible()).collect());
+        let left = without(owned, &believed).into_iter().filter(|left| meet(*left, gap));
+        interval.session.is_some() && left.map(|left| left.1 - left.0).any(|long| long > limit)
+    };
+    let next = intervals.partition_point(|interval| interval.span.0 < gap.1);
+    let before = next.checked_sub(1).map(|place| (&intervals[place], (intervals[place].span.0, gap.1)));
+    let after = intervals.get(next).map(|interval| (interval, (gap.0, interval.span.1)));
+    before.into_iter().chain(after).any(is_dead).then_some("an owner that does not believe")
+}
+
+/// When in a belief another one certainly owned the lead, or nobody did; and `open`, where that is to count.
+fn not_owned(
+    intervals: &[OwnershipInterval],
+    term: &Term<'_>,
+    believed: Span,
+    slack: Nanos,
+    open: Option<Span>,
+) -> Vec<Span> {
+    let first = intervals.partition_point(|interval| interval.span.1 <= believed.0);
+    let during = intervals[first..].iter().take_while(|interval| interval.span.0 < believed.1);
+    let others = during.filter(|interval| !interval.is_of(term)).map(|interval| interval.span);
+    // Intervals that follow on each other make one time of not owning, though each change of owner leaves a moment open.
+    within(&joined(others.chain(open).collect(), slack), believed)
+}
+
+fn meet(one: Span, other: Span) -> bool {
+    one.0 < other.1 && other.0 < one.1
+}
+
 /// Whether the owner of every lead is known all through a time in which the observer saw nothing, by what it saw after it.
 fn owners_known(index: &Index<'_>, gap: Span) -> bool {
     (0..index.info.groups.len() as u32).all(|group| {
-        let reigns = index.reigns.of_group(group).iter().map(|reign| reign.span);
-        total(&without(gap, &union(reigns.collect()))) == 0
+        let intervals = index.intervals.of_group(group).iter().map(|interval| interval.span);
+        total(&without(gap, &union(intervals.collect()))) == 0
     })
 }
 
@@ -139,15 +186,11 @@ fn excuses(index: &Index<'_>, fault: Option<&Fault<'_>>, gap: Span) -> Option<St
 fn zombies(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
     let unaware = Unaware::of(index);
     for (&group, places) in &index.terms.by_group {
-        let reigns = index.reigns.of_group(group);
+        let intervals = index.intervals.of_group(group);
         for term in places.iter().map(|&p| &index.terms.all[p]) {
             let believed = term.definite().map(|c| (c.0.max(window.0), c.1.min(window.1)));
             let Some(believed) = believed.filter(|c| c.0 < c.1) else { continue };
-            let first = reigns.partition_point(|r| r.span.1 <= believed.0);
-            let during = reigns[first..].iter().take_while(|r| r.span.0 < believed.1);
-            let others = during.filter(|r| !r.is_of(term)).map(|r| r.span);
-            // Reigns that follow on each other make one time of not owning, though each change of owner leaves a moment open.
-            let spans = within(&joined(others.collect(), index.tick / 10), believed);
+            let spans = not_owned(intervals, term, believed, index.tick / 10, None);
             let long = spans.iter().map(|s| s.1 - s.0).max().unwrap_or(0);
             finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
             finding.section.zombies += u64::from(long > index.tick);
@@ -180,11 +223,11 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
     for term in &index.terms.all {
         beliefs.entry((term.group, term.session)).or_default().push(term);
     }
-    for reign in &index.reigns.seen {
-        let Some(session) = reign.session else { continue };
-        let terms = beliefs.get(&(reign.group, session)).map_or(&[][..], Vec::as_slice);
-        let believed = union(terms.iter().filter(|t| reign.is_of(t)).map(|t| t.possible()).collect());
-        let owned = (reign.span.0.max(window.0), reign.span.1.min(window.1));
+    for interval in &index.intervals.seen {
+        let Some(session) = interval.session else { continue };
+        let terms = beliefs.get(&(interval.group, session)).map_or(&[][..], Vec::as_slice);
+        let believed = union(terms.iter().filter(|t| interval.is_of(t)).map(|t| t.possible()).collect());
+        let owned = (interval.span.0.max(window.0), interval.span.1.min(window.1));
         for gap in without(owned, &believed) {
             finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
             finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
@@ -192,8 +235,8 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
                 continue;
             }
             let whose = index.candidates.sessions.get(&session).copied();
-            let kept = kept_from_acting(index, whose, reign.group, gap);
-            let Counted { from, until, .. } = counted(gap, limit, kept.clone());
+            let kept = kept_from_acting(index, whose, interval.group, gap);
+            let OwnerCount { from, until, .. } = counted(gap, limit, kept.clone());
             if gap.1 <= until {
                 continue;
             }
@@ -201,7 +244,7 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
             let stalled = counted(gap, limit, kept.into_iter().chain(stalls).collect());
             let text = format!(
                 "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
-                index.group_name(reign.group),
+                index.group_name(interval.group),
                 whose.map_or_else(|| "of no candidate of this run".into(), |host| index.host_name(host)),
                 duration(gap.1 - from),
                 moment(index, from),
@@ -221,16 +264,16 @@ struct Hindrance<'i> {
 }
 
 /// Since when the time of an owner counts, until when it may own without believing, and the longest stall that is allowed for.
-struct Counted<'i> {
+struct OwnerCount<'i> {
     from: Nanos,
     until: Nanos,
     stall: Option<&'i Stall>,
 }
 
 /// What begins when the time was over already allows for nothing.
-fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> Counted<'i> {
+fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> OwnerCount<'i> {
     hindrances.sort_by_key(|hindrance| hindrance.span);
-    let mut counted = Counted { from: gap.0, until: gap.0 + limit, stall: None };
+    let mut counted = OwnerCount { from: gap.0, until: gap.0 + limit, stall: None };
     for Hindrance { span, costs, stall } in hindrances {
         if span.1 <= gap.0 || span.0 > counted.until {
             continue;

@@ -8,7 +8,7 @@ use FailoverPhase::{
 };
 
 use super::course::{Course, Moments};
-use crate::index::{Ending, Fault, Index, Loss, Outcome, Term};
+use crate::index::{Ending, Fault, Index, Loss, LossOutcome, Term};
 use crate::stats::Samples;
 use crate::stats::spans::Span;
 use hustings_record::{Event, FanOut, FaultKind, Nanos, RevokeReason};
@@ -52,7 +52,7 @@ pub struct Phases {
     /// Whole failovers that are void, and others that a pause of a server may have lengthened.
     pub(super) void: u64,
     pub(super) beside_pauses: u64,
-    pub(super) floor: Taken,
+    pub(super) floor: FloorTimes,
     /// Of the whole failovers that ended and are not void.
     pub(super) courses: Vec<Course>,
 }
@@ -61,7 +61,7 @@ impl Phases {
     /// Those of a cell.
     #[must_use]
     pub fn of(index: &Index<'_>) -> Self {
-        Self { floor: Taken::new(index), ..Self::of_losses(index, &index.losses.all, Some(&medians(index))) }
+        Self { floor: FloorTimes::new(index), ..Self::of_losses(index, &index.losses.all, Some(&medians(index))) }
     }
 
     /// Those of some lost leads of a cell, of which these are the medians; without them, stalls are disregarded.
@@ -148,9 +148,9 @@ impl Taker<'_, '_> {
 fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, phases: &mut Phases) {
     let fault = &index.faults.all[loss.fault];
     let (end, next) = match loss.outcome {
-        Outcome::Survived => return,
-        Outcome::Censored { at } => (at, None),
-        Outcome::Completed { successor } => {
+        LossOutcome::Survived => return,
+        LossOutcome::Censored { at } => (at, None),
+        LossOutcome::Completed { successor } => {
             let next = &index.terms.all[successor];
             let Some(granted) = next.granted else { return };
             (granted, Some(next))
@@ -269,7 +269,7 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
         touches.iter().filter(|touch| touch.session == session).map(|touch| touch.last_up).max()
     };
     touched(Some(fault).filter(expires)?)?;
-    // A session that came back expires by the fault that struck it last.
+    // A session that came back expires by the fault that hit it last.
     let faults = index.faults.of_cand(index.terms.all[loss.term].cand).filter(expires);
     let touch = faults.filter(|fault| fault.t <= detected).filter_map(touched).max()?;
     if is_ended_otherwise(index, loss, detected) || index.candidates.reconnected_by(session, detected) > Some(touch) {
@@ -281,7 +281,7 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
     Some(Floor { touch, naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
 }
 
-/// Whether the lost znode may have gone before its session could expire: whoever held it had resigned when the fault struck, or
+/// Whether the lost znode may have gone before its session could expire: whoever held it had resigned when the fault hit, or
 /// was to lose it by order until it was found to be gone.
 fn is_ended_otherwise(index: &Index<'_>, loss: &Loss, detected: Nanos) -> bool {
     let lost = &index.terms.all[loss.term];
@@ -292,14 +292,14 @@ fn is_ended_otherwise(index: &Index<'_>, loss: &Loss, detected: Nanos) -> bool {
 
 /// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct FloorTimes {
     pub(super) samples: Samples,
     pub(super) failed: u64,
     /// How many pairs of sessions took them.
     pub(super) pairs: u64,
 }
 
-impl Taken {
+impl FloorTimes {
     fn new(index: &Index<'_>) -> Self {
         let (mut taken, mut pairs) = (Self::default(), BTreeSet::<(i64, i64)>::new());
         for (_, event) in &index.few {

@@ -1,28 +1,28 @@
-//! Is a lead given up, its loss noticed, and the lead taken, as promptly as the protocol allows? The failover's table tells how long
-//! it took; this compares every sample of *release*, *detect* and *decide* with a promise, which is in force by default.
+//! Is a lead given up, its loss noticed, and the lead taken, as promptly as the protocol allows? The failover's table tells how
+//! long it took; this compares every sample of *release*, *detect* and *decide* with a promise, which is in force by default.
 //!
 //! - Whoever is ordered to resign gives its znode up at once: *release* counts from the order until the znode is gone.
-//! - A resignation and an ended session are told of at once, and so is the end of a process that was asked to go. A session left to expire is told of T after its last touch, and 3/2
-//!   ticks more (expiry rounds up to a tick, followers hand touches on every half tick).
+//! - A resignation and an ended session are told of at once, and so is the end of a process that was asked to go. A session left to
+//!   expire is told of T after its last touch, and 3/2 ticks more (expiry rounds up to a tick, followers hand touches on every half tick).
 //! - Whoever is notified decides at once, or where all lost their znodes, once it may enrol again; a recipe
 //!   that watches nothing has its interval for both.
 //! - To this comes the [tolerance](super::allowance) of a handover for each sample, and the stricter one that more than half of
 //!   them must keep: of many that one injection costs, the first need not wait for the last. What a stall of the harness covers is
-//!   void, and so is what happened while links were slow, servers were hit, or the one whose turn it was was hit itself. What it may
-//!   have brought about is inconclusive.
+//!   void, and so is what happened while links were slow, servers were hit, or the one whose turn it was was hit itself. What it
+//!   may have brought about is inconclusive.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allowance::{Allowance, Step};
+use super::allowance::{Allowance, WaitStep};
 use super::doubt::did_not_run;
 use super::finding::Finding;
 use super::phases::{Floor, expiry_floor};
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Fault, Index, Loss, Outcome};
+use crate::index::{Fault, Index, Loss, LossOutcome};
 use crate::stats::spans::{Span, touches};
 use hustings_record::words::duration;
 use hustings_record::{
@@ -37,15 +37,15 @@ const SAMPLES_MIN: u64 = 3;
 pub struct Promptness {
     /// Of resignations: from the order to the end of the znode.
     #[serde(default)]
-    pub release: Kept,
-    pub detect: Kept,
-    pub decide: Kept,
+    pub release: PromiseKept,
+    pub detect: PromiseKept,
+    pub decide: PromiseKept,
 }
 
 /// How a promise was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Kept {
-    /// Samples that were held against it.
+pub struct PromiseKept {
+    /// Samples that were compared with it.
     pub n: u64,
     /// Those that took longer than the allowance of one, and than that of more than half.
     pub late: u64,
@@ -64,7 +64,7 @@ impl Section for Promptness {
     const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
     fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates() && index.losses.all.iter().any(|loss| loss.outcome != Outcome::Survived)
+        index.info.has_candidates() && index.losses.all.iter().any(|loss| loss.outcome != LossOutcome::Survived)
     }
 
     fn check(index: &Index<'_>) -> Finding<Self> {
@@ -99,10 +99,10 @@ pub(crate) enum Promise {
 
 impl Promise {
     /// What the candidates that are woken wait for.
-    const fn step(self) -> Step {
+    const fn step(self) -> WaitStep {
         match self {
-            Self::Release | Self::Detect => Step::Notify,
-            Self::Decide => Step::TakeOver,
+            Self::Release | Self::Detect => WaitStep::Notify,
+            Self::Decide => WaitStep::TakeOver,
         }
     }
 
@@ -116,8 +116,8 @@ impl Promise {
     }
 }
 
-/// By how much later a handover could have come, at most, and still kept a promise, or been void by stalls: that of each one, and that of
-/// more than half.
+/// By how much later a handover could have come, at most, and still kept a promise, or been void by stalls: that of each one, and
+/// that of more than half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slack {
     pub(crate) of_each: Nanos,
@@ -139,7 +139,7 @@ pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeM
     judge.waits().of(promise).waits.iter().map(of).collect()
 }
 
-fn words(kept: Kept) -> String {
+fn words(kept: PromiseKept) -> String {
     if kept.n == 0 {
         return format!("not judged ({} void)", kept.void);
     }
@@ -210,9 +210,9 @@ impl<'i, 'a> Judge<'i, 'a> {
         let index = self.index;
         let loss = &index.losses.all[place];
         let end = match loss.outcome {
-            Outcome::Survived => return,
-            Outcome::Censored { at } => at,
-            Outcome::Completed { successor } => match index.terms.all[successor].granted {
+            LossOutcome::Survived => return,
+            LossOutcome::Censored { at } => at,
+            LossOutcome::Completed { successor } => match index.terms.all[successor].granted {
                 Some(granted) => granted,
                 None => return,
             },
@@ -223,10 +223,11 @@ impl<'i, 'a> Judge<'i, 'a> {
         let anew = fault.kind.facts().leads == LeadLoss::Anew;
         let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
         let (polls, asks) = (index.polls(), index.info.leader_wakes() == Some(FanOut::None));
-        // What strikes when it was due, with all that it is allowed, excuses nothing.
-        let by = |step: Step, due: Nanos| end.min(due + self.allowance.step(step, (due, due)));
-        let first =
-            |due: Nanos| if asks { by(Step::TakeOver, due + polls + rests) } else { by(Step::Notify, due + polls) };
+        // What hits when it was due, with all that it is allowed, excuses nothing.
+        let by = |step: WaitStep, due: Nanos| end.min(due + self.allowance.step(step, (due, due)));
+        let first = |due: Nanos| {
+            if asks { by(WaitStep::TakeOver, due + polls + rests) } else { by(WaitStep::Notify, due + polls) }
+        };
         let Some(due) = self.due(loss, fault, end).filter(|&due| !self.is_void(loss, first(due).max(loss.effect)))
         else {
             waits.detect.void += 1;
@@ -241,10 +242,10 @@ impl<'i, 'a> Judge<'i, 'a> {
         if let Some(told) = told {
             // Who took over, or else who was notified first, may have lost its connection meanwhile.
             let next = match loss.outcome {
-                Outcome::Completed { successor } => index.terms.all[successor].session,
-                Outcome::Censored { .. } | Outcome::Survived => told.session,
+                LossOutcome::Completed { successor } => index.terms.all[successor].session,
+                LossOutcome::Censored { .. } | LossOutcome::Survived => told.session,
             };
-            let by = by(Step::TakeOver, told.t + rests);
+            let by = by(WaitStep::TakeOver, told.t + rests);
             if self.cut_off(next, (told.t, by)) || self.is_void(loss, by.max(loss.effect)) {
                 waits.decide.void += 1;
             } else {
@@ -261,11 +262,11 @@ impl<'i, 'a> Judge<'i, 'a> {
         let index = self.index;
         let loss = &index.losses.all[place];
         let lost = &index.terms.all[loss.term];
-        let owned = index.reigns.of_group(loss.group).iter().filter(|reign| reign.czxid == Some(lost.czxid));
-        let disowned = owned.map(|reign| reign.span.1).max();
+        let owned = index.intervals.of_group(loss.group).iter().filter(|interval| interval.czxid == Some(lost.czxid));
+        let disowned = owned.map(|interval| interval.span.1).max();
         let told = index.woken(loss).first().map(|notice| notice.t);
         let gone = loss.answered.unwrap_or(end).min(disowned.unwrap_or(end)).min(told.unwrap_or(end)).min(end);
-        let by = gone.min(fault.t + self.allowance.step(Step::Notify, (fault.t, fault.t)));
+        let by = gone.min(fault.t + self.allowance.step(WaitStep::Notify, (fault.t, fault.t)));
         // A connection that it lets go of by itself excuses nothing.
         let own = |other: &Fault<'_>| other.id != fault.id && self.acts(other, (fault.t, by));
         let hit = index.faults.on_cand_in(lost.cand, (fault.t, by)).any(own)
@@ -278,8 +279,8 @@ impl<'i, 'a> Judge<'i, 'a> {
     }
 
     /// Compares what waited with its tolerances.
-    fn promise(&self, promised: Promised, promise: Promise, finding: &mut Finding<Promptness>) -> Kept {
-        let mut kept = Kept { void: promised.void, ..Kept::default() };
+    fn promise(&self, promised: Promised, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseKept {
+        let mut kept = PromiseKept { void: promised.void, ..PromiseKept::default() };
         let mut injections: BTreeMap<Nanos, Vec<Wait>> = BTreeMap::new();
         let lost = |wait: &Wait| &self.index.losses.all[wait.loss];
         for wait in promised.waits {
@@ -307,7 +308,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         wait: &Wait,
         place: (u64, u64),
         promise: Promise,
-        kept: &mut Kept,
+        kept: &mut PromiseKept,
         finding: &mut Finding<Promptness>,
     ) {
         let index = self.index;
@@ -315,7 +316,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         let (step, done) = (promise.step(), promise.done());
         let loss = &index.losses.all[loss];
         let took = came.saturating_sub(due);
-        // Whoever is slow must not gain by what strikes meanwhile.
+        // Whoever is slow must not gain by what hits meanwhile.
         let (each, half) = (self.allowance.step(step, (due, due)), self.allowance.median(step, (due, due), place));
         // What stalled while it was not due yet made nothing late.
         let stalled = self.allowance.stalled(loss.group, (due, came));
@@ -353,8 +354,8 @@ impl<'i, 'a> Judge<'i, 'a> {
     fn due(&self, loss: &Loss, fault: &Fault<'_>, end: Nanos) -> Option<Nanos> {
         let facts = fault.kind.facts();
         if facts.hits == Hits::Candidates {
-            let proven = fault.injected.as_ref().map_or(loss.effect, |proof| proof.to);
-            return Some(loss.released.max(if loss.released > loss.effect { 0 } else { proven }));
+            let verified = fault.injected.as_ref().map_or(loss.effect, |proof| proof.to);
+            return Some(loss.released.max(if loss.released > loss.effect { 0 } else { verified }));
         }
         // Whoever is asked to go has given its lead up by the time that its process has gone.
         if facts.process == ProcessFate::Ended && !facts.lets_sessions_expire {
@@ -396,14 +397,15 @@ impl<'i, 'a> Judge<'i, 'a> {
             return true;
         }
         // Whoever had won by ZooKeeper's word, and was hit before it led.
-        let struck = |session: i64| {
+        let hit = |session: i64| {
             let host = index.candidates.sessions.get(&session);
             let hits =
                 |f: &&Fault<'_>| f.kind.takes_hosts_out() && host.is_some_and(|h| f.hosts.contains(h)) && acts(f);
             self.on_others.iter().any(hits)
         };
-        let owners = index.reigns.within(loss.group, span).filter(|reign| span.0 < reign.span.0);
-        if owners.filter(|reign| reign.czxid != Some(lost.czxid)).filter_map(|reign| reign.session).any(struck) {
+        let owners = index.intervals.within(loss.group, span).filter(|interval| span.0 < interval.span.0);
+        if owners.filter(|interval| interval.czxid != Some(lost.czxid)).filter_map(|interval| interval.session).any(hit)
+        {
             return true;
         }
         // What a whole group meets at once is the loss itself.

@@ -1,4 +1,4 @@
-//! Did every fault of the plan happen? What was withheld, or ordered and not proven, counts for nothing, and says so.
+//! Did every fault of the plan happen? What was withheld, or ordered and not verified, counts for nothing, and says so.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const NAMED_MAX: usize = 5;
 
 /// What became of the faults of a cell's plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Faults {
+pub struct FaultsSection {
     /// Faults of the plan. Where the record does not tell it: faults that were ordered.
     #[serde(default)]
     pub planned: u64,
@@ -31,7 +31,7 @@ pub struct Faults {
     /// Those of which the record tells neither an order nor why they were withheld.
     #[serde(default)]
     pub lost: u64,
-    /// Proven to have taken effect, and to have ended where they last.
+    /// Verified to have taken effect, and to have ended where they last.
     pub verified: u64,
     pub unverified: u64,
     /// From the time that the plan intends to the order.
@@ -69,9 +69,9 @@ pub struct Receipt {
     pub groups: u64,
 }
 
-impl Section for Faults {
-    const NAME: &'static str = "receipts";
-    const ABOUT: &'static str = "Did every planned fault take effect, and was it healed, by proof?";
+impl Section for FaultsSection {
+    const NAME: &'static str = "verification";
+    const ABOUT: &'static str = "Is every planned fault verified to have taken effect, and healed?";
     const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Wire];
 
     fn applies(_: &Index<'_>) -> bool {
@@ -84,12 +84,12 @@ impl Section for Faults {
         for fault in faults {
             let named = || format!("{} number {} at {}", fault.kind, fault.id, moment(index, fault.t));
             match &fault.injected {
-                None => finding.inconclusive(format!("{}: no receipt, no sample", named())),
+                None => finding.inconclusive(format!("{}: unverified, so no sample counts", named())),
                 Some(p) if !p.verified => {
                     finding.inconclusive(format!("{}: not seen to take effect: {}", named(), told(p)));
                 }
                 Some(p) if fault.kind.is_partition() && !p.recorded() => {
-                    finding.inconclusive(format!("{}: what proves that its links were cut is not recorded", named()));
+                    finding.inconclusive(format!("{}: what shows that its links were cut is not recorded", named()));
                 }
                 Some(_) => {}
             }
@@ -120,7 +120,7 @@ impl Section for Faults {
         let trusted = proofs().filter(|p| p.verified && !p.recorded()).count();
         if trusted > 0 {
             finding.note(format!(
-                "what {trusted} of {} receipts rest on is not recorded: they are believed",
+                "what {trusted} of {} verifications rest on is not recorded: they are believed",
                 proofs().count()
             ));
         }
@@ -131,7 +131,7 @@ impl Section for Faults {
 }
 
 /// Every planned fault is ordered, or withheld for a reason.
-fn judge_plan(index: &Index<'_>, finding: &mut Finding<Faults>) {
+fn judge_plan(index: &Index<'_>, finding: &mut Finding<FaultsSection>) {
     let Some(planned) = &index.plan.faults else { return };
     let mut reasons: BTreeMap<WithheldReason, Vec<String>> = BTreeMap::new();
     let named = |intent: &FaultIntent| {
@@ -163,8 +163,8 @@ fn first_few(all: &[String]) -> String {
     format!("{}{more}", all[..all.len().min(NAMED_MAX)].join("; "))
 }
 
-fn headline(faults: &Faults) -> String {
-    let Faults { planned, planned_verified, withheld, .. } = faults;
+fn headline(faults: &FaultsSection) -> String {
+    let FaultsSection { planned, planned_verified, withheld, .. } = faults;
     let withheld = if withheld.is_empty() { String::new() } else { format!(", {} withheld", withheld.len()) };
     format!("{planned_verified} of {planned} planned faults verified{withheld}")
 }
@@ -173,12 +173,12 @@ fn headline(faults: &Faults) -> String {
 fn told(proof: &Proof) -> String {
     let evidence = proof.evidence.join("; ");
     match &proof.unfounded {
-        Some(why) => format!("{why}, though its receipt says otherwise ({evidence})"),
+        Some(why) => format!("{why}, though it was reported as verified ({evidence})"),
         None => evidence,
     }
 }
 
-fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> Faults {
+fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> FaultsSection {
     let verified = receipts.iter().filter(|receipt| receipt.verified).count() as u64;
     let mut lateness = Samples::default();
     for fault in &index.faults.all {
@@ -202,7 +202,16 @@ fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> Faults {
         WithheldFault { planned, kind, intended, why }
     });
     let (withheld, lateness) = (withheld.collect(), lateness.distribution());
-    Faults { planned, planned_verified, withheld, lost, verified, unverified: ordered - verified, lateness, receipts }
+    FaultsSection {
+        planned,
+        planned_verified,
+        withheld,
+        lost,
+        verified,
+        unverified: ordered - verified,
+        lateness,
+        receipts,
+    }
 }
 
 fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
@@ -211,7 +220,7 @@ fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
     let proofs = fault.injected.iter().chain(&fault.healed);
     let mut evidence: Vec<&str> = proofs.flat_map(|p| &p.evidence).copied().collect();
     if evidence.is_empty() {
-        evidence.push("no receipt");
+        evidence.push("not verified");
     }
     Receipt {
         fault: fault.id,

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::CheckResult;
+use super::injections::InjectionSeen;
 use super::section::Section;
-use super::strikes::StrikeSeen;
-use crate::exceptions::Exception;
-use crate::falls::Fall;
+use crate::excerpts::correlated_expiry::CorrelatedExpiry;
+use crate::excerpts::exceptions::Exception;
+use crate::excerpts::load::Load;
+use crate::excerpts::timelines::Timeline;
 use crate::index::Index;
-use crate::load::Load;
-use crate::timelines::Timeline;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Grade};
 
@@ -29,14 +29,14 @@ macro_rules! checkers {
             pub timeout_ms: Option<u64>,
             pub checks: Vec<CheckResult>,
             $(#[serde(default)] pub $field: super::$module::$section,)+
-            /// What each strike cost, in order of time: what two runs are compared by.
+            /// What each injection cost, in order of time: what two runs are compared by.
             #[serde(default)]
-            pub strikes: Vec<StrikeSeen>,
+            pub injections: Vec<InjectionSeen>,
             /// The groups worth looking at, worst first, few.
             pub timelines: Vec<Timeline>,
-            /// Which groups fell together, strike by strike.
+            /// Which groups fell together, injection by injection.
             #[serde(default)]
-            pub falls: Vec<Fall>,
+            pub correlated_expiries: Vec<CorrelatedExpiry>,
             /// How loaded the servers were, for a picture. None: nobody asked them, or none answered.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub load: Option<Load>,
@@ -50,8 +50,8 @@ macro_rules! checkers {
             #[must_use]
             pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
-                let (checks, strikes, timelines) = (Vec::new(), Vec::new(), Vec::new());
-                let (falls, exceptions) = (Vec::new(), Vec::new());
+                let (checks, injections, timelines) = (Vec::new(), Vec::new(), Vec::new());
+                let (correlated_expiries, exceptions) = (Vec::new(), Vec::new());
                 $(let $field = super::$module::$section::default();)+
                 Self {
                     info,
@@ -60,9 +60,9 @@ macro_rules! checkers {
                     timeout_ms,
                     checks,
                     $($field,)+
-                    strikes,
+                    injections,
                     timelines,
-                    falls,
+                    correlated_expiries,
                     load: None,
                     exceptions,
                 }
@@ -98,15 +98,15 @@ checkers! {
     handovers: handovers::Handovers,
     leaderless: liveness::Leaderless,
     standing: standing::Standing,
-    effect: effect::Effect,
+    effect: effect::EffectSection,
     promptness: promptness::Promptness,
     failover: failover::Failover,
     fan_out: fan_out::FanOutSeen,
     deletion_watches: servers::DeletionWatches,
     ownership: ownership::Ownership,
-    sessions: sessions::Sessions,
-    ensemble: server_elections::Ensemble,
-    faults: receipts::Faults,
+    sessions: sessions::SessionsSection,
+    ensemble: server_elections::EnsembleSection,
+    faults: receipts::FaultsSection,
     enrolment: enrolment::Enrolment,
     stalls: stalls::Stalls,
     programs: programs::Programs,

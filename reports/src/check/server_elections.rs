@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use super::server_watch::{ServerBar, ServerWatch, bars, watch};
+use super::server_watch::{ServerBar, ServerWatchSection, bars, watch};
 use super::unavailable::{self, ServerUnavailable};
 use super::votes::{Cast, Prediction, predict};
 use super::words::moment;
@@ -21,13 +21,13 @@ const SYNC_LIMIT: u64 = 5;
 
 /// The ensemble's own elections, and how its servers were watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ensemble {
+pub struct EnsembleSection {
     /// In order of time.
     pub elections: Vec<ServerElection>,
     /// What each server said that it was, for a picture; at most 2,000.
     pub states: Vec<ServerBar>,
     /// None: nobody watched.
-    pub watch: Option<ServerWatch>,
+    pub watch: Option<ServerWatchSection>,
 }
 
 /// An election of the ensemble's leader, from the polls of the servers' states and, where present, their logs.
@@ -77,7 +77,7 @@ pub struct ElectionRole {
     pub log_ns: Option<Nanos>,
 }
 
-impl Section for Ensemble {
+impl Section for EnsembleSection {
     const NAME: &'static str = "server-elections";
     const ABOUT: &'static str =
         "Whom the servers elected among themselves, for how long no quorum served and no write was acknowledged.";
@@ -137,7 +137,7 @@ impl Section for Ensemble {
     }
 }
 
-fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<Ensemble>) -> ServerElection {
+fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<EnsembleSection>) -> ServerElection {
     let roles = election.roles.iter().map(|(&server, role)| ElectionRole {
         server,
         left: role.left,
@@ -219,7 +219,7 @@ pub(crate) fn foretold(index: &Index<'_>, election: &Election, winner: u32) -> O
     }
 }
 
-fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding<Ensemble>) {
+fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding<EnsembleSection>) {
     let Some(expected) = index.info.expect.server_leader else { return };
     // Before all are dead that are to be started in order, those that are left may elect anybody.
     let before_all_are_dead = |e: &ServerElection| {
@@ -244,8 +244,8 @@ fn fault_of<'i, 'a>(index: &'i Index<'a>, election: &Election) -> Option<&'i Fau
     faults.max_by_key(|f| (election.old.is_some_and(|old| f.hits_server(old)), f.t))
 }
 
-/// A proven fault on the leader that lasts long enough must show as an election.
-fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<Ensemble>) {
+/// A verified fault on the leader that lasts long enough must show as an election.
+fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<EnsembleSection>) {
     let majority = index.info.servers as usize / 2 + 1;
     for fault in index.faults.on_servers().filter(|f| f.verified()) {
         let Some(proof) = &fault.injected else { continue };

@@ -26,7 +26,7 @@ pub struct ServerBar {
 
 /// How the servers were watched, and what else belongs into a picture of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ServerWatch {
+pub struct ServerWatchSection {
     pub from: Nanos,
     pub to: Nanos,
     /// The stated time from one look at a server to the next, and the longest that was needed.
@@ -62,7 +62,7 @@ pub(super) fn watch(
     index: &Index<'_>,
     unavailable: Vec<ServerUnavailable>,
     had_election: impl Fn(u32) -> bool,
-) -> ServerWatch {
+) -> ServerWatchSection {
     let servers = &index.servers;
     let first = servers.all.values().filter_map(|s| s.spells.first()).map(|s| s.began.0).min();
     let from = servers.watch.map(|w| w.0).or(first).unwrap_or(index.span.0);
@@ -75,7 +75,7 @@ pub(super) fn watch(
         verified: f.verified(),
         writes: write_gaps::of_fault(index, f).filter(|_| !had_election(f.id)),
     });
-    ServerWatch {
+    ServerWatchSection {
         from,
         to: servers.until.max(from),
         every_ns: servers.watch.map(|w| w.1),

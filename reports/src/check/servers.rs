@@ -2,9 +2,9 @@
 //! counts is worth anything.
 //!
 //! The servers count every watch that they fire, by what it tells: a deletion, changed data, changed children, a creation. Clients
-//! may be told of fewer: a session that ends holds watches (on as many znodes of others as its recipe declares, and on its own), and
-//! when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what
-//! has changed already without counting it.
+//! may be told of fewer: a session that ends holds watches (on as many znodes of others as its recipe declares, and on its own),
+//! and when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what has changed
+//! already without counting it.
 
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ fn window(index: &Index<'_>) -> Result<(Nanos, Nanos), String> {
     if before.len() < index.info.servers as usize || after.len() < index.info.servers as usize {
         return Err(format!("not all of the {} servers answered", index.info.servers));
     }
-    if !within(&index.reigns.blind, (from, to)).is_empty() {
+    if !within(&index.intervals.blind, (from, to)).is_empty() {
         return Err("the observer was blind for a while, and what its watch would have told was counted or not".into());
     }
     Ok((from, to))

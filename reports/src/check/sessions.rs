@@ -20,7 +20,7 @@ const TOLD_MAX: usize = 8;
 
 /// What became of the candidates' sessions in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Sessions {
+pub struct SessionsSection {
     /// Those that were there: established before its end, and not over before it began.
     pub established: u64,
     /// Connections lost, and found again under the same session.
@@ -36,7 +36,7 @@ pub struct Sessions {
     pub interrupted_terms: u64,
 }
 
-impl Section for Sessions {
+impl Section for SessionsSection {
     const NAME: &'static str = "sessions";
     const ABOUT: &'static str = "Connections of candidates that were lost and found, and sessions that ended.";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];

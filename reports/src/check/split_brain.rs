@@ -10,7 +10,7 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Cut, Excuse, Handover, Index, Strike, Term};
+use crate::index::{Cut, Excuse, Handover, Index, Injection, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
@@ -19,10 +19,10 @@ use hustings_record::{Expectation, Grade, Nanos};
 /// Overlaps of beliefs, by what stands behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitBrain {
-    /// Definite overlaps while both processes ran, each pair of terms once, against handovers with a rival, whose loser lived on and
-    /// could still believe, and the strikes behind them. Without the
-    /// times in which a process of the two stalled for longer than T/10, and after them that in which whoever should have stepped down
-    /// may go on (T/5, or 7/10 T where nothing gets through). Those of which that leaves nothing are in none of it.
+    /// Definite overlaps while both processes ran, each pair of terms once, against handovers with a rival, whose loser lived on
+    /// and could still believe, and the injections behind them. Without the times in which a process of the two stalled for longer
+    /// than T/10, and after them that in which whoever should have stepped down may go on (T/5, or 7/10 T where nothing gets
+    /// through). Those of which that leaves nothing are in none of it.
     pub active: Rate,
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
@@ -131,7 +131,7 @@ impl Section for SplitBrain {
         judge(index, &mut finding, &result, doubtful.len());
         describe(index, &mut finding, &active);
         finding.headline(format!(
-            "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} proven orders of faults",
+            "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} verified orders of faults",
             result.active.seen,
             handovers(&result.active),
             bound(result.active.upper_95),
@@ -147,15 +147,15 @@ impl Section for SplitBrain {
 
 /// Overlaps of one pair of terms.
 #[derive(Default)]
-struct Pair {
+struct TermPair {
     group: u32,
     length: Nanos,
     spans: Vec<Span>,
 }
 
-type Pairs = BTreeMap<(usize, usize), Pair>;
+type Pairs = BTreeMap<(usize, usize), TermPair>;
 
-/// Overlaps against the handovers in which they could have been; each belongs to the strike of the handover that it was in.
+/// Overlaps against the handovers in which they could have been; each belongs to the injection of the handover that it was in.
 fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
     let handovers = index.handovers();
     // Of two that overlap one may have come of a change that is none, or of none at all.
@@ -167,14 +167,14 @@ fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
     let told = |handover: &Handover, pairs: &BTreeSet<usize>| pairs.contains(&handover.successor);
     let successors = |pairs: &Pairs| pairs.keys().filter_map(came_of).map(|h| h.successor).collect::<BTreeSet<_>>();
     let (seen, unsure) = (successors(active), successors(doubtful));
-    let mut tally: Tally<Strike> = Tally::default();
+    let mut tally: Tally<Injection> = Tally::default();
     for handover in &handovers {
         let void = told(handover, &unsure) || index.stalled_in(handover) || !index.left_a_rival(handover);
         if told(handover, &seen) || !void {
-            tally.opportunity(handover.strike);
+            tally.opportunity(handover.injection);
         }
     }
-    active.keys().for_each(|pair| tally.saw(1, came_of(pair).map(|h| h.strike)));
+    active.keys().for_each(|pair| tally.saw(1, came_of(pair).map(|h| h.injection)));
     tally.rate()
 }
 
@@ -289,7 +289,7 @@ fn cut_stalls_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
         if left.is_empty() {
             doubtful.insert(terms, pair);
         } else {
-            active.insert(terms, Pair { length: total(&left), spans: left, ..pair });
+            active.insert(terms, TermPair { length: total(&left), spans: left, ..pair });
         }
     }
     doubtful

@@ -1,6 +1,6 @@
 //! Did the resource accept a write that it should not have? Needs no clock: the resource orders writes, and a write is stale
 //! if an earlier accepted one bore a higher token, or the same token from another incarnation. Both ledgers are computed
-//! again from the writes and held against what the coordinator noted.
+//! again from the writes and compared with what the coordinator noted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::met::Met;
 use super::misread::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Blamed, Ending, Handover, Index, Judged, Strike, Work, WriteKey};
+use crate::index::{Blamed, Ending, Handover, Index, Injection, JudgedWrite, Work, WriteKey};
 use crate::stats::spans::{Span, union};
 use crate::stats::{Rate, Tally};
 use hustings_record::{Expectation, Fencing, Grade, ProcessFate, RevokeReason};
@@ -23,7 +23,7 @@ use hustings_record::{Expectation, Fencing, Grade, ProcessFate, RevokeReason};
 pub struct Writes {
     pub total: u64,
     /// Stale writes that the unfenced ledger accepted: what a resource without a fence would have suffered. Against handovers
-    /// with a rival, whose loser lived on and could still write, and the strikes behind them.
+    /// with a rival, whose loser lived on and could still write, and the injections behind them.
     pub unfenced: Rate,
     /// How many of these nobody can promise not to be: those of a leader whose process was woken a moment ago, or whose session
     /// was ended by force a moment ago.
@@ -139,7 +139,7 @@ impl Section for Writes {
         }
         finding.headline(format!(
             "{} of {total} writes stale {ledger}, in {} whose loser could still write ({}); unfenced {}, fenced off {}, past \
-             the fence {}; {on_waking} on waking; {}; {} proven orders of faults",
+             the fence {}; {on_waking} on waking; {}; {} verified orders of faults",
             counted.seen,
             handovers(&counted),
             bound(counted.upper_95),
@@ -171,7 +171,7 @@ struct Counts {
 
 /// Stale writes of one ledger against the handovers in which there could have been some; those in which a process stalled and
 /// none was seen are left out.
-fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&Judged) -> bool) -> Rate {
+fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&JudgedWrite) -> bool) -> Rate {
     let handovers = index.handovers();
     let blamed = Blamed::new(index, &handovers);
     let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
@@ -190,14 +190,14 @@ fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&Judged) -> b
             None => *strays.entry(writer).or_default() += 1,
         }
     }
-    let mut tally: Tally<Strike> = Tally::default();
+    let mut tally: Tally<Injection> = Tally::default();
     let possible = |handover: &Handover| index.left_a_rival(handover) && !index.stalled_in(handover);
     for (place, handover) in handovers.iter().enumerate() {
         let times = seen.get(&place).copied();
         if times.is_some() || possible(handover) && !left_out.contains(&place) {
-            tally.opportunity(handover.strike);
+            tally.opportunity(handover.injection);
         }
-        times.into_iter().for_each(|times| tally.saw(times, Some(handover.strike)));
+        times.into_iter().for_each(|times| tally.saw(times, Some(handover.injection)));
     }
     strays.into_values().for_each(|times| tally.saw(times, None));
     tally.rate()
@@ -225,7 +225,7 @@ fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
 fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
     let mut counts = Counts::default();
     for work in index.writing.all() {
-        let Judged { mut stale, rejected, mut past } = work.found;
+        let JudgedWrite { mut stale, rejected, mut past } = work.found;
         if misread.contains(&work.seq) {
             counts.left_out += u64::from(past || index.info.fencing == Fencing::Unfenced);
             (stale, past) = (false, false);

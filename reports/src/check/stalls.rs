@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Outcome, Stall};
+use crate::index::{Index, LossOutcome, Stall};
 use crate::stats::spans::{Span, touches, union};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
@@ -86,12 +86,12 @@ impl Section for Stalls {
 fn matters(index: &Index<'_>) -> Vec<Span> {
     let mut spans: Vec<Span> = index.faults.all.iter().map(|f| (f.active.0, f.active.1.max(f.active.0 + 1))).collect();
     spans.extend(index.losses.all.iter().filter_map(|loss| match loss.outcome {
-        Outcome::Completed { successor } => Some((
+        LossOutcome::Completed { successor } => Some((
             loss.effect,
             index.terms.all[successor].ended.0.min(index.terms.all[successor].granted.unwrap_or(loss.effect) + 1),
         )),
-        Outcome::Censored { at } => Some((loss.effect, at)),
-        Outcome::Survived => None,
+        LossOutcome::Censored { at } => Some((loss.effect, at)),
+        LossOutcome::Survived => None,
     }));
     spans.extend(index.losses.unplanned.iter().map(|u| (u.at, index.terms.all[u.successor].grant.max(u.at + 1))));
     union(spans)

@@ -1,6 +1,6 @@
 //! Does everybody stand? From the first to the last moment of the measured window every candidate stands, under a session
 //! that lives, or leads; whoever was thrown out is back when nothing keeps it from the servers any more, and whoever was told
-//! something is done with it. What candidates say of themselves is held against the servers' own lists where there are any.
+//! something is done with it. What candidates say of themselves is compared with the servers' own lists where there are any.
 //!
 //! A candidate may be away, or busy, from what threw it out, or from the heal of the last fault on it, for 7/5 T (its client's
 //! own time to give a session up), the pause between two tries to get one, the pause of whoever has resigned, and the
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::allowance::Allowance;
 use super::evidence::demanded;
 use super::finding::Finding;
-use super::kept::{self, Kept};
+use super::kept::{self, KeptCandidates};
 use super::lists::{self, Listing};
 use super::quiet;
 use super::section::Section;
@@ -60,7 +60,7 @@ impl Standing {
 }
 
 impl Section for Standing {
-    const NAME: &'static str = "standing";
+    const NAME: &'static str = "participation";
     const ABOUT: &'static str =
         "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];
@@ -105,7 +105,7 @@ impl Section for Standing {
             if is_certain { finding.fail(text) } else { finding.inconclusive(text) }
         }
         finding.section.sessions_lost += quiet::judge(index, window, &mut finding);
-        finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &Kept::new(), &mut finding);
+        finding.section.begin = lists::judge(index, index.lists.begin.as_ref(), &KeptCandidates::new(), &mut finding);
         finding.section.end = lists::judge(index, index.lists.end.as_ref(), &kept, &mut finding);
         kept::tell(index, &kept, &mut finding);
         if index.lists.end.is_none() {
@@ -208,13 +208,13 @@ impl One<'_, '_> {
         told.push((true, format!("{text}: it hangs")));
     }
 
-    /// When what began at the beginning of `span` is to be over at the latest. What strikes later than that excuses nothing.
+    /// When what began at the beginning of `span` is to be over at the latest. What hits later than that excuses nothing.
     fn due(&self, span: Span, pause: Nanos) -> Nanos {
         let Self { index, allowance, cand, .. } = *self;
         let of_cand = index.faults.of_cand(cand).filter(|fault| !fault.kind.facts().leaves_all_able());
-        let struck = of_cand.chain(index.faults.on_servers());
-        let struck = struck.map(|fault| (fault.t, fault.over().min(span.1) + pause));
-        let mut held_up: Vec<Span> = struck.chain(index.servers.outages_within(span)).collect();
+        let hit = of_cand.chain(index.faults.on_servers());
+        let hit = hit.map(|fault| (fault.t, fault.over().min(span.1) + pause));
+        let mut held_up: Vec<Span> = hit.chain(index.servers.outages_within(span)).collect();
         held_up.sort_unstable();
         let mut free = span.0 + pause;
         for (from, until) in held_up {

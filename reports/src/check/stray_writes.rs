@@ -20,7 +20,7 @@ use hustings_record::{Departure, Grade, Nanos};
 pub struct StrayWrites {
     /// Writes that are certainly outside.
     pub outside: u64,
-    /// Writes of which it is recorded when they were sent, and terms that they were held against.
+    /// Writes of which it is recorded when they were sent, and terms that they were compared with.
     pub recorded: u64,
     pub terms: u64,
     /// Sent before the first grant of their token.
@@ -59,7 +59,7 @@ impl Section for StrayWrites {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let terms = Spans::of(index);
-        let mut strays: BTreeMap<(WriteKey, Stray), Seen> = BTreeMap::new();
+        let mut strays: BTreeMap<(WriteKey, Stray), StrayGroup> = BTreeMap::new();
         for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
@@ -68,7 +68,7 @@ impl Section for StrayWrites {
             let of_key = terms.of_write(&work);
             if let Some((stray, by)) = place(index, of_key, &work).or_else(|| under_release(index, &work)) {
                 section.count(stray, by);
-                let seen = strays.entry((key, stray)).or_insert(Seen { count: 0, by: 0, first: work });
+                let seen = strays.entry((key, stray)).or_insert(StrayGroup { count: 0, by: 0, first: work });
                 seen.count += 1;
                 seen.by = seen.by.max(by);
             } else if came_late(index, of_key, &work) {
@@ -154,7 +154,7 @@ enum Stray {
 }
 
 /// Writes of one token with the same thing wrong.
-struct Seen {
+struct StrayGroup {
     count: u64,
     /// The most that any is out by.
     by: Nanos,
@@ -232,9 +232,9 @@ fn under_release(index: &Index<'_>, work: &Work) -> Option<(Stray, Nanos)> {
     under.then(|| (Stray::UnderRelease, work.t - deleted))
 }
 
-fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &Seen) {
+fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &StrayGroup) {
     let (cand, _, czxid) = key;
-    let Seen { count, by, first } = seen;
+    let StrayGroup { count, by, first } = seen;
     let what = match stray {
         Stray::Before => format!("sent before the grant, by {} at most", duration(*by)),
         Stray::After => format!("sent after the revoke, by {} at most", duration(*by)),

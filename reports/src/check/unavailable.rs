@@ -3,7 +3,7 @@
 //!
 //! A server counts from the moment at which it begins to look for a leader until it serves again, and adds that to
 //! `sum_unavailable_time` when it does. Its log has a line at each of the two. The polls see it cease to serve when it leaves
-//! its old leader, a little before it looks; where its log has the line, they are held against the counter from there on.
+//! its old leader, a little before it looks; where its log has the line, they are compared with the counter from there on.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::servers::EDGE_NS;
-use crate::index::{Absence, Index, Server};
+use crate::index::{Absence, Index, ServerHistory};
 use hustings_record::words::duration;
 use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
 
@@ -40,7 +40,7 @@ pub struct Unavailable {
     pub log_ns: Option<Nanos>,
 }
 
-/// Holds the three against each other, server by server.
+/// Compares the three, server by server.
 pub(super) fn compare<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Vec<ServerUnavailable> {
     let mut all = Vec::new();
     for (&id, server) in &index.servers.all {
@@ -82,7 +82,7 @@ fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), S
 }
 
 fn judge<S>(
-    server: &Server<'_>,
+    server: &ServerHistory<'_>,
     (told, count, window): (Nanos, u64, (Nanos, Nanos)),
     result: &mut ServerUnavailable,
     finding: &mut Finding<S>,
@@ -127,7 +127,7 @@ fn judge<S>(
 
 /// When its log says that it began to look, in this absence. On a busy machine the line of that may come late, and later than
 /// what the line of the election's end says of how long it took.
-fn looked(server: &Server<'_>, absence: &Absence, until: Nanos) -> Option<Nanos> {
+fn looked(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Option<Nanos> {
     let from = absence.began.0.saturating_sub(TELLING_NS);
     let looking = server.lines(from, until).find(|l| *l.1 == ServerLine::Looking)?.0;
     let ended = server.lines(looking, until).find_map(|(t, line)| match line {
@@ -137,7 +137,7 @@ fn looked(server: &Server<'_>, absence: &Absence, until: Nanos) -> Option<Nanos>
     Some(ended.map_or(looking, |began| looking.min(began.max(from))))
 }
 
-fn least_of(server: &Server<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Nanos {
+fn least_of(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Nanos {
     // Only what it said itself is certain: one that gave no answer may have served all along.
     let said = absence.said_ns;
     match (looked(server, absence, ended.1), absence.looking) {
@@ -147,7 +147,7 @@ fn least_of(server: &Server<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Na
 }
 
 /// The same by the lines of its log.
-fn from_log(server: &Server<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Option<Nanos> {
+fn from_log(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Option<Nanos> {
     let looked = looked(server, absence, ended.1)?;
     let mut lines = server.lines(looked, ended.1 + TELLING_NS).rev();
     let served = lines.find(|l| matches!(l.1, ServerLine::Serving { .. }))?.0;

@@ -29,7 +29,7 @@ impl<'i, 'a> Unaware<'i, 'a> {
 
     /// Within `span` the holder of the term believed and did not own.
     pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<Aware<'i>> {
-        // Whoever believes on for longer must not gain by what strikes meanwhile.
+        // Whoever believes on for longer must not gain by what hits meanwhile.
         let notified = ACTS_NS + self.allowance.notified((span.0, span.0)) + self.index.polls();
         let mut unaware = vec![(span.0, span.0 + notified)];
         unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::allowance::{Allowance, Step};
+use super::allowance::{Allowance, WaitStep};
 use super::reach::{Reach, connected, reach};
-use crate::index::{EDGE_NS, Fault, Index, Lost, Notice, Outcome, Place, Wakes, number};
+use crate::index::{EDGE_NS, Fault, Index, LossOutcome, Lost, Notice, QueuePlace, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
@@ -18,7 +18,7 @@ pub(super) struct Range {
 
 /// All wake-ups of the cell, given how long a notification takes in it.
 pub(super) fn wakes<'a>(index: &Index<'a>) -> Wakes<'a> {
-    Wakes::new(index, Allowance::of(index).step(Step::Notify, index.span))
+    Wakes::new(index, Allowance::of(index).step(WaitStep::Notify, index.span))
 }
 
 /// How many the loss had to wake. `before`: the lead that its group had lost shortly before. None: nothing is promised.
@@ -67,21 +67,22 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
 }
 
 /// Whether another lead of the same name came and went before everybody can have been told of this one, and was no loss to a
-/// fault that is proven: its owner never led, or went by itself.
+/// fault that is verified: its owner never led, or went by itself.
 fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     let Some(place) = lost.lead else { return false };
     let (loss, later) = (&index.losses.all[place], &index.losses.all[place + 1..]);
     let mut of_group = later.iter().take_while(|next| next.group == loss.group);
-    let next = of_group.find(|next| next.outcome != Outcome::Survived);
+    let next = of_group.find(|next| next.outcome != LossOutcome::Survived);
     loss.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > loss.until)
 }
 
 /// How many were told of another znode of the same name that had gone before: they could not be told then, or it went just now.
 fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
     let Some(before) = index.namesakes.before(lost.group, lost.node, lost.czxid) else { return 0 };
-    let reigns = index.reigns.of_group(lost.group).iter();
-    let owned = reigns.filter(|reign| reign.czxid.is_some_and(|czxid| before.0 <= czxid && czxid < lost.czxid));
-    let gone = owned.map(|reign| reign.span.1).max();
+    let intervals = index.intervals.of_group(lost.group).iter();
+    let owned =
+        intervals.filter(|interval| interval.czxid.is_some_and(|czxid| before.0 <= czxid && czxid < lost.czxid));
+    let gone = owned.map(|interval| interval.span.1).max();
     let untold = |notice: &Notice<'_>, gone: Nanos| {
         let soon = (gone.saturating_sub(EDGE_NS), notice.t);
         notice.t <= gone + EDGE_NS && !index.notices.told_between(notice.cand, soon)
@@ -143,7 +144,7 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
     let between = "znodes between may have gone";
-    let (mut range, mut certain, mut unsure) = (Range::default(), 0, None::<&Place<'_>>);
+    let (mut range, mut certain, mut unsure) = (Range::default(), 0, None::<&QueuePlace<'_>>);
     for place in behind.iter().filter(|place| place.cand != lost.cand) {
         if place.gone_by.is_some_and(|by| by < at.0) {
             continue;
@@ -192,12 +193,12 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
 
 /// Whether numbers between the lost znode's and this one's are nobody's that is known. At the end of the counter they do not go up,
 /// and tell nothing.
-fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &Place<'_>) -> bool {
+fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &QueuePlace<'_>) -> bool {
     let (Some(first), Some(last)) = (number(lost.node), number(place.node)) else { return false };
     if last <= first || last == i32::MAX {
         return true;
     }
-    let between = |other: &&Place<'_>| {
+    let between = |other: &&QueuePlace<'_>| {
         let numbered = number(other.node).is_some_and(|number| first < number && number < last);
         numbered && lost.czxid < other.czxid && other.czxid < place.czxid
     };
@@ -207,7 +208,7 @@ fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &Place<'_>) -> bool {
 }
 
 /// Whether the candidate may have looked at the queue within `span`: it joined, was told something, or came back.
-fn looked_since(index: &Index<'_>, place: &Place<'_>, span: Span) -> bool {
+fn looked_since(index: &Index<'_>, place: &QueuePlace<'_>, span: Span) -> bool {
     place.from >= span.0
         || index.notices.busy(place.cand, place.from, span.0)
         || index.notices.told_between(place.cand, span)

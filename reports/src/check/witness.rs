@@ -17,7 +17,7 @@ const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
 /// Of one kind of disagreement so many are told.
 const TOLD_MAX: usize = 5;
 
-/// What was seen on the links, held against what candidates say.
+/// What was seen on the links, compared with what candidates say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Witness {
     /// Sessions that both tell of; those that only one does.
@@ -52,7 +52,7 @@ struct Deeds {
     cands: BTreeSet<u32>,
 }
 
-type Sessions = BTreeMap<i64, Deeds>;
+type WitnessSessions = BTreeMap<i64, Deeds>;
 
 impl Section for Witness {
     const NAME: &'static str = "witness";
@@ -114,8 +114,8 @@ impl Section for Witness {
 }
 
 /// What one side says: hosts (`told`), or links.
-fn sessions(index: &Index<'_>, told: bool) -> Sessions {
-    let mut sessions = Sessions::new();
+fn sessions(index: &Index<'_>, told: bool) -> WitnessSessions {
+    let mut sessions = WitnessSessions::new();
     for segment in index.cell.segments.iter().filter(|segment| segment.host.is_some() == told) {
         for event in &segment.events {
             take(&mut sessions, event);
@@ -124,7 +124,7 @@ fn sessions(index: &Index<'_>, told: bool) -> Sessions {
     sessions
 }
 
-fn take(sessions: &mut Sessions, event: &Event) {
+fn take(sessions: &mut WitnessSessions, event: &Event) {
     match event {
         Event::Session { session, timeout_ms, .. } => {
             sessions.entry(*session).or_default().timeout_ms = Some(*timeout_ms);

@@ -14,15 +14,15 @@ pub(super) fn bound(upper: Option<f64>) -> String {
     upper.map_or_else(|| "no bound".into(), |p| format!("95 % bound {:.2} %", p * 100.0))
 }
 
-/// The opportunities behind a rate, and the strikes behind these.
+/// The opportunities behind a rate, and the injections behind these.
 pub(super) fn handovers(rate: &Rate) -> String {
-    format!("{}, {}", plural(rate.n, "handover", "handovers"), strikes(rate))
+    format!("{}, {}", plural(rate.n, "handover", "handovers"), injections(rate))
 }
 
-/// `3 strikes`; `2 of 3 strikes` where it was seen.
-pub(super) fn strikes(rate: &Rate) -> String {
-    let all = plural(rate.strikes, "strike", "strikes");
-    if rate.bad_strikes == 0 { all } else { format!("{} of {all}", rate.bad_strikes) }
+/// `3 injections`; `2 of 3 injections` where it was seen.
+pub(super) fn injections(rate: &Rate) -> String {
+    let all = plural(rate.injections, "injection", "injections");
+    if rate.bad_injections == 0 { all } else { format!("{} of {all}", rate.bad_injections) }
 }
 
 /// That this fault on servers was under way, to be added to what happened meanwhile; nothing where there was none.

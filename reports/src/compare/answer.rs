@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use super::luck::{Luck, Prior};
 use super::measure::{Measure, Unit};
+use super::round_variance::{Prior, RoundVariance};
 use super::rounds::{InRounds, mean, middle};
 use super::share;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
 
-/// More strikes than this nobody runs: it is as good as never.
+/// More injections than this nobody runs: it is as good as never.
 const MORE_MAX: f64 = 10_000.0;
 
 /// So many runs of sides that do not differ are to be told to be the same, of those that are planned for that.
@@ -25,7 +25,7 @@ pub enum Answer {
     /// The interval lies within the margin.
     Same,
     Better,
-    /// Neither is shown: more strikes would tell.
+    /// Neither is shown: more injections would tell.
     CannotTell,
     Worse,
 }
@@ -59,14 +59,15 @@ pub struct Rules {
     pub alpha: f64,
     /// What is no further apart than this, as a share of the base's median, is the same for all purposes.
     pub delta: f64,
-    /// Nor is what is no further apart than this share of a round trip to the base's servers, by the floor that the harness measures
-    /// there: what a handover is made of.
+    /// Nor is what is no further apart than this share of a round trip to the base's servers, by the floor that the harness
+    /// measures there: what a handover is made of.
     pub of_round_trip: f64,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        // Of one build, medians of ten strikes and more lie so far apart at times: what strikes of a cell share is not seen in them.
+        // Of one build, medians of ten injections and more lie so far apart at times: what injections of a cell share is not seen
+        // in them.
         Self { alpha: 0.05, delta: 0.15, of_round_trip: 0.5 }
     }
 }
@@ -82,13 +83,13 @@ impl Rules {
 /// One side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// Strikes that have the figure.
-    pub strikes: u64,
+    /// Injections that have the figure.
+    pub injections: u64,
     /// The median of their values, `null` in JSON where censoring hides it; of shares, the share over all of them.
     pub typical: f64,
 }
 
-/// One figure of two sides, held against each other.
+/// One figure of two sides, compared with each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub measure: Measure,
@@ -97,30 +98,30 @@ pub struct Comparison {
     /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences, less what sets
     /// one round apart from another; of shares, the difference.
     pub shift: f64,
-    /// The 1 − alpha interval of that, by the strikes and, where there are several rounds, by how far apart the sides lie from one to
-    /// the next: the wider end of each. None where there are too few strikes for any.
+    /// The 1 − alpha interval of that, by the injections and, where there are several rounds, by how far apart the sides lie from
+    /// one to the next: the wider end of each. None where there are too few injections for any.
     pub interval: Option<(f64, f64)>,
     /// What counts as the same: so far apart, in the measure's unit.
     pub margin: f64,
-    /// Two-sided, by the rank-sum test of the strikes and, where there are several rounds, by Student's of these: the larger. And
-    /// what Holm's step-down procedure (1979) makes of it beside all others of the call, times the looks of the run at its sides
-    /// (Bonferroni).
+    /// Two-sided, by the rank-sum test of the injections and, where there are several rounds, by Student's of these: the larger.
+    /// And what Holm's step-down procedure (1979) makes of it beside all others of the call, times the looks of the run at its
+    /// sides (Bonferroni).
     pub p: f64,
     pub p_holm: f64,
     pub answer: Answer,
     /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
     pub no_worse: bool,
     /// How many rounds of this size it takes to call sides that do not differ the same in nine of ten runs, with all others of the
-    /// call. By how far rounds and strikes scatter, whatever lies between the sides; None without several rounds, and where no number
-    /// does.
+    /// call. By how far rounds and injections scatter, whatever lies between the sides; None without several rounds, and where no
+    /// number does.
     pub rounds_wanted: Option<u32>,
-    /// Where it cannot be told: how many more strikes a side would tell, if they are like those that are there; None where no
+    /// Where it cannot be told: how many more injections a side would tell, if they are like those that are there; None where no
     /// number of them that anybody runs would.
     pub needs: Option<u64>,
 }
 
-/// Values of the strikes of two sides, before anything is decided.
-pub(super) struct Asked {
+/// Values of the injections of two sides, before anything is decided.
+pub(super) struct InjectionValues {
     pub(super) measure: Measure,
     base: Vec<f64>,
     new: Vec<f64>,
@@ -128,13 +129,13 @@ pub(super) struct Asked {
     round_trip: Option<f64>,
     /// In values that are less what sets one round apart from another.
     found: Shift,
-    luck: Option<Luck>,
+    round_variance: Option<RoundVariance>,
     /// Whether most rounds show the difference that all of them together show.
     steady: bool,
 }
 
-impl Asked {
-    /// Of the strikes of each round. None where a side has no such figure, or where both have nothing to tell: nothing slow, or
+impl InjectionValues {
+    /// Of the injections of each round. None where a side has no such figure, or where both have nothing to tell: nothing slow, or
     /// nothing censored, anywhere.
     pub(super) fn new(measure: Measure, values: &InRounds, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
         if measure.unit() == Unit::Share {
@@ -146,17 +147,17 @@ impl Asked {
                 new,
                 round_trip: None,
                 found,
-                luck: None,
+                round_variance: None,
                 steady: share::is_steady(&values, found.estimate),
             });
         }
         let timed = measure.unit() == Unit::Nanoseconds;
-        let luck = timed.then(|| Luck::of(values)).flatten();
+        let round_variance = timed.then(|| RoundVariance::of(values)).flatten();
         let (base, new) = values.all();
         let aligned = if timed { values.aligned().all() } else { values.all() };
         let found = shift(&aligned.0, &aligned.1, rules.alpha)?;
         let round_trip = round_trip.filter(|_| timed);
-        Some(Self { measure, base, new, round_trip, found, luck, steady: true })
+        Some(Self { measure, base, new, round_trip, found, round_variance, steady: true })
     }
 
     /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
@@ -164,26 +165,28 @@ impl Asked {
         self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
     }
 
-    /// How probable such a difference is by chance, of the strikes or of the rounds: whichever is more.
+    /// How probable such a difference is by chance, of the injections or of the rounds: whichever is more.
     fn p(&self, others: &Prior) -> f64 {
-        self.luck.map_or(0.0, |luck| luck.p(others)).max(self.found.p)
+        self.round_variance.map_or(0.0, |round_variance| round_variance.p(others)).max(self.found.p)
     }
 
-    /// What strikes leave of it, and what rounds do.
+    /// What injections leave of it, and what rounds do.
     fn interval(&self, others: &Prior, rules: &Rules) -> Option<(f64, f64)> {
         let (low, high) = self.found.interval?;
-        let Some(luck) = self.luck else { return Some((low, high)) };
-        let (median, rounds) = (middle(&self.base), luck.interval(others, rules.alpha));
+        let Some(round_variance) = self.round_variance else { return Some((low, high)) };
+        let (median, rounds) = (middle(&self.base), round_variance.interval(others, rules.alpha));
         Some((low.min(median * rounds.0), high.max(median * rounds.1)))
     }
 
     /// As [`Comparison::rounds_wanted`].
     fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), rules: &Rules) -> Option<u32> {
-        let (luck, (low, high)) = (self.luck?, self.found.interval?);
-        let by_strikes = luck.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
-        let by_rounds = luck.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
+        let (round_variance, (low, high)) = (self.round_variance?, self.found.interval?);
+        let by_injections =
+            round_variance.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
+        let by_rounds =
+            round_variance.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
         // A margin of nothing wants all rounds that there are.
-        Some(by_strikes.max(by_rounds)).filter(|wanted| wanted.is_finite()).map(|wanted| wanted.ceil() as u32)
+        Some(by_injections.max(by_rounds)).filter(|wanted| wanted.is_finite()).map(|wanted| wanted.ceil() as u32)
     }
 
     /// How far apart counts as the same.
@@ -204,14 +207,17 @@ impl Comparison {
 
 /// Decides on all comparisons of a call at once. A share that does not clearly differ is none: a seldom thing is seldom the same.
 /// `looks` is how often a run may look at its sides before it ends: each look may find a difference by chance.
-pub(super) fn decide(asked: Vec<Asked>, rules: &Rules, looks: u32) -> Vec<Option<Comparison>> {
-    let mut lucks: BTreeMap<Measure, Vec<Luck>> = BTreeMap::new();
+pub(super) fn decide(asked: Vec<InjectionValues>, rules: &Rules, looks: u32) -> Vec<Option<Comparison>> {
+    let mut variances: BTreeMap<Measure, Vec<RoundVariance>> = BTreeMap::new();
     for asked in &asked {
-        lucks.entry(asked.measure).or_default().extend(asked.luck);
+        variances.entry(asked.measure).or_default().extend(asked.round_variance);
     }
-    let others: BTreeMap<Measure, Prior> = lucks.iter().map(|(measure, lucks)| (*measure, Prior::of(lucks))).collect();
+    let others: BTreeMap<Measure, Prior> =
+        variances.iter().map(|(measure, variances)| (*measure, Prior::of(variances))).collect();
     let attempts = asked.iter().filter(|asked| asked.can_differ());
-    let timed = asked.iter().filter(|asked| asked.measure == Measure::Failover && asked.luck.is_some()).count() as f64;
+    let timed =
+        asked.iter().filter(|asked| asked.measure == Measure::Failover && asked.round_variance.is_some()).count()
+            as f64;
     let family = attempts.map(|asked| asked.p(&others[&asked.measure])).collect();
     let family = Family { family, looks: looks.into(), timed };
     asked.into_iter().map(|asked| one(&asked, &others[&asked.measure], &family, rules)).collect()
@@ -258,7 +264,7 @@ fn holm(p: f64, family: &[f64]) -> f64 {
     weighed.fold(p, f64::max).min(1.0)
 }
 
-fn one(asked: &Asked, others: &Prior, family: &Family, rules: &Rules) -> Option<Comparison> {
+fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Rules) -> Option<Comparison> {
     let of_shares = asked.measure.unit() == Unit::Share;
     let margin = if of_shares { 0.0 } else { asked.margin(rules) };
     let (p, estimate, interval) = (asked.p(others), asked.found.estimate, asked.interval(others, rules));
@@ -279,7 +285,7 @@ fn one(asked: &Asked, others: &Prior, family: &Family, rules: &Rules) -> Option<
         (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.least(rules.alpha))).flatten();
     let typical = if of_shares { mean } else { middle };
     let rounds_wanted = asked.rounds_wanted(others, (margin, family.room()), rules);
-    let side = |values: &[f64]| Figures { strikes: values.len() as u64, typical: typical(values) };
+    let side = |values: &[f64]| Figures { injections: values.len() as u64, typical: typical(values) };
     Some(Comparison {
         measure: asked.measure,
         base: side(&asked.base),
@@ -296,9 +302,9 @@ fn one(asked: &Asked, others: &Prior, family: &Family, rules: &Rules) -> Option<
     })
 }
 
-/// How many more strikes a side would tell: enough for the smallest probability to count beside all others, and for an interval
-/// that is narrow enough, as it narrows with the root of the number of strikes.
-fn more(asked: &Asked, interval: Option<(f64, f64)>, margin: f64, level: f64) -> Option<u64> {
+/// How many more injections a side would tell: enough for the smallest probability to count beside all others, and for an interval
+/// that is narrow enough, as it narrows with the root of the number of injections.
+fn more(asked: &InjectionValues, interval: Option<(f64, f64)>, margin: f64, level: f64) -> Option<u64> {
     let there = asked.base.len().min(asked.new.len()) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
     let estimate = asked.found.estimate.abs();
@@ -327,7 +333,9 @@ mod tests {
     fn in_rounds(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
         let rules = Rules::default();
         let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
-        let asked = Asked::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), None, &rules).unwrap();
+        let asked =
+            InjectionValues::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), None, &rules)
+                .unwrap();
         decide(vec![asked], &rules, 1).remove(0).unwrap()
     }
 
@@ -361,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn three_strikes_a_side_never_tell_and_say_how_many_would() {
+    fn three_hits_a_side_never_tell_and_say_how_many_would() {
         for new in [[1.0, 1.0, 1.0], [9.0, 9.0, 9.0], [f64::INFINITY; 3]] {
             let found = answer(&[1.0, 1.0, 1.0], &new);
             assert_eq!((found.answer, found.needs), (Answer::CannotTell, Some(1)), "{found:?}");
@@ -377,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_scatter_is_no_sameness_and_asks_for_more_strikes() {
+    fn wide_scatter_is_no_sameness_and_asks_for_more_injections() {
         let scattered = [60.0, 140.0, 80.0, 120.0, 70.0, 130.0, 95.0, 105.0];
         let found = answer(&scattered, &scattered);
         assert_eq!(found.answer, Answer::CannotTell);

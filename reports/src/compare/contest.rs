@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::answer::{Answer, Asked, Comparison, Rules, decide};
+use super::answer::{Answer, Comparison, InjectionValues, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::{Refused, list, round_trip, values};
-use crate::repeated::{Configuration, configurations, of_new_side, round};
+use crate::repetitions::sound::{Configuration, configurations, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -23,8 +23,8 @@ const STALLS_ALPHA_OF_ONE: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparing {
     pub answer: Answer,
-    pub base: Run,
-    pub new: Run,
+    pub base: SideRun,
+    pub new: SideRun,
     /// Both sides were run in turn on one ensemble, which whatever drifts hits alike.
     pub in_turn: bool,
     /// How often the run could look at its sides before it ended: with further rounds for what cannot be told, twice.
@@ -35,12 +35,12 @@ pub struct Comparing {
     /// Why nothing is told, whatever the pairs tell: a record is not whole, or the new side itself may have brought stalls about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ComparedPair>,
 }
 
 /// Which run a side is from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
+pub struct SideRun {
     pub run: String,
     pub scenario: String,
     pub command: String,
@@ -48,13 +48,13 @@ pub struct Run {
 
 /// A configuration on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
+pub struct ComparedPair {
     pub name: String,
     pub answer: Answer,
     /// Why, where it is not the comparisons that say so.
     pub why: Option<String>,
-    pub base: Side,
-    pub new: Side,
+    pub base: PairSide,
+    pub new: PairSide,
     /// Parameters in which the two differ.
     pub differences: Vec<Difference>,
     pub comparisons: Vec<Comparison>,
@@ -62,7 +62,7 @@ pub struct Pair {
 
 /// One side of a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
+pub struct PairSide {
     pub verdict: Verdict,
     /// Why it is no pass.
     pub reason: Option<String>,
@@ -72,7 +72,8 @@ pub struct Side {
     pub left_out: u64,
 }
 
-/// Compares two runs, of a run with two sides the new one. `wanted` chooses cells by name; `force` compares what would be refused, and says so.
+/// Compares two runs, of a run with two sides the new one. `wanted` chooses cells by name; `force` compares what would be refused,
+/// and says so.
 ///
 /// # Errors
 /// Cells that only one side has, cells or runs that differ in more than what is compared.
@@ -156,7 +157,7 @@ fn held(
         let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
             let values = InRounds::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
-            let found = Asked::new(measure, &values, round_trip(&one.cells), &rules);
+            let found = InjectionValues::new(measure, &values, round_trip(&one.cells), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
         }
@@ -171,7 +172,7 @@ fn held(
         let few = in_turn.then(|| few_rounds(one, other)).flatten();
         pairs.push(pair(one, other, own, few));
     }
-    let run = |summary: &Summary| Run {
+    let run = |summary: &Summary| SideRun {
         run: summary.manifest.run.clone(),
         scenario: summary.manifest.scenario.clone(),
         command: summary.manifest.command.clone(),
@@ -232,19 +233,19 @@ fn pair(
     other: &Configuration<'_>,
     comparisons: Vec<Comparison>,
     few_rounds: Option<String>,
-) -> Pair {
-    let side = |of: &Configuration<'_>| Side {
+) -> ComparedPair {
+    let side = |of: &Configuration<'_>| PairSide {
         verdict: of.verdict(),
         reason: of.reason(),
         cells: of.cells.len() as u64,
         left_out: of.left_out.len() as u64,
     };
     let (base, new) = (side(one), side(other));
-    let told = |side: &Side| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    let told = |side: &PairSide| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     // Figures of a side that cannot be believed tell nothing, whatever they are.
     let why = match (base.verdict, new.verdict) {
         (Verdict::Pass, Verdict::Pass) if comparisons.is_empty() => {
-            Some((Answer::CannotTell, "no strike cost a lead on both sides".to_owned()))
+            Some((Answer::CannotTell, "no injection cost a lead on both sides".to_owned()))
         }
         (Verdict::Pass, Verdict::Pass) => few_rounds.map(|why| (Answer::CannotTell, why)),
         (Verdict::Pass | Verdict::Inconclusive, Verdict::Fail) => {
@@ -259,7 +260,7 @@ fn pair(
     };
     let seen = comparisons.iter().map(|comparison| comparison.answer).max().unwrap_or(Answer::Same);
     let answer = why.as_ref().map_or(seen, |(answer, _)| seen.max(*answer));
-    Pair {
+    ComparedPair {
         name: one.name.to_owned(),
         answer,
         why: why.map(|(_, why)| why),

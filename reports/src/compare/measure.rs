@@ -1,10 +1,10 @@
-//! What is compared: figures that a strike has one of each. More is worse in all of them.
+//! What is compared: figures that an injection has one of each. More is worse in all of them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::strikes::{Reduced, StrikeSeen};
+use crate::check::injections::{InjectionSeen, Reduced};
 
-/// A figure of a strike.
+/// A figure of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -39,17 +39,17 @@ impl Measure {
         }
     }
 
-    /// What it is of a strike, in words.
+    /// What it is of an injection, in words.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
-            Self::Failover => "from the lead's loss to the next grant, the median of the strike's leads",
-            Self::UntilWrite => "from the lead's loss to the next accepted write, the median of the strike's leads",
+            Self::Failover => "from the lead's loss to the next grant, the median of the injection's leads",
+            Self::UntilWrite => "from the lead's loss to the next accepted write, the median of the injection's leads",
             Self::Slow => {
-                "share of strikes whose failover took more than twice what nine tenths of the quicker side's take"
+                "share of injections whose failover took more than twice what nine tenths of the quicker side's take"
             }
             Self::Censored => "share of the lost leads that had no new leader before the end",
-            Self::Woken => "candidates that the loss of a lead woke, the median of the strike's leads",
+            Self::Woken => "candidates that the loss of a lead woke, the median of the injection's leads",
         }
     }
 
@@ -62,14 +62,15 @@ impl Measure {
         }
     }
 
-    /// Its value in a strike, of which whether it is slow is known only beside others: infinite where censoring hides it; None where the strike has none.
-    pub(super) fn value(self, strike: &StrikeSeen) -> Option<f64> {
+    /// Its value in an injection, of which whether it is slow is known only beside others: infinite where censoring hides it; None
+    /// where the injection has none.
+    pub(super) fn value(self, injection: &InjectionSeen) -> Option<f64> {
         let median = |reduced: &Reduced| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
         match self {
-            Self::Failover | Self::Slow => strike.failover.as_ref().map(median),
-            Self::UntilWrite => strike.until_write.as_ref().map(median),
-            Self::Censored => (strike.lost > 0).then(|| strike.censored as f64 / strike.lost as f64),
-            Self::Woken => strike.woken.map(|woken| woken as f64),
+            Self::Failover | Self::Slow => injection.failover.as_ref().map(median),
+            Self::UntilWrite => injection.until_write.as_ref().map(median),
+            Self::Censored => (injection.lost > 0).then(|| injection.censored as f64 / injection.lost as f64),
+            Self::Woken => injection.woken.map(|woken| woken as f64),
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Spread {
     pub measure: Measure,
     /// How far the two lie apart, as a share of the base's median.
     pub spread: f64,
-    pub strikes: u64,
+    pub injections: u64,
 }
 
 /// Of two runs that differ in nothing. None where no figure of theirs can be compared.
@@ -42,8 +42,8 @@ pub fn noise(comparing: &Comparing) -> Option<Noise> {
     let spread = |found: &Comparison| found.relative().map(f64::abs);
     let spreads: Vec<Spread> = timed
         .filter_map(|(pair, found)| {
-            let strikes = found.base.strikes.min(found.new.strikes);
-            Some(Spread { pair: pair.name.clone(), measure: found.measure, spread: spread(found)?, strikes })
+            let injections = found.base.injections.min(found.new.injections);
+            Some(Spread { pair: pair.name.clone(), measure: found.measure, spread: spread(found)?, injections })
         })
         .collect();
     let largest = spreads.iter().map(|one| one.spread).fold(f64::NAN, f64::max);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::{Answer, Asked, Rules, decide};
+use super::answer::{Answer, InjectionValues, Rules, decide};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::values;
@@ -11,14 +11,16 @@ use crate::check::CellSummary;
 /// The repetitions of one configuration, or a cell alone.
 pub type Repetitions<'a> = Vec<&'a CellSummary>;
 
-/// Whether failovers of the second of each pair take longer than those of the first (*worse*) or less long (*better*). All pairs are
-/// one call.
+/// Whether failovers of the second of each pair take longer than those of the first (*worse*) or less long (*better*). All pairs
+/// are one call.
 #[must_use]
 pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<Answer> {
     let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
-    let asked: Vec<Option<Asked>> = pairs
+    let asked: Vec<Option<InjectionValues>> = pairs
         .iter()
-        .map(|(one, other)| Asked::new(Measure::Failover, &InRounds::new(values(one), values(other)), None, rules))
+        .map(|(one, other)| {
+            InjectionValues::new(Measure::Failover, &InRounds::new(values(one), values(other)), None, rules)
+        })
         .collect();
     let can_tell: Vec<bool> = asked.iter().map(Option::is_some).collect();
     let mut found = decide(asked.into_iter().flatten().collect(), rules, 1).into_iter();

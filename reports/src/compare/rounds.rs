@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn how_far_the_sides_of_a_round_lie_apart_is_of_all_its_strikes_and_none_outweighs_the_others() {
+    fn how_far_the_sides_of_a_round_lie_apart_is_of_all_its_injections_and_none_outweighs_the_others() {
         let (base, new) = ([1.0, 2.0, 3.0, 5.0, 100.0], [2.0, 4.0, 6.0, 10.0, 11.0]);
         let rounds = InRounds::new(vec![(1, base.to_vec())], vec![(1, new.to_vec())]);
         let mut ratios: Vec<f64> = base.iter().flat_map(|from| new.iter().map(move |to| to / from)).collect();

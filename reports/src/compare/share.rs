@@ -1,11 +1,11 @@
-//! Shares of strikes, which medians are blind to: what became slow, or ended with nobody in the lead, in a strike of five.
+//! Shares of injections, which medians are blind to: what became slow, or ended with nobody in the lead, in an injection of five.
 
 use super::measure::Measure;
 use super::rounds::{InRounds, mean};
 use crate::stats::proportions::{difference, fisher};
 use crate::stats::rank_sum::{Shift, shift};
 
-/// The shares themselves, and how far apart the sides are. None where a side has no strikes, or no strike shows anything.
+/// The shares themselves, and how far apart the sides are. None where a side has no injections, or no injection shows anything.
 pub(super) fn found(measure: Measure, values: &InRounds, alpha: f64) -> Option<(InRounds, Shift)> {
     let values = if measure == Measure::Slow { values.slow() } else { values.clone() };
     let (base, new) = values.all();

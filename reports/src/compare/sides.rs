@@ -1,9 +1,9 @@
-//! What is compared: configurations of either side, with the strikes of their repetitions; and why some are not.
+//! What is compared: configurations of either side, with the injections of their repetitions; and why some are not.
 
 use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
-use crate::repeated::{of_all_sides, round};
+use crate::repetitions::sound::{of_all_sides, round};
 use crate::stats::lower_median;
 use crate::summary::Summary;
 
@@ -31,12 +31,12 @@ pub(super) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Of the strikes of each of these cells, with the round that it is of; none of rounds that the other side has to leave out: what held
-/// that one up may have slowed this one down.
+/// Of the injections of each of these cells, with the round that it is of; none of rounds that the other side has to leave out:
+/// what held that one up may have slowed this one down.
 pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u32>) -> Vec<(u32, Vec<f64>)> {
     let cells = cells.iter().map(|cell| (round(cell), cell)).filter(|(round, _)| !but.contains(round));
     cells
-        .map(|(round, cell)| (round, cell.strikes.iter().filter_map(|strike| measure.value(strike)).collect()))
+        .map(|(round, cell)| (round, cell.injections.iter().filter_map(|injection| measure.value(injection)).collect()))
         .collect()
 }
 

@@ -3,8 +3,8 @@
 use crate::check::CellSummary;
 use crate::check::failover::Failover;
 use crate::check::handovers::Handovers;
-use crate::pool::{Pool, Without};
-use crate::repeated::{Configuration, of_new_side};
+use crate::repetitions::pool::{Pool, Without};
+use crate::repetitions::sound::{Configuration, of_new_side};
 use crate::stats::{Distribution, Tail};
 use crate::summary::Summary;
 use hustings_record::Nanos;
@@ -15,7 +15,7 @@ pub struct Figure {
     /// As services show it: `ms`, `%`, or `count`.
     pub unit: &'static str,
     pub about: &'static str,
-    read: fn(&Measured<'_>) -> Read,
+    read: fn(&Measured<'_>) -> FigureReading,
 }
 
 /// What figures are read of: one cell, or all repetitions of a configuration together.
@@ -63,15 +63,15 @@ impl<'a> Measured<'a> {
     }
 
     /// The largest of what its cells have of something.
-    fn most(&self, of: impl Fn(&CellSummary) -> Option<u64>) -> Read {
+    fn most(&self, of: impl Fn(&CellSummary) -> Option<u64>) -> FigureReading {
         let most = self.cells.iter().filter_map(|cell| of(cell)).max();
-        most.map_or(Read::Missing, |most| Read::Value(most as f64))
+        most.map_or(FigureReading::Missing, |most| FigureReading::Value(most as f64))
     }
 }
 
 /// What there is of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Read {
+pub enum FigureReading {
     Value(f64),
     /// Censoring hides it: it is larger than anything that was seen.
     Hidden,
@@ -81,7 +81,7 @@ pub enum Read {
 
 impl Figure {
     #[must_use]
-    pub fn of(&self, of: &Measured<'_>) -> Read {
+    pub fn of(&self, of: &Measured<'_>) -> FigureReading {
         (self.read)(of)
     }
 
@@ -130,7 +130,7 @@ pub const FIGURES: &[Figure] = &[
         about: "share of lost leads that had no new leader before the end",
         read: |of| {
             let (all, censored) = (of.handovers.planned, of.handovers.censored);
-            if all == 0 { Read::Missing } else { Read::Value(censored as f64 * 100.0 / all as f64) }
+            if all == 0 { FigureReading::Missing } else { FigureReading::Value(censored as f64 * 100.0 / all as f64) }
         },
     },
     Figure {
@@ -175,24 +175,24 @@ fn ms(ns: Nanos) -> f64 {
     ns as f64 / 1e6
 }
 
-fn share(without: Option<Without>) -> Read {
-    without.map_or(Read::Missing, |without| Read::Value(without.share * 100.0))
+fn share(without: Option<Without>) -> FigureReading {
+    without.map_or(FigureReading::Missing, |without| FigureReading::Value(without.share * 100.0))
 }
 
-fn longest(without: Option<Without>) -> Read {
-    without.map_or(Read::Missing, |without| Read::Value(ms(without.longest_ns)))
+fn longest(without: Option<Without>) -> FigureReading {
+    without.map_or(FigureReading::Missing, |without| FigureReading::Value(ms(without.longest_ns)))
 }
 
-fn known(ns: Option<Nanos>) -> Read {
-    ns.map_or(Read::Hidden, |ns| Read::Value(ms(ns)))
+fn known(ns: Option<Nanos>) -> FigureReading {
+    ns.map_or(FigureReading::Hidden, |ns| FigureReading::Value(ms(ns)))
 }
 
-fn p50(of: Option<&Distribution>) -> Read {
-    of.filter(|of| of.has_samples()).map_or(Read::Missing, |of| known(of.p50))
+fn p50(of: Option<&Distribution>) -> FigureReading {
+    of.filter(|of| of.has_samples()).map_or(FigureReading::Missing, |of| known(of.p50))
 }
 
-fn tail(of: Option<&Distribution>) -> Read {
-    of.filter(|of| of.has_samples()).map_or(Read::Missing, |of| match of.tail() {
+fn tail(of: Option<&Distribution>) -> FigureReading {
+    of.filter(|of| of.has_samples()).map_or(FigureReading::Missing, |of| match of.tail() {
         Tail::P99(p99) => known(p99),
         Tail::Longest { of_ended, all_ended } => known(Some(of_ended).filter(|_| all_ended)),
     })

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::figures::{FIGURES, Figure, Measured, Read};
+use super::figures::{FIGURES, Figure, FigureReading, Measured};
 use crate::summary::Summary;
 
 /// Every figure of every configuration that has one; what censoring hides has none.
 fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
     Measured::all(summary).into_iter().flat_map(|of| {
         FIGURES.iter().filter_map(move |figure| match figure.of(&of) {
-            Read::Value(value) => Some((of.name, figure, value)),
-            Read::Hidden | Read::Missing => None,
+            FigureReading::Value(value) => Some((of.name, figure, value)),
+            FigureReading::Hidden | FigureReading::Missing => None,
         })
     })
 }

@@ -20,7 +20,7 @@ fn of(gated: &Gated, verdict: Verdict, kind: &str) -> String {
     let shown = if all.len() > SHOWN_MAX { SHOWN_MAX - 1 } else { all.len() };
     let mut text = String::new();
     for item in &all[..shown] {
-        let title = format!("{}: {} {}", item.cell.as_deref().unwrap_or("record"), item.what.name(), item.name);
+        let title = format!("{}: {}", item.cell.as_deref().unwrap_or("record"), item.title());
         text.push_str(&format!("::{kind} title={}::{}\n", property(&title), data(&item.text)));
     }
     if shown < all.len() {

@@ -1,6 +1,6 @@
 //! A line of a CSV file for each run: a history that tools for change points read.
 
-use super::figures::{FIGURES, Measured, Read};
+use super::figures::{FIGURES, FigureReading, Measured};
 use super::items::Gated;
 use crate::summary::Summary;
 
@@ -28,8 +28,8 @@ pub fn history(summary: &Summary, gated: &Gated, commit: &str, there: &str) -> R
     let columns: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).chain(names).collect();
     let head = columns.join(",");
     let figures = all().map(|(of, figure)| match figure.of(of) {
-        Read::Value(value) => value.to_string(),
-        Read::Hidden | Read::Missing => String::new(),
+        FigureReading::Value(value) => value.to_string(),
+        FigureReading::Hidden | FigureReading::Missing => String::new(),
     });
     let manifest = &summary.manifest;
     let own = [&manifest.started_utc, &manifest.run, commit, &gated.verdict.to_string()].map(str::to_owned);

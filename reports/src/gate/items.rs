@@ -2,24 +2,24 @@
 
 use serde::Serialize;
 
-use super::figures::Read;
+use super::figures::FigureReading;
 use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
-use crate::compare::{Answer, Comparing, Comparison, Pair};
+use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
 use crate::render::format;
-use crate::repeated::{Configuration, decided, of_all_sides};
+use crate::repetitions::sound::{Configuration, decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::FaultKind;
 use hustings_record::words::{plural, three_digits};
 
-/// Strikes of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
-const STRIKES_MIN: u64 = 4;
+/// Injections of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
+const INJECTIONS_MIN: u64 = 4;
 
 /// What a gate stands on.
-pub struct Asked<'a> {
+pub struct GateRequirements<'a> {
     pub limits: Option<&'a Limits>,
-    /// The record held against its baseline.
+    /// The record compared with its baseline.
     pub comparing: Option<&'a Comparing>,
 }
 
@@ -77,7 +77,7 @@ pub struct LeftOut {
 pub struct Item {
     /// Cell that it is of; None for the record as a whole.
     pub cell: Option<String>,
-    pub what: What,
+    pub what: GateQuestion,
     /// Name of the check, the limit's figure, or what is compared.
     pub name: String,
     pub verdict: Verdict,
@@ -88,25 +88,34 @@ pub struct Item {
     pub not_testable: Option<String>,
 }
 
+impl Item {
+    /// `check liveness`, `limit failover_p50_ms`, `injections`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let what = self.what.name();
+        if self.name == what { self.name.clone() } else { format!("{what} {}", self.name) }
+    }
+}
+
 /// What was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum GateQuestion {
     /// Of the record: whether it is whole, and its self-tests were caught.
     Record,
     Check,
-    Strikes,
+    Injections,
     Limit,
     Comparison,
 }
 
-impl What {
+impl GateQuestion {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Record => "record",
             Self::Check => "check",
-            Self::Strikes => "strikes",
+            Self::Injections => "injections",
             Self::Limit => "limit",
             Self::Comparison => "comparison",
         }
@@ -117,16 +126,20 @@ impl What {
 ///
 /// # Errors
 /// Limits that say nothing of this record.
-pub fn gate(summary: &Summary, asked: &Asked<'_>, like: impl Fn(&str, &str) -> bool) -> Result<Gated, LimitsError> {
+pub fn gate(
+    summary: &Summary,
+    asked: &GateRequirements<'_>,
+    like: impl Fn(&str, &str) -> bool,
+) -> Result<Gated, LimitsError> {
     // Cells of a self-test are there to fail; whether they did is said of the record.
     let left_out = left_out(summary);
     let is_asked = |cell: &&CellSummary| !left_out.iter().any(|one| one.cell == cell.info.name);
     let judged: Vec<&CellSummary> = summary.cells.iter().filter(|cell| !cell.info.self_test).filter(is_asked).collect();
     let mut items = of_record(summary);
     items.extend(judged.iter().flat_map(|cell| of_checks(cell)));
-    let least = asked.limits.and_then(|limits| limits.strikes).unwrap_or(STRIKES_MIN);
+    let least = asked.limits.and_then(|limits| limits.injections).unwrap_or(INJECTIONS_MIN);
     let counted = counted(summary, &judged);
-    items.extend(counted.iter().map(|one| strikes(one, least)));
+    items.extend(counted.iter().map(|one| injections(one, least)));
     if let Some(limits) = asked.limits {
         items.extend(limits.on(&judged, like)?.iter().map(of_limit));
     }
@@ -161,13 +174,13 @@ fn of_record(summary: &Summary) -> Vec<Item> {
         Some(note) if doubtful => note.clone(),
         _ => format!("{} of {} cells", summary.cells.len(), summary.manifest.cells_planned),
     };
-    vec![Item { cell: None, what: What::Record, name: "whole".into(), verdict, text, not_testable: None }]
+    vec![Item { cell: None, what: GateQuestion::Record, name: "whole".into(), verdict, text, not_testable: None }]
 }
 
 fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
     cell.checks.iter().map(|check| Item {
         cell: Some(cell.info.name.clone()),
-        what: What::Check,
+        what: GateQuestion::Check,
         name: check.name.clone(),
         verdict: check.verdict,
         text: check.reason().to_owned(),
@@ -178,8 +191,8 @@ fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
     })
 }
 
-/// A configuration with candidates: the faults that are planned for all of its repetitions, and their strikes.
-struct Counted<'a> {
+/// A configuration with candidates: the faults that are planned for all of its repetitions, and their injections.
+struct ConfigurationCount<'a> {
     name: &'a str,
     planned: u64,
     seen: u64,
@@ -187,30 +200,30 @@ struct Counted<'a> {
     measured: bool,
 }
 
-/// The plan is that of all cells; strikes are those of cells that are asked.
-fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Counted<'a>> {
-    let mut counted: Vec<Counted<'_>> = Vec::new();
+/// The plan is that of all cells; injections are those of cells that are asked.
+fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<ConfigurationCount<'a>> {
+    let mut counted: Vec<ConfigurationCount<'_>> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates()) {
         let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
         let is_asked = asked.iter().any(|one| one.info.index == cell.info.index);
-        let (planned, seen) = (cell.faults.planned, if is_asked { cell.strikes.len() as u64 } else { 0 });
+        let (planned, seen) = (cell.faults.planned, if is_asked { cell.injections.len() as u64 } else { 0 });
         let measured = planned > 0 || cell.info.fault_kind == FaultKind::None;
         match counted.iter_mut().find(|one| one.name == name) {
             Some(one) => {
                 (one.planned, one.seen, one.measured) =
                     (one.planned + planned, one.seen + seen, one.measured && measured);
             }
-            None => counted.push(Counted { name, planned, seen, measured }),
+            None => counted.push(ConfigurationCount { name, planned, seen, measured }),
         }
     }
     counted
 }
 
-/// Configurations whose plan has fewer faults than strikes are asked for, if there are any.
-fn hopeless(counted: &[Counted<'_>], least: u64) -> Option<String> {
+/// Configurations whose plan has fewer faults than injections are asked for, if there are any.
+fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
     // What was never measured has no plan in the record.
     let few = || counted.iter().filter(|one| one.measured && one.planned < least && one.seen < least);
-    let Counted { name, planned, .. } = few().min_by_key(|one| one.planned)?;
+    let ConfigurationCount { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
         0 => "repeating it plans none".to_owned(),
         planned => format!("--repeat {} plans enough", least.div_ceil(planned)),
@@ -223,13 +236,13 @@ fn hopeless(counted: &[Counted<'_>], least: u64) -> Option<String> {
     ))
 }
 
-fn strikes(Counted { name, seen, .. }: &Counted<'_>, least: u64) -> Item {
+fn injections(ConfigurationCount { name, seen, .. }: &ConfigurationCount<'_>, least: u64) -> Item {
     Item {
         cell: Some((*name).to_owned()),
-        what: What::Strikes,
-        name: "strikes".into(),
+        what: GateQuestion::Injections,
+        name: "injections".into(),
         verdict: if *seen < least { Verdict::Inconclusive } else { Verdict::Pass },
-        text: format!("{} cost a lead, {least} are asked for", plural(*seen, "strike", "strikes")),
+        text: format!("{} cost a lead, {least} are asked for", plural(*seen, "injection", "injections")),
         not_testable: None,
     }
 }
@@ -237,15 +250,15 @@ fn strikes(Counted { name, seen, .. }: &Counted<'_>, least: u64) -> Item {
 fn of_limit(limit: &Limit<'_>) -> Item {
     let Limit { cell, figure, read, most } = limit;
     let (verdict, seen) = match read {
-        Read::Value(value) if value <= most => (Verdict::Pass, three_digits(*value)),
-        Read::Value(value) => (Verdict::Fail, three_digits(*value)),
+        FigureReading::Value(value) if value <= most => (Verdict::Pass, three_digits(*value)),
+        FigureReading::Value(value) => (Verdict::Fail, three_digits(*value)),
         // Longer than anything that ended: over any limit.
-        Read::Hidden => (Verdict::Fail, "more than was seen to end".to_owned()),
-        Read::Missing => (Verdict::Inconclusive, "not there".to_owned()),
+        FigureReading::Hidden => (Verdict::Fail, "more than was seen to end".to_owned()),
+        FigureReading::Missing => (Verdict::Inconclusive, "not there".to_owned()),
     };
     Item {
         cell: Some(cell.info.name.clone()),
-        what: What::Limit,
+        what: GateQuestion::Limit,
         name: figure.name.to_owned(),
         verdict,
         text: format!("{seen}, at most {} is allowed", three_digits(*most)),
@@ -253,10 +266,10 @@ fn of_limit(limit: &Limit<'_>) -> Item {
     }
 }
 
-fn of_pair(pair: &Pair) -> Vec<Item> {
+fn of_pair(pair: &ComparedPair) -> Vec<Item> {
     let item = |name: &str, verdict, text| Item {
         cell: Some(pair.name.clone()),
-        what: What::Comparison,
+        what: GateQuestion::Comparison,
         name: name.to_owned(),
         verdict,
         text,
@@ -272,7 +285,7 @@ fn of_pair(pair: &Pair) -> Vec<Item> {
 fn of_doubt(why: &str) -> Item {
     Item {
         cell: None,
-        what: What::Comparison,
+        what: GateQuestion::Comparison,
         name: "all".to_owned(),
         verdict: Verdict::Inconclusive,
         text: why.to_owned(),
@@ -284,13 +297,14 @@ fn in_words(found: &Comparison) -> String {
     let by = found
         .relative()
         .map_or_else(String::new, |by| format!(" by {} % of the baseline's median", format::signed(by * 100.0)));
-    let needs = found
-        .needs
-        .map_or_else(String::new, |needs| format!("; {} a side would", plural(needs, "more strike", "more strikes")));
-    let strikes = format!("{} against {}", found.new.strikes, plural(found.base.strikes, "strike", "strikes"));
+    let needs = found.needs.map_or_else(String::new, |needs| {
+        format!("; {} a side would", plural(needs, "more injection", "more injections"))
+    });
+    let injections =
+        format!("{} against {}", found.new.injections, plural(found.base.injections, "injection", "injections"));
     match found.answer {
-        Answer::CannotTell if found.no_worse => format!("no worse{by}, {strikes}"),
-        Answer::CannotTell => format!("cannot tell from {strikes}{needs}"),
-        answer => format!("{}{by}, p {}, {strikes}", answer.words(), format::share(found.p_holm)),
+        Answer::CannotTell if found.no_worse => format!("no worse{by}, {injections}"),
+        Answer::CannotTell => format!("cannot tell from {injections}{needs}"),
+        answer => format!("{}{by}, p {}, {injections}", answer.words(), format::share(found.p_holm)),
     }
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::figures::{FIGURES, Figure, Measured, Read};
+use super::figures::{FIGURES, Figure, FigureReading, Measured};
 use crate::check::CellSummary;
 
 /// What a limits file says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// How many strikes every configuration must have at least.
-    pub strikes: Option<u64>,
+    /// How many injections every configuration must have at least.
+    pub injections: Option<u64>,
     /// How much worse than the baseline is allowed, in percent of the baseline's median.
     pub allowed_regression_percent: Option<f64>,
     /// Cells by name, in which `*` stands for anything; of each, limits by the figure's name.
@@ -20,7 +20,7 @@ pub struct Limits {
     pub cells: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// Why limits cannot be held against a record.
+/// Why limits cannot be compared with a record.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LimitsError {
     #[error("cells.{cells:?} has a limit on {figure}, which is no figure; there are {known}")]
@@ -29,6 +29,10 @@ pub enum LimitsError {
     Senseless { cells: String, figure: String, limit: f64 },
     #[error("allowed_regression_percent is {0}; it must be between 0 and 100")]
     Allowed(f64),
+    #[error("injections is 0; it must be 1 at least, or left out")]
+    NoInjections,
+    #[error("it says nothing; give injections, allowed_regression_percent or [cells.\"*\"], or leave the file out")]
+    Nothing,
     #[error("no cell of the record is like {cells:?}; there are {known}")]
     NoCell { cells: String, known: String },
     #[error("cell {cell} has no {figure}, on which cells.{cells:?} puts a limit; name the cells that have it")]
@@ -39,7 +43,7 @@ pub enum LimitsError {
 pub(super) struct Limit<'a> {
     pub(super) cell: &'a CellSummary,
     pub(super) figure: &'static Figure,
-    pub(super) read: Read,
+    pub(super) read: FigureReading,
     pub(super) most: f64,
 }
 
@@ -55,6 +59,12 @@ impl Limits {
     ) -> Result<Vec<Limit<'a>>, LimitsError> {
         if let Some(allowed) = self.allowed_regression_percent.filter(|allowed| !(0.0..100.0).contains(allowed)) {
             return Err(LimitsError::Allowed(allowed));
+        }
+        if self.injections == Some(0) {
+            return Err(LimitsError::NoInjections);
+        }
+        if *self == Self::default() {
+            return Err(LimitsError::Nothing);
         }
         let mut all = Vec::new();
         for (pattern, limits) in &self.cells {
@@ -76,7 +86,7 @@ impl Limits {
                 }
                 for &cell in &meant {
                     let read = figure.of(&Measured::cell(cell));
-                    if read == Read::Missing {
+                    if read == FigureReading::Missing {
                         let (cells, figure) = (pattern.clone(), name.clone());
                         return Err(LimitsError::NoFigure { cells, cell: cell.info.name.clone(), figure });
                     }

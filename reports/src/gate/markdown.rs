@@ -32,7 +32,7 @@ pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
                 break;
             }
             let cell = escaped(item.cell.as_deref().unwrap_or("record"));
-            let what = format!("{} {}", item.what.name(), escaped(&item.name));
+            let what = escaped(&item.title());
             let _ = writeln!(text, "| {} | {cell} | {what} | {} |", sign(item.verdict), escaped(&item.text));
         }
         let _ = writeln!(text);

@@ -7,7 +7,7 @@ use crate::stats::spans::Span;
 use hustings_record::{CellRecord, Departure, Event, Nanos, SessionState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CandidateIndex {
     pub group: u32,
     pub host: u16,
 }
@@ -34,7 +34,7 @@ pub struct Departed<'a> {
 
 #[derive(Default)]
 pub struct Candidates<'a> {
-    pub all: BTreeMap<u32, Candidate>,
+    pub all: BTreeMap<u32, CandidateIndex>,
     /// Candidates of each group.
     pub by_group: BTreeMap<u32, Vec<u32>>,
     /// In order of time, by candidate.
@@ -96,7 +96,7 @@ impl<'a> Candidates<'a> {
     fn take(&mut self, host: u16, generation: u32, (znodes, end): (&Znodes<'a>, Nanos), event: &'a Event) {
         match event {
             Event::Candidate { cand, group, .. } => {
-                self.all.insert(*cand, Candidate { group: *group, host });
+                self.all.insert(*cand, CandidateIndex { group: *group, host });
             }
             Event::Session { session, .. } => _ = self.sessions.insert(*session, host),
             Event::Incarnation { session, .. } => {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::faults::{Faults, Horizon};
-use super::few::{Told, few};
+use super::faults::{Deadline, Faults};
+use super::few::{PlacedEvent, few};
+use super::intervals::OwnershipIntervals;
 use super::lists::Lists;
 use super::lives::Lives;
 use super::losses::{Loss, Losses};
@@ -15,7 +16,6 @@ use super::places::Places;
 use super::plan::FaultPlan;
 use super::presence::Presence;
 use super::probes::Probes;
-use super::reigns::Reigns;
 use super::servers::Servers;
 use super::terms::Terms;
 use super::time::last_time;
@@ -34,7 +34,7 @@ fn ms(ms: u64) -> Nanos {
     ms.min(MS_MAX) * 1_000_000
 }
 
-fn unread(few: &[Told<'_>]) -> BTreeSet<u16> {
+fn unread(few: &[PlacedEvent<'_>]) -> BTreeSet<u16> {
     let unread = |event: &Event| matches!(event, Event::Unwitnessed { unsound: 1.., .. });
     few.iter().filter(|(_, event)| unread(event)).filter_map(|(segment, _)| segment.host).collect()
 }
@@ -47,7 +47,7 @@ fn observed_until(phases: &BTreeMap<Phase, Nanos>, span: Span) -> Nanos {
 pub struct Index<'a> {
     pub cell: &'a CellRecord,
     /// Its events that are not of a candidate, its client, its work or its lead.
-    pub few: Vec<Told<'a>>,
+    pub few: Vec<PlacedEvent<'a>>,
     pub info: &'a CellInfo,
     /// T: the timeout that most sessions negotiated.
     pub timeout: Option<Nanos>,
@@ -77,7 +77,7 @@ pub struct Index<'a> {
     pub unheard_creates: UnheardCreates,
     pub writing: Writing<'a>,
     pub losses: Losses,
-    pub reigns: Reigns,
+    pub intervals: OwnershipIntervals,
     pub znodes: Znodes<'a>,
     pub servers: Servers<'a>,
     /// None: no probe wrote.
@@ -114,7 +114,7 @@ impl<'a> Index<'a> {
         let tick = ms(info.tick_ms);
         let few = few(cell);
         let servers = Servers::new(&few, info);
-        let horizon = Horizon {
+        let deadline = Deadline {
             end: span.1,
             timeout: timeout.unwrap_or(ms(info.timeout_asked_ms)),
             tick,
@@ -123,25 +123,25 @@ impl<'a> Index<'a> {
         };
         let znodes = Znodes::new(cell);
         let candidates = Candidates::new(cell, &znodes, span.1);
-        let faults = Faults::new(cell, &few, &candidates, &horizon);
+        let faults = Faults::new(cell, &few, &candidates, &deadline);
         let lives = Lives::new(cell, &few, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
-        let reigns = Reigns::new(cell, observed_until(&phases, span), span.1);
+        let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
         // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
         // A client that hears nothing looks for a server after 2/5 of T, and pings every 3/20: whoever was hit knows by then.
-        let heard_within = horizon.timeout / 2 + tick;
+        let heard_within = deadline.timeout / 2 + tick;
         let ends = (observed_until(&phases, span), span.1);
         let places =
-            Places::new(&candidates, &faults, &terms, ends, heard_within, |since| horizon.expires_by(since, lingers));
+            Places::new(&candidates, &faults, &terms, ends, heard_within, |since| deadline.expires_by(since, lingers));
         let presence = Presence::new(cell, &candidates, &lives, span.1);
-        let back = (horizon.timeout + horizon.tick, span.1);
+        let back = (deadline.timeout + deadline.tick, span.1);
         let notices = Notices::new(cell, &candidates);
         let unheard_creates = UnheardCreates::new((&candidates, &notices), &presence, &faults, &lives, back, |since| {
-            horizon.expires_by(since, lingers)
+            deadline.expires_by(since, lingers)
         });
-        let losses = Losses::new(&candidates, &faults, &terms, &reigns, &phases, &horizon);
+        let losses = Losses::new(&candidates, &faults, &terms, &intervals, &phases, &deadline);
         Self {
             cell,
             info,
@@ -165,7 +165,7 @@ impl<'a> Index<'a> {
             faults,
             terms,
             losses,
-            reigns,
+            intervals,
             znodes,
             servers,
             probes: Probes::new(&few),
@@ -222,7 +222,7 @@ impl<'a> Index<'a> {
         self.info.fault_kind == FaultKind::None
     }
 
-    /// Faults whose taking effect is proven.
+    /// Faults whose taking effect is verified.
     #[must_use]
     pub fn verified_faults(&self) -> u64 {
         self.faults.all.iter().filter(|f| f.verified()).count() as u64

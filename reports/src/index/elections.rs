@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::server::{Absence, LOG_SLACK_NS, Server, Spell};
+use super::server::{Absence, LOG_SLACK_NS, ServerHistory, Spell};
 use crate::stats::spans::Span;
 use hustings_record::{Nanos, ServerLine, ServerState};
 
@@ -54,7 +54,7 @@ enum Served {
 }
 
 /// Stretch between two times at which the quorum was served for certain.
-struct Gap {
+struct QuorumGap {
     before: Option<u32>,
     after: Option<u32>,
     span: Span,
@@ -62,7 +62,11 @@ struct Gap {
     none: Vec<Span>,
 }
 
-pub(super) fn elections(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: Nanos) -> (Vec<Election>, Vec<Lull>) {
+pub(super) fn elections(
+    servers: &BTreeMap<u32, ServerHistory<'_>>,
+    size: u32,
+    until: Nanos,
+) -> (Vec<Election>, Vec<Lull>) {
     let (mut elections, mut lulls) = (Vec::new(), Vec::new());
     // One server alone is leader without being elected.
     if size < 2 {
@@ -79,13 +83,13 @@ pub(super) fn elections(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: N
     (elections, lulls)
 }
 
-fn gaps(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: Nanos) -> Vec<Gap> {
+fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> Vec<QuorumGap> {
     let spells = || servers.values().flat_map(|s| &s.spells);
     let mut times: Vec<Nanos> = spells().flat_map(|s| [s.began.0, s.began.1]).chain([until]).collect();
     times.sort_unstable();
     times.dedup();
-    let mut gaps: Vec<Gap> = Vec::new();
-    let (mut before, mut open) = (None, None::<Gap>);
+    let mut gaps: Vec<QuorumGap> = Vec::new();
+    let (mut before, mut open) = (None, None::<QuorumGap>);
     for pair in times.windows(2) {
         let span = (pair[0], pair[1]);
         match served(servers, size, span) {
@@ -93,14 +97,14 @@ fn gaps(servers: &BTreeMap<u32, Server<'_>>, size: u32, until: Nanos) -> Vec<Gap
                 let changed = before.is_some_and(|b| b != leader);
                 let none = Vec::new();
                 if let Some(gap) = open.take() {
-                    gaps.push(Gap { after: Some(leader), span: (gap.span.0, span.0), ..gap });
+                    gaps.push(QuorumGap { after: Some(leader), span: (gap.span.0, span.0), ..gap });
                 } else if changed {
-                    gaps.push(Gap { before, after: Some(leader), span: (span.0, span.0), none });
+                    gaps.push(QuorumGap { before, after: Some(leader), span: (span.0, span.0), none });
                 }
                 before = Some(leader);
             }
             state => {
-                let gap = open.get_or_insert(Gap { before, after: None, span, none: Vec::new() });
+                let gap = open.get_or_insert(QuorumGap { before, after: None, span, none: Vec::new() });
                 gap.span.1 = span.1;
                 if state == Served::No {
                     gap.none.push(span);
@@ -149,7 +153,7 @@ impl<'s> Part<'s> {
 
 /// Whether the quorum was served between two neighbouring moments of change. No server says whom it follows: where only one
 /// may lead it is that one, and where two may, a follower proves nothing for either.
-fn served(servers: &BTreeMap<u32, Server<'_>>, size: u32, span: Span) -> Served {
+fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> Served {
     let majority = size as usize / 2 + 1;
     let parts: Vec<Part<'_>> = servers.iter().map(|(&id, server)| Part::new(id, &server.spells, span)).collect();
     let newest =
@@ -176,7 +180,7 @@ fn served(servers: &BTreeMap<u32, Server<'_>>, size: u32, span: Span) -> Served 
 /// How many follow a leader for certain beside which one of an older epoch still says that it leads. A server says that it
 /// leads only once a majority has acknowledged its epoch, so at its rise the quorum was served; and still is as long as all
 /// that may have followed then do so without a break. None where one may have left: it may have been one of the majority.
-fn since_its_rise(servers: &BTreeMap<u32, Server<'_>>, parts: &[Part<'_>], lead: &Spell) -> usize {
+fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[Part<'_>], lead: &Spell) -> usize {
     let mut with_it = 0;
     for part in parts {
         let at_rise = |s: &Spell| s.began.0 <= lead.began.1 && s.ended.1 > lead.began.1;
@@ -191,7 +195,7 @@ fn since_its_rise(servers: &BTreeMap<u32, Server<'_>>, parts: &[Part<'_>], lead:
     with_it
 }
 
-fn is_election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap) -> bool {
+fn is_election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap) -> bool {
     let away = |id: &u32| servers.get(id).and_then(|s| absence(s, gap.span));
     let Some(winner) = gap.after else {
         // Not ended by the end of the watch: somebody must have said that it looks for a leader, or be gone.
@@ -209,17 +213,17 @@ fn is_election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap) -> bool {
 }
 
 /// The server's lead that lasted until, or began by, `t`.
-fn leading<'s>(server: &'s Server<'_>, t: Nanos) -> Option<&'s Spell> {
+fn leading<'s>(server: &'s ServerHistory<'_>, t: Nanos) -> Option<&'s Spell> {
     let last = server.spells.partition_point(|s| s.began.1 <= t);
     server.spells[..last].iter().rev().find(|s| s.state == ServerState::Leading)
 }
 
 /// The last absence that this stretch of time met.
-fn absence<'s>(server: &'s Server<'_>, span: Span) -> Option<&'s Absence> {
+fn absence<'s>(server: &'s ServerHistory<'_>, span: Span) -> Option<&'s Absence> {
     server.absences.iter().rev().find(|a| a.began.0 <= span.1 && a.ended.is_none_or(|e| e.1 >= span.0))
 }
 
-fn election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap, until: Nanos) -> Election {
+fn election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap, until: Nanos) -> Election {
     let first = gap.none.first().map_or(gap.span.1, |s| s.0);
     let last = gap.none.last().map_or(gap.span.0, |s| s.1);
     let lost = if gap.before.is_some() { (gap.span.0, first) } else { (gap.span.0, gap.span.0) };
@@ -235,7 +239,7 @@ fn election(servers: &BTreeMap<u32, Server<'_>>, gap: &Gap, until: Nanos) -> Ele
     }
 }
 
-fn role(server: &Server<'_>, absence: &Absence, until: Nanos) -> Role {
+fn role(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Role {
     let from = absence.began.0.saturating_sub(LOG_SLACK_NS);
     let to = absence.ended.map_or(until, |e| e.1) + LOG_SLACK_NS;
     let lines = || server.lines(from, to);

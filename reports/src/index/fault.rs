@@ -30,7 +30,7 @@ pub struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Proven to have taken effect.
+    /// Verified to have taken effect.
     #[must_use]
     pub fn verified(&self) -> bool {
         self.injected.as_ref().is_some_and(|p| p.verified)

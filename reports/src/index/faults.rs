@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::few::Told;
+use super::few::PlacedEvent;
 use super::lately::Lately;
-use super::proofs::{self, Beliefs};
+use super::proofs::{self, BeliefIndex};
 use crate::stats::spans::{Span, union};
 use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Hits, Nanos, ProcessFate};
 
 /// For how long after its end a fault still explains what happens.
-pub(super) struct Horizon<'i> {
+pub(super) struct Deadline<'i> {
     /// The end of the cell.
     pub(super) end: Nanos,
     /// T: its victims' sessions expire so long after their last touch.
@@ -27,7 +27,7 @@ pub(super) struct Horizon<'i> {
 /// What a busy machine may add.
 const ALLOWANCE_NS: Nanos = 1_000_000_000;
 
-impl Horizon<'_> {
+impl Deadline<'_> {
     /// Until when a fault explains lost leads, if it acts no longer after `over`.
     fn explains_until(&self, hits: Hits, over: Nanos) -> Nanos {
         let expiry = ALLOWANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
@@ -76,12 +76,12 @@ pub struct Faults<'a> {
 impl<'a> Faults<'a> {
     pub(super) fn new(
         cell: &'a CellRecord,
-        few: &[Told<'a>],
+        few: &[PlacedEvent<'a>],
         candidates: &Candidates<'a>,
-        horizon: &Horizon<'_>,
+        deadline: &Deadline<'_>,
     ) -> Self {
         let mut proofs = proofs::collect(few);
-        let beliefs = Beliefs::new(cell);
+        let beliefs = BeliefIndex::new(cell);
         let mut faults = Self::default();
         for &(_, event) in few {
             let Event::Fault(order) = event else { continue };
@@ -107,12 +107,12 @@ impl<'a> Faults<'a> {
                 explains_until: 0,
             };
             proofs::judge(&mut fault, &cell.info, candidates, &beliefs);
-            faults.all.push(timed(fault, horizon));
+            faults.all.push(timed(fault, deadline));
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
-        faults.collect_stops(few, horizon);
-        faults.collect_hangs(horizon);
+        faults.collect_stops(few, deadline);
+        faults.collect_hangs(deadline);
         faults
     }
 
@@ -138,7 +138,7 @@ impl<'a> Faults<'a> {
     }
 
     /// A stop ends with its process: nobody stopped the one that runs in its place.
-    fn collect_stops(&mut self, few: &[Told<'_>], horizon: &Horizon<'_>) {
+    fn collect_stops(&mut self, few: &[PlacedEvent<'_>], deadline: &Deadline<'_>) {
         let mut ended: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
         for (_, event) in few {
             if let Event::HostEnded { t, host, .. } = event {
@@ -146,7 +146,7 @@ impl<'a> Faults<'a> {
             }
         }
         for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
-            let (injected, healed) = fault.edges(horizon.end);
+            let (injected, healed) = fault.edges(deadline.end);
             for host in fault.hosts {
                 let ended = ended.get(host).into_iter().flatten().copied();
                 let end = ended.filter(|t| *t >= injected.0).min().unwrap_or(Nanos::MAX);
@@ -163,9 +163,9 @@ impl<'a> Faults<'a> {
         }
     }
 
-    fn collect_hangs(&mut self, horizon: &Horizon<'_>) {
+    fn collect_hangs(&mut self, deadline: &Deadline<'_>) {
         for fault in self.all.iter().filter(|f| f.kind.facts().withholds_effect) {
-            let (injected, healed) = fault.edges(horizon.end);
+            let (injected, healed) = fault.edges(deadline.end);
             for host in fault.hosts {
                 self.hangs.entry(*host).or_default().push((injected.0, healed.1.max(injected.0)));
                 if fault.verified() && injected.1 < healed.0 {
@@ -181,7 +181,7 @@ impl<'a> Faults<'a> {
         self.by_servers.iter().map(|&place| &self.all[place])
     }
 
-    /// The last proven fault on servers that explains what happens at `at`.
+    /// The last verified fault on servers that explains what happens at `at`.
     #[must_use]
     pub fn on_servers_at(&self, at: Nanos) -> Option<&Fault<'a>> {
         let under_way = self.on_servers().filter(|f| f.verified() && f.explains((at, at)));
@@ -226,7 +226,8 @@ impl<'a> Faults<'a> {
         self.lately.0.get(&cand).into_iter().flat_map(move |lately| lately.within(span)).map(|place| &self.all[place])
     }
 
-    /// Faults that may have hit a candidate of this group and were [felt](Fault::felt) at some moment of `span`; the last one first.
+    /// Faults that may have hit a candidate of this group and were [felt](Fault::felt) at some moment of `span`; the last one
+    /// first.
     pub fn on_group_in(&self, group: u32, span: Span) -> impl Iterator<Item = &Fault<'a>> {
         self.lately.1.get(&group).into_iter().flat_map(move |lately| lately.within(span)).map(|place| &self.all[place])
     }
@@ -258,14 +259,14 @@ fn once_each<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-fn timed<'a>(mut fault: Fault<'a>, horizon: &Horizon<'_>) -> Fault<'a> {
+fn timed<'a>(mut fault: Fault<'a>, deadline: &Deadline<'_>) -> Fault<'a> {
     let injected = fault.injected.as_ref().map_or(fault.t, |p| p.to);
     let over = match (&fault.healed, fault.kind.facts().until_healed) {
         (Some(healed), true) => healed.to,
-        (None, true) => horizon.end,
+        (None, true) => deadline.end,
         (_, false) => injected,
     };
     fault.active = (fault.t, over.max(fault.t));
-    fault.explains_until = horizon.explains_until(fault.kind.facts().hits, over);
+    fault.explains_until = deadline.explains_until(fault.kind.facts().hits, over);
     fault
 }

@@ -1,13 +1,13 @@
-//! The few beside the many: events of a cell that are not of a candidate, its client, its work or its lead. Most questions are about
-//! these alone, and need not go through millions of others.
+//! The few beside the many: events of a cell that are not of a candidate, its client, its work or its lead. Most questions are
+//! about these alone, and need not go through millions of others.
 
 use hustings_record::{CellRecord, Event, SegmentRecord};
 
 /// An event, and the segment that it stands in.
-pub type Told<'a> = (&'a SegmentRecord, &'a Event);
+pub type PlacedEvent<'a> = (&'a SegmentRecord, &'a Event);
 
 /// All events that are few, in the order of the record.
-pub(super) fn few(cell: &CellRecord) -> Vec<Told<'_>> {
+pub(super) fn few(cell: &CellRecord) -> Vec<PlacedEvent<'_>> {
     cell.events().filter(|(_, event)| !is_one_of_many(event)).collect()
 }
 

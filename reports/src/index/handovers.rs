@@ -1,4 +1,4 @@
-//! Handovers: every change of leader between incarnations, with the strike that it belongs to. What a zero stands on.
+//! Handovers: every change of leader between incarnations, with the injection that it belongs to. What a zero stands on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use super::writes::WriteKey;
 use crate::stats::spans::{Span, total, without};
 use hustings_record::Nanos;
 
-/// What is independent of what: all that was planned for one moment is one strike, and so is what nobody planned and came within T of
-/// the one before.
+/// What is independent of what: all that was planned for one moment is one injection, and so is what nobody planned and came within
+/// T of the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strike {
+pub enum Injection {
     /// For when it was planned.
     Planned(Nanos),
     /// When the first of those that came together was lost.
@@ -28,15 +28,15 @@ pub struct Handover {
     pub successor: usize,
     /// From the lead's loss to the next grant.
     pub span: Span,
-    pub strike: Strike,
+    pub injection: Injection,
 }
 
 impl Index<'_> {
     /// All of them, in order of group and time. A lead that the same incarnation took back had no rival and is none; what only
-    /// an unproven fault could explain is left out: no receipt, no sample.
+    /// an unverified fault could explain is left out: no receipt, no sample.
     #[must_use]
     pub fn handovers(&self) -> Vec<Handover> {
-        let planned_for = |fault: usize| Strike::Planned(self.faults.all[fault].intended);
+        let planned_for = |fault: usize| Injection::Planned(self.faults.all[fault].intended);
         let of = |term: usize| self.terms.all[term].incarnation();
         let planned = self
             .losses
@@ -44,7 +44,7 @@ impl Index<'_> {
             .map(|(loss, successor)| (loss.group, loss.term, successor, loss.effect, planned_for(loss.fault)));
         let together = chained(self.losses.unplanned.iter().map(|change| change.at), self.timeout_or_asked());
         let unplanned = self.losses.unplanned.iter().map(|change| {
-            (change.group, change.term, change.successor, change.at, Strike::Unplanned(together[&change.at]))
+            (change.group, change.term, change.successor, change.at, Injection::Unplanned(together[&change.at]))
         });
         let explained = self
             .losses
@@ -53,9 +53,9 @@ impl Index<'_> {
             .map(|(change, fault)| (change.group, change.term, change.successor, change.at, planned_for(*fault)));
         let all = planned.chain(explained).chain(unplanned).filter(|h| of(h.1) != of(h.2));
         let mut handovers: Vec<Handover> = all
-            .map(|(group, lost, successor, from, strike)| {
+            .map(|(group, lost, successor, from, injection)| {
                 let granted = self.terms.all[successor].granted.unwrap_or(from);
-                Handover { group, lost, successor, span: (from, granted.max(from)), strike }
+                Handover { group, lost, successor, span: (from, granted.max(from)), injection }
             })
             .collect();
         handovers.sort_by_key(|h| (h.group, h.span.1, h.successor));

@@ -4,7 +4,7 @@ use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RecentEntry {
     begun: Nanos,
     /// The latest end of this and of all that began before it.
     reach: Nanos,
@@ -14,13 +14,13 @@ struct Entry {
 
 /// In the order of their beginnings.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lately(Vec<Entry>);
+pub(crate) struct Lately(Vec<RecentEntry>);
 
 impl Lately {
     /// Of things at these places, from when to when.
     pub(crate) fn of(things: impl Iterator<Item = (usize, Span)>) -> Self {
-        let entry = |(place, (begun, ended))| Entry { begun, reach: ended, place: place as u32, ended };
-        let mut entries: Vec<Entry> = things.map(entry).collect();
+        let entry = |(place, (begun, ended))| RecentEntry { begun, reach: ended, place: place as u32, ended };
+        let mut entries: Vec<RecentEntry> = things.map(entry).collect();
         entries.sort_by_key(|entry| entry.begun);
         let mut reach = 0;
         for entry in &mut entries {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct JudgedWrite {
     /// Stale in the unfenced ledger.
     pub stale: bool,
     /// Rejected by the fence.
@@ -53,11 +53,11 @@ pub(super) struct Ledgers {
 
 impl Ledgers {
     /// Takes the next write: its token (czxid, then session) and its candidate.
-    pub(super) fn take(&mut self, token: (i64, i64), cand: u32) -> Judged {
+    pub(super) fn take(&mut self, token: (i64, i64), cand: u32) -> JudgedWrite {
         let rejected = token.0 < self.fence;
         let past = !rejected && self.fenced.take(token, cand);
         self.fence = self.fence.max(token.0);
-        Judged { stale: self.unfenced.take(token, cand), rejected, past }
+        JudgedWrite { stale: self.unfenced.take(token, cand), rejected, past }
     }
 
     /// Refuses the old token and everything below it from now on.
@@ -104,7 +104,7 @@ mod tests {
                 let w = Write { czxid, session, cand };
                 let rejected = seen.iter().any(|&s| s > czxid) || fenced.iter().any(|&f| czxid <= f);
                 let past = !rejected && stale(&passed, &w);
-                let expected = Judged { stale: stale(&all, &w), rejected, past };
+                let expected = JudgedWrite { stale: stale(&all, &w), rejected, past };
                 prop_assert_eq!(ledgers.take((czxid, session), cand), expected);
                 all.push(w);
                 seen.push(czxid);

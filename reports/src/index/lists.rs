@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hustings_record::{Event, Holdings, WindowEdge};
 
-use super::few::Told;
+use super::few::PlacedEvent;
 use crate::stats::spans::Span;
 
 /// What all servers together listed at one edge.
@@ -27,7 +27,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    pub(super) fn new(few: &[Told<'_>]) -> Self {
+    pub(super) fn new(few: &[PlacedEvent<'_>]) -> Self {
         let listed = |edge: WindowEdge| {
             let told = few.iter().filter_map(|(_, event)| {
                 let Event::Holdings { from, to, at, servers, holds } = event else { return None };

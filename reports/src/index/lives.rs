@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults::Faults;
-use super::few::Told;
+use super::few::PlacedEvent;
 use super::lately::Lately;
 use super::proof::Proof;
 use super::time::last_time;
@@ -60,7 +60,7 @@ pub struct Lives {
 }
 
 impl Lives {
-    pub(super) fn new(cell: &CellRecord, few: &[Told<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
+    pub(super) fn new(cell: &CellRecord, few: &[PlacedEvent<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
         let (ended, left) = (ends_of_hosts(few), left_by_programs(few));
         let wrote = Wrote::of(cell);
         let mut lives = Self { beside: besides(few), ..Self::default() };
@@ -169,8 +169,8 @@ impl Lives {
         self.lately.within(span).map(|place| &self.stalls[place]).filter(theirs)
     }
 
-    /// For how long at most, from the beginning of `span` until `until`, some process of these hosts, or one that is no host, did not
-    /// run in one stall of its own that shares a moment with `span`.
+    /// For how long at most, from the beginning of `span` until `until`, some process of these hosts, or one that is no host, did
+    /// not run in one stall of its own that shares a moment with `span`.
     #[must_use]
     pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span, until: Nanos) -> Nanos {
         let own = |stall: &Stall| {
@@ -213,18 +213,18 @@ impl Wrote {
     }
 }
 
-fn besides(few: &[Told<'_>]) -> BTreeSet<u16> {
+fn besides(few: &[PlacedEvent<'_>]) -> BTreeSet<u16> {
     few.iter().filter(|(_, event)| matches!(event, Event::Program(_))).filter_map(|(segment, _)| segment.host).collect()
 }
 
 /// Files of segments that say that their program ended by itself.
-fn left_by_programs<'a>(few: &[Told<'a>]) -> BTreeSet<&'a str> {
+fn left_by_programs<'a>(few: &[PlacedEvent<'a>]) -> BTreeSet<&'a str> {
     let left = |event: &Event| matches!(event, Event::Misbehaved { what: Misbehaviour::Ended, .. });
     few.iter().filter(|(_, event)| left(event)).map(|(segment, _)| segment.file.as_str()).collect()
 }
 
 /// Times in which processes were seen not to run, as stalls of processes that are no host.
-fn outages<'a>(few: &[Told<'a>], end: Nanos) -> Vec<Stall> {
+fn outages<'a>(few: &[PlacedEvent<'a>], end: Nanos) -> Vec<Stall> {
     let mut seen: BTreeMap<&'a str, Vec<Span>> = BTreeMap::new();
     for &(_, event) in few {
         if let Event::Outage { from, to, who, .. } = event {
@@ -240,7 +240,7 @@ fn stall_of(who: &str, (from, to): Span) -> Stall {
 }
 
 /// When each life of a host was seen to be gone, and whether that was meant.
-fn ends_of_hosts(few: &[Told<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)> {
+fn ends_of_hosts(few: &[PlacedEvent<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)> {
     let mut ended = BTreeMap::new();
     for (_, event) in few {
         if let Event::HostEnded { t, host, generation, killed, .. } = event {
@@ -250,7 +250,7 @@ fn ends_of_hosts(few: &[Told<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)> {
     ended
 }
 
-/// The kill that ended this life: the first proven one after its beginning, and before it was seen to be gone.
+/// The kill that ended this life: the first verified one after its beginning, and before it was seen to be gone.
 fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) -> Option<Span> {
     let mut crashes =
         faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended && f.hosts.contains(&host));

@@ -1,23 +1,23 @@
-//! What became of every lead: lost to a proven fault and handed over, still missing when the run ended, kept after all,
+//! What became of every lead: lost to a verified fault and handed over, still missing when the run ended, kept after all,
 //! or changed hands with no fault to explain it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::faults::{Faults, Horizon};
+use super::faults::{Deadline, Faults};
+use super::intervals::{OwnershipInterval, OwnershipIntervals};
 use super::proof::Proof;
-use super::reigns::{Reign, Reigns};
 use super::survival::Survival;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
-use hustings_record::{FaultKind, LeadLoss, Nanos, Phase, RevokeReason, Seen};
+use hustings_record::{Evidence, FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
 /// What goes with its whole group is told at once, and its name may be another znode's soon.
 const VANISHED_NS: Nanos = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LossOutcome {
     /// The successor's term, as a place among the terms.
     Completed { successor: usize },
     /// Nobody had followed by this time.
@@ -26,7 +26,7 @@ pub enum Outcome {
     Survived,
 }
 
-/// A proven fault met the leader of a group.
+/// A verified fault met the leader of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// Place of the fault and of the term it met.
@@ -43,12 +43,12 @@ pub struct Loss {
     /// one.
     pub since: Nanos,
     pub until: Nanos,
-    pub outcome: Outcome,
+    pub outcome: LossOutcome,
 }
 
-/// A change of leader that is no loss to a proven fault.
+/// A change of leader that is no loss to a verified fault.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub struct LeaderChange {
     pub group: u32,
     pub term: usize,
     pub successor: usize,
@@ -60,18 +60,18 @@ pub struct Losses {
     /// In order of group and time.
     pub all: Vec<Loss>,
     /// No fault explains them: false failovers.
-    pub unplanned: Vec<Change>,
-    /// A proven fault on the loser, which did not meet it as the leader, explains them. With its place.
-    pub explained: Vec<(Change, usize)>,
-    /// Only a fault that is not proven could explain them: neither planned nor unplanned.
-    pub unproven: Vec<Change>,
+    pub unplanned: Vec<LeaderChange>,
+    /// A verified fault on the loser, which did not meet it as the leader, explains them. With its place.
+    pub explained: Vec<(LeaderChange, usize)>,
+    /// Only a fault that is not verified could explain them: neither planned nor unplanned.
+    pub unverified: Vec<LeaderChange>,
 }
 
 struct Finder<'i, 'a> {
     candidates: &'i Candidates<'a>,
     faults: &'i Faults<'a>,
     terms: &'i Terms<'a>,
-    reigns: &'i Reigns,
+    intervals: &'i OwnershipIntervals,
     survival: Survival<'i, 'a>,
     /// Confirmed terms of each group, in the order of a⁺.
     confirmed: BTreeMap<u32, Vec<usize>>,
@@ -85,11 +85,11 @@ impl Losses {
         candidates: &Candidates<'_>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
-        reigns: &Reigns,
+        intervals: &OwnershipIntervals,
         phases: &BTreeMap<Phase, Nanos>,
-        horizon: &Horizon<'_>,
+        deadline: &Deadline<'_>,
     ) -> Self {
-        let until = phases.get(&Phase::TearDown).copied().unwrap_or(horizon.end);
+        let until = phases.get(&Phase::TearDown).copied().unwrap_or(deadline.end);
         let drain = phases.get(&Phase::Drain).copied().unwrap_or(until);
         let mut confirmed = BTreeMap::new();
         for (&group, places) in &terms.by_group {
@@ -97,8 +97,8 @@ impl Losses {
             places.sort_by_key(|&p| terms.all[p].granted);
             confirmed.insert(group, places);
         }
-        let survival = Survival { candidates, reigns, timeout: horizon.timeout };
-        let finder = Finder { candidates, faults, terms, reigns, survival, confirmed, drain, until };
+        let survival = Survival { candidates, intervals, timeout: deadline.timeout };
+        let finder = Finder { candidates, faults, terms, intervals, survival, confirmed, drain, until };
         let mut losses = Self { all: finder.losses(), ..Self::default() };
         finder.other_changes(&mut losses);
         losses
@@ -113,7 +113,7 @@ impl Losses {
 
     pub fn completed(&self) -> impl Iterator<Item = (&Loss, usize)> {
         self.all.iter().filter_map(|l| match l.outcome {
-            Outcome::Completed { successor } => Some((l, successor)),
+            LossOutcome::Completed { successor } => Some((l, successor)),
             _ => None,
         })
     }
@@ -152,11 +152,11 @@ impl Finder<'_, '_> {
         losses
     }
 
-    /// Whether the lead's own candidate was hit: of the answers that were lost, the one to the create of its znode. What is not recorded
-    /// rules nothing out.
+    /// Whether the lead's own candidate was hit: of the answers that were lost, the one to the create of its znode. What is not
+    /// recorded rules nothing out.
     fn is_hit(&self, proof: &Proof<'_>, term: usize) -> bool {
         let lost = proof.seen.iter().filter_map(|seen| match seen {
-            Seen::Lost { replies, .. } => Some(replies),
+            Evidence::Lost { replies, .. } => Some(replies),
             _ => None,
         });
         let mut lost = lost.flatten().peekable();
@@ -166,12 +166,12 @@ impl Finder<'_, '_> {
     /// Whether the lead had gone by `at`, whatever was still believed: ZooKeeper had named its owner, and then another one or none.
     fn is_over(&self, term: usize, at: Nanos) -> bool {
         let term = &self.terms.all[term];
-        let reigns = self.reigns.of_group(term.group);
-        let is_own = |reign: &&Reign| reign.czxid == Some(term.czxid);
+        let intervals = self.intervals.of_group(term.group);
+        let is_own = |interval: &&OwnershipInterval| interval.czxid == Some(term.czxid);
         // Whoever is named from that very moment on was not the owner before it.
-        let before = reigns[..reigns.partition_point(|reign| reign.span.0 < at)].last();
-        let now = before.filter(|reign| at <= reign.span.1);
-        now.is_some_and(|now| !is_own(&now)) && reigns.iter().filter(is_own).any(|reign| reign.span.1 < at)
+        let before = intervals[..intervals.partition_point(|interval| interval.span.0 < at)].last();
+        let now = before.filter(|interval| at <= interval.span.1);
+        now.is_some_and(|now| !is_own(&now)) && intervals.iter().filter(is_own).any(|interval| interval.span.1 < at)
     }
 
     /// When the deletion of a resigner's znode was sent and answered.
@@ -184,7 +184,7 @@ impl Finder<'_, '_> {
         left.how.deletion()
     }
 
-    fn outcome(&self, fault: &Fault<'_>, lost: usize, effect: Nanos, deletion: Option<Span>) -> Outcome {
+    fn outcome(&self, fault: &Fault<'_>, lost: usize, effect: Nanos, deletion: Option<Span>) -> LossOutcome {
         let term = &self.terms.all[lost];
         let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
@@ -199,13 +199,13 @@ impl Finder<'_, '_> {
         let gone =
             |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || next.rests_on_another_znode(term);
         match next.map(|p| (p, &self.terms.all[p])) {
-            Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => Outcome::Survived,
-            Some((_, next)) if kept && next.granted > outlived => Outcome::Survived,
-            Some((successor, _)) => Outcome::Completed { successor },
+            Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => LossOutcome::Survived,
+            Some((_, next)) if kept && next.granted > outlived => LossOutcome::Survived,
+            Some((successor, _)) => LossOutcome::Completed { successor },
             None if deletion.is_none() && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) => {
-                Outcome::Survived
+                LossOutcome::Survived
             }
-            None => Outcome::Censored { at: self.until.max(effect) },
+            None => LossOutcome::Censored { at: self.until.max(effect) },
         }
     }
 
@@ -221,20 +221,20 @@ impl Finder<'_, '_> {
             let is_survived = |at: usize| of_term[at + 1..].iter().any(|later| self.is_survived(&of_term[at], later));
             let cost = (0..of_term.len()).find(|&at| !is_survived(at)).unwrap_or(0);
             of_term.truncate(cost + 1);
-            of_term[..cost].iter_mut().for_each(|loss| loss.outcome = Outcome::Survived);
+            of_term[..cost].iter_mut().for_each(|loss| loss.outcome = LossOutcome::Survived);
             kept.append(&mut of_term);
         }
         kept.sort_by_key(|loss| (loss.group, loss.effect));
         kept
     }
 
-    /// Whether the leader had outlived the fault of the one loss when that of the other met it. A deletion that was answered ended a
-    /// lead that was there until then.
+    /// Whether the leader had outlived the fault of the one loss when that of the other met it. A deletion that was answered ended
+    /// a lead that was there until then.
     fn is_survived(&self, loss: &Loss, later: &Loss) -> bool {
         let gone = match loss.outcome {
-            Outcome::Survived => return true,
-            Outcome::Completed { successor } => self.terms.all[successor].granted <= Some(later.effect),
-            Outcome::Censored { .. } => false,
+            LossOutcome::Survived => return true,
+            LossOutcome::Completed { successor } => self.terms.all[successor].granted <= Some(later.effect),
+            LossOutcome::Censored { .. } => false,
         };
         let (fault, term) = (&self.faults.all[loss.fault], &self.terms.all[loss.term]);
         if gone || self.is_over(loss.term, later.effect) {
@@ -251,14 +251,14 @@ impl Finder<'_, '_> {
         for at in 0..losses.len() {
             let lost = &self.terms.all[losses[at].term];
             losses[at].until = self.comes_again(&losses[at], lost).map_or(self.until, |again| again.min(self.until));
-            let Outcome::Completed { successor } = losses[at].outcome else { continue };
+            let LossOutcome::Completed { successor } = losses[at].outcome else { continue };
             let successor = &self.terms.all[successor];
             if successor.node != lost.node {
                 continue;
             }
             let group = losses[at].group;
             let of_group = (at + 1..losses.len()).take_while(|&next| losses[next].group == group);
-            let place = of_group.into_iter().find(|&next| losses[next].outcome != Outcome::Survived);
+            let place = of_group.into_iter().find(|&next| losses[next].outcome != LossOutcome::Survived);
             let next = place.map(|next| losses[next]);
             let gone = self.next_gone(&losses[at], lost);
             let expires = |next: Loss| self.faults.all[next.fault].kind.facts().lets_sessions_expire;
@@ -290,18 +290,18 @@ impl Finder<'_, '_> {
         let left = left.map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
         let left = left.filter(|left| *left > loss.effect);
         // By ZooKeeper's word it owns another znode, whether it knows of that or not.
-        let owns = self.reigns.of_group(loss.group).iter().filter(|reign| reign.session == Some(lost.session));
-        let owns = owns.filter(|reign| reign.czxid != Some(lost.czxid)).map(|reign| reign.span.0);
+        let owns = self.intervals.of_group(loss.group).iter().filter(|interval| interval.session == Some(lost.session));
+        let owns = owns.filter(|interval| interval.czxid != Some(lost.czxid)).map(|interval| interval.span.0);
         let owns = owns.filter(|owns| *owns > loss.effect);
         known.into_iter().chain(left).chain(owns).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
     }
 
     /// When the znode of the next owner went, as far as it was certainly there until then.
     fn next_gone(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
-        let reigns = self.reigns.of_group(loss.group).iter();
-        let after = reigns.filter(|r| r.span.1 > loss.effect && r.czxid.is_some_and(|czxid| czxid != lost.czxid));
+        let intervals = self.intervals.of_group(loss.group).iter();
+        let after = intervals.filter(|r| r.span.1 > loss.effect && r.czxid.is_some_and(|czxid| czxid != lost.czxid));
         let next = after.clone().next()?.czxid;
-        after.filter(|reign| reign.czxid == next).map(|reign| reign.span.1).max()
+        after.filter(|interval| interval.czxid == next).map(|interval| interval.span.1).max()
     }
 
     fn other_changes(&self, losses: &mut Losses) {
@@ -317,7 +317,7 @@ impl Finder<'_, '_> {
                 if same || planned.contains(&pair[1]) || stopped {
                     continue;
                 }
-                let change = Change { group, term: pair[0], successor: pair[1], at };
+                let change = LeaderChange { group, term: pair[0], successor: pair[1], at };
                 // Who stepped down without a connection has the lead as long as its session lives. When a process died is known
                 // between two times.
                 let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown);
@@ -325,13 +325,13 @@ impl Finder<'_, '_> {
                 match self.cause(term, (at, by.max(at))) {
                     None => losses.unplanned.push(change),
                     Some(fault) if self.faults.all[fault].verified() => losses.explained.push((change, fault)),
-                    Some(_) => losses.unproven.push(change),
+                    Some(_) => losses.unverified.push(change),
                 }
             }
         }
     }
 
-    /// The fault that could have cost this candidate its lead within `span`; a proven one where there is one.
+    /// The fault that could have cost this candidate its lead within `span`; a verified one where there is one.
     fn cause(&self, term: &Term<'_>, span: Span) -> Option<usize> {
         let places = self.faults.by_cand.get(&term.cand).into_iter().flatten().copied();
         let under_way = |place: &usize| {

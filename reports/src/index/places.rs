@@ -15,7 +15,7 @@ const TOLD_LATE_NS: Nanos = 250_000_000;
 
 /// A candidate's znode in the queue of its group.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct QueuePlace<'a> {
     pub group: u32,
     pub cand: u32,
     pub session: i64,
@@ -33,7 +33,7 @@ pub struct Place<'a> {
     pub led: bool,
 }
 
-impl Place<'_> {
+impl QueuePlace<'_> {
     /// Whether it was there for certain throughout.
     #[must_use]
     pub fn is_there(&self, at: Span) -> bool {
@@ -50,14 +50,14 @@ pub fn number(node: &str) -> Option<i32> {
 #[derive(Default)]
 pub struct Places<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
-    by_group: BTreeMap<u32, Vec<Place<'a>>>,
+    by_group: BTreeMap<u32, Vec<QueuePlace<'a>>>,
     /// By group, places in the queue by when they were there for certain.
     there: BTreeMap<u32, Lately>,
 }
 
 impl<'a> Places<'a> {
-    /// Of a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: so long after a fault is over a client
-    /// knows whether its session lives; `gone_by`: until when a session may live on after its last sign of life.
+    /// Of a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: so long after a fault is over a
+    /// client knows whether its session lives; `gone_by`: until when a session may live on after its last sign of life.
     pub(super) fn new(
         candidates: &Candidates<'a>,
         faults: &Faults<'_>,
@@ -82,7 +82,7 @@ impl<'a> Places<'a> {
                 };
                 let held = terms.by_cand.get(&cand).into_iter().flatten().map(|&term| &terms.all[term]);
                 let led = held.into_iter().any(|term| term.session == stand.session && term.czxid == czxid);
-                places.by_group.entry(candidate.group).or_default().push(Place {
+                places.by_group.entry(candidate.group).or_default().push(QueuePlace {
                     group: candidate.group,
                     cand,
                     session: stand.session,
@@ -110,12 +110,12 @@ impl<'a> Places<'a> {
 
     /// In the order of the queue.
     #[must_use]
-    pub fn of_group(&self, group: u32) -> &[Place<'a>] {
+    pub fn of_group(&self, group: u32) -> &[QueuePlace<'a>] {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
     /// The group's znodes that were there for certain throughout.
-    pub fn there(&self, group: u32, at: Span) -> impl Iterator<Item = &Place<'a>> {
+    pub fn there(&self, group: u32, at: Span) -> impl Iterator<Item = &QueuePlace<'a>> {
         let of_group = self.of_group(group);
         let there = self.there.get(&group).into_iter().flat_map(move |there| there.within(at));
         there.map(|place| &of_group[place]).filter(move |place| place.is_there(at))
@@ -123,13 +123,13 @@ impl<'a> Places<'a> {
 
     /// The group's znode with this czxid that stood under this session.
     #[must_use]
-    pub fn of_stand(&self, group: u32, czxid: i64, session: i64) -> Option<&Place<'a>> {
+    pub fn of_stand(&self, group: u32, czxid: i64, session: i64) -> Option<&QueuePlace<'a>> {
         let of_group = self.of_group(group);
         let from = of_group.partition_point(|place| place.czxid < czxid);
         of_group[from..].iter().take_while(|place| place.czxid == czxid).find(|place| place.session == session)
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Place<'a>> {
+    pub fn all(&self) -> impl Iterator<Item = &QueuePlace<'a>> {
         self.by_group.values().flatten()
     }
 }
@@ -155,15 +155,16 @@ fn ending(
     let stops = faults.stops_of_cand(candidates, cand);
     let hit = |at: Nanos| {
         let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
-        let mut struck: Vec<_> =
+        let mut hit: Vec<_> =
             expiring.filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at).collect();
-        struck.sort_by_key(|fault| Reverse(fault.t));
-        // One that was struck again before it was heard of is not known to have been there in between.
+        hit.sort_by_key(|fault| Reverse(fault.t));
+        // One that was hit again before it was heard of is not known to have been there in between.
         let mut unheard = (at, stand.to);
         let states = candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
         let heard = |span: Span| states.iter().any(|s| s.1 == SessionState::Connected && span.0 < s.0 && s.0 < span.1);
-        for fault in struck {
-            // A client that has run, is connected so long after a fault, and was notified of nothing was there when the fault was over.
+        for fault in hit {
+            // A client that has run, is connected so long after a fault, and was notified of nothing was there when the fault was
+            // over.
             let knows = fault.over().saturating_add(heard_within);
             let has_run = !touches(stops, (fault.over() + 1, knows));
             if has_run && knows <= unheard.1 && candidates.connected(stand.session, knows) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::faults::Faults;
-use super::few::Told;
+use super::few::PlacedEvent;
 use hustings_record::{Event, FaultIntent, Nanos, WithheldReason};
 
 /// A planned fault.
@@ -34,7 +34,7 @@ pub struct FaultPlan<'a> {
 }
 
 impl<'a> FaultPlan<'a> {
-    pub(super) fn new(few: &[Told<'a>], faults: &Faults<'a>) -> Self {
+    pub(super) fn new(few: &[PlacedEvent<'a>], faults: &Faults<'a>) -> Self {
         let (mut planned, mut withheld) = (None, Vec::new());
         for (_, event) in few {
             match event {

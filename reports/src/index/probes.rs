@@ -1,6 +1,6 @@
 //! The probes' writes: when the ensemble acknowledged none, whichever server they went through.
 
-use super::few::Told;
+use super::few::PlacedEvent;
 use crate::stats::spans::Span;
 use hustings_record::{Event, Nanos};
 
@@ -49,7 +49,7 @@ fn contradiction(acks: &[Nanos], gaps: &[WriteGap], said: u64, whole: (Nanos, Na
 
 impl Probes {
     /// None: no probe wrote in this cell.
-    pub(super) fn new(few: &[Told<'_>]) -> Option<Self> {
+    pub(super) fn new(few: &[PlacedEvent<'_>]) -> Option<Self> {
         let mut began: Option<(Nanos, Nanos)> = None;
         let (mut acknowledged, mut gaps, mut acks, mut until) = (None, Vec::new(), Vec::new(), 0);
         for &(_, event) in few {

@@ -1,6 +1,6 @@
 //! What proves that a fault took effect, or ended.
 
-use hustings_record::{Nanos, Seen, Touch};
+use hustings_record::{Evidence, Nanos, Touch};
 
 /// Proof of one stage of a fault; several receipts of a stage are one proof, as good as its weakest.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Proof<'a> {
     pub evidence: Vec<&'a str>,
     pub touches: Vec<Touch>,
     /// All that was looked at.
-    pub seen: Vec<&'a Seen>,
+    pub seen: Vec<&'a Evidence>,
     /// The receipts said that it is verified.
     pub claimed: bool,
     /// Why what was looked at does not bear that out.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::few::Told;
+use super::few::PlacedEvent;
 use super::proof::Proof;
-use hustings_record::{CellInfo, CellRecord, CutLink, Event, FaultKind, Hits, Nanos, Receipt, ReceiptStage, Seen};
+use hustings_record::{CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Hits, Nanos, Receipt, ReceiptStage};
 
 /// Proofs by fault and whether they are of its injection, as their receipts tell them.
-pub(super) fn collect<'a>(few: &[Told<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
+pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
     let mut proofs: BTreeMap<(u32, bool), Box<Proof<'a>>> = BTreeMap::new();
     for &(_, event) in few {
         let Event::Receipt(receipt) = event else { continue };
@@ -40,9 +40,9 @@ pub(super) fn collect<'a>(few: &[Told<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'
 
 /// Who believed that it leads, and when: by candidate, with the session.
 #[derive(Default)]
-pub(super) struct Beliefs(BTreeMap<u32, Vec<(i64, Nanos, Nanos)>>);
+pub(super) struct BeliefIndex(BTreeMap<u32, Vec<(i64, Nanos, Nanos)>>);
 
-impl Beliefs {
+impl BeliefIndex {
     pub(super) fn new(cell: &CellRecord) -> Self {
         let mut beliefs = Self::default();
         for (_, event) in cell.events() {
@@ -68,7 +68,7 @@ impl Beliefs {
 }
 
 /// Judges the proofs of a fault anew.
-pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &Beliefs) {
+pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &BeliefIndex) {
     let injected = fault.injected.as_ref().map(|proof| {
         doubt(fault, ReceiptStage::Injected, proof, info).and_then(|()| resigned(fault, proof, candidates, beliefs))
     });
@@ -92,8 +92,8 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
     match facts.hits {
         Hits::Nobody => Ok(()),
         Hits::Candidates => {
-            let obeyed = |seen: &Seen| match seen {
-                Seen::Obeyed { cand, sent, .. } => fault.hits(*cand) && *sent >= fault.t,
+            let obeyed = |seen: &Evidence| match seen {
+                Evidence::Obeyed { cand, sent, .. } => fault.hits(*cand) && *sent >= fault.t,
                 _ => false,
             };
             if proof.seen.iter().copied().all(obeyed) {
@@ -103,21 +103,21 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
             }
         }
         Hits::Servers => {
-            let looked: Vec<u32> = proof.seen.iter().copied().flat_map(Seen::servers).collect();
+            let looked: Vec<u32> = proof.seen.iter().copied().flat_map(Evidence::servers).collect();
             let (hit, others): (Vec<u32>, Vec<u32>) = (1..=info.servers).partition(|&server| fault.hits_server(server));
             if let Some(server) = hit.iter().find(|server| !looked.contains(server)) {
                 return Err(format!("server {server} was not looked at"));
             }
             let ways = || others.iter().flat_map(|&a| hit.iter().flat_map(move |&b| [(a, b), (b, a)]));
             let open = proof.seen.iter().copied().find_map(|seen| match seen {
-                Seen::Apart { ways: cut, .. } => ways().find(|way| !cut.contains(way)),
+                Evidence::Apart { ways: cut, .. } => ways().find(|way| !cut.contains(way)),
                 _ => None,
             });
             open.map_or(Ok(()), |(a, b)| Err(format!("the way from server {a} to server {b} was not looked at")))
         }
         Hits::Hosts => {
-            let looked: Vec<u16> = proof.seen.iter().copied().flat_map(Seen::hosts).collect();
-            let links: Vec<(u16, u32)> = proof.seen.iter().copied().filter_map(Seen::links).flatten().collect();
+            let looked: Vec<u16> = proof.seen.iter().copied().flat_map(Evidence::hosts).collect();
+            let links: Vec<(u16, u32)> = proof.seen.iter().copied().filter_map(Evidence::links).flatten().collect();
             let by_link = proof.seen.iter().copied().any(|seen| seen.links().is_some());
             for &host in fault.hosts {
                 if !looked.contains(&host) {
@@ -140,22 +140,24 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
 
 /// What was there before was asked for before, and what was there after, after.
 fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
-    let fits = |seen: &Seen| match seen {
-        Seen::Cut { links, .. } => links.iter().all(|link: &CutLink| {
+    let fits = |seen: &Evidence| match seen {
+        Evidence::Cut { links, .. } => links.iter().all(|link: &CutLink| {
             let during = [Some(link.new), link.old].into_iter().flatten();
             link.before.until <= proof.from && during.into_iter().all(|asked| asked.at >= proof.to)
         }),
-        Seen::Reset { links } => links.iter().all(|link| link.before.until <= proof.from && link.after.at >= proof.to),
-        Seen::Whole { links } => links.iter().all(|link| link.after.at >= proof.to),
-        Seen::Slow { .. }
-        | Seen::Modelled { .. }
-        | Seen::Lost { .. }
-        | Seen::Obeyed { .. }
-        | Seen::Processes { .. }
-        | Seen::Withheld { .. }
-        | Seen::WallClocks { .. }
-        | Seen::Servers { .. }
-        | Seen::Apart { .. } => true,
+        Evidence::Reset { links } => {
+            links.iter().all(|link| link.before.until <= proof.from && link.after.at >= proof.to)
+        }
+        Evidence::Whole { links } => links.iter().all(|link| link.after.at >= proof.to),
+        Evidence::Slow { .. }
+        | Evidence::Modelled { .. }
+        | Evidence::Lost { .. }
+        | Evidence::Obeyed { .. }
+        | Evidence::Processes { .. }
+        | Evidence::Withheld { .. }
+        | Evidence::WallClocks { .. }
+        | Evidence::Servers { .. }
+        | Evidence::Apart { .. } => true,
     };
     let when = if stage == ReceiptStage::Injected { "injected" } else { "healed" };
     if proof.seen.iter().copied().all(fits) {
@@ -170,7 +172,7 @@ fn resigned(
     fault: &Fault<'_>,
     proof: &Proof<'_>,
     candidates: &Candidates<'_>,
-    beliefs: &Beliefs,
+    beliefs: &BeliefIndex,
 ) -> Result<(), String> {
     // One that is aimed at no group's leader is a follower's, who gives its place up.
     if fault.kind != FaultKind::Resign || fault.groups.is_empty() {

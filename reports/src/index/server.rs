@@ -53,7 +53,7 @@ pub struct Absence {
 }
 
 #[derive(Default)]
-pub struct Server<'a> {
+pub struct ServerHistory<'a> {
     /// In order of time.
     pub spells: Vec<Spell>,
     pub absences: Vec<Absence>,
@@ -67,7 +67,7 @@ pub struct Server<'a> {
     pub looks: Option<u64>,
 }
 
-impl Server<'_> {
+impl ServerHistory<'_> {
     /// The server's lines from `from` to `to`, both included.
     pub fn lines(&self, from: Nanos, to: Nanos) -> impl DoubleEndedIterator<Item = &(Nanos, &ServerLine)> {
         let first = self.log.partition_point(|l| l.0 < from);

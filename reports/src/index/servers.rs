@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::elections::{Election, Lull, elections};
-use super::few::Told;
-use super::server::{Server, absences, spells};
+use super::few::PlacedEvent;
+use super::server::{ServerHistory, absences, spells};
 use crate::stats::spans::{Span, touches, union, within};
 use hustings_record::{
     CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge,
@@ -51,7 +51,7 @@ fn paused(logged: Nanos, ms: u64, bound: Nanos) -> Paused {
 
 #[derive(Default)]
 pub struct Servers<'a> {
-    pub all: BTreeMap<u32, Server<'a>>,
+    pub all: BTreeMap<u32, ServerHistory<'a>>,
     /// The stated resolution, and when the watch began. None: nobody watched.
     pub watch: Option<(Nanos, Nanos)>,
     pub until: Nanos,
@@ -73,7 +73,7 @@ pub struct Servers<'a> {
 }
 
 impl<'a> Servers<'a> {
-    pub(super) fn new(few: &[Told<'a>], info: &CellInfo) -> Self {
+    pub(super) fn new(few: &[PlacedEvent<'a>], info: &CellInfo) -> Self {
         let mut servers = Self::default();
         let mut seen: BTreeMap<u32, Vec<(Span, ServerState, Option<i64>)>> = BTreeMap::new();
         let mut logged: Vec<(Nanos, u64)> = Vec::new();

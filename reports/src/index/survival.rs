@@ -2,20 +2,20 @@
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::reigns::Reigns;
+use super::intervals::OwnershipIntervals;
 use super::terms::Term;
 use hustings_record::Nanos;
 
 pub(super) struct Survival<'i, 'a> {
     pub(super) candidates: &'i Candidates<'a>,
-    pub(super) reigns: &'i Reigns,
+    pub(super) intervals: &'i OwnershipIntervals,
     /// T.
     pub(super) timeout: Nanos,
 }
 
 impl Survival<'_, '_> {
-    /// Whether the fault was over by `at`, and the leader believed on until then with its session connected, and was seen to own the
-    /// lead by ZooKeeper's word after the fault was over. What cannot but cost a lead is outlived by nobody.
+    /// Whether the fault was over by `at`, and the leader believed on until then with its session connected, and was seen to own
+    /// the lead by ZooKeeper's word after the fault was over. What cannot but cost a lead is outlived by nobody.
     pub(super) fn outlived(&self, fault: &Fault<'_>, term: &Term<'_>, at: Nanos) -> bool {
         let believed = term.granted.is_some_and(|granted| granted <= at) && at <= term.ended.0;
         let over = fault.over();
@@ -26,8 +26,9 @@ impl Survival<'_, '_> {
             && self.owned(term, over, at)
     }
 
-    /// From when on the fault explains a loss of this lead no longer: when it can have cost nothing any more, or where the leader was
-    /// seen to have outlived it by T/2, which is longer than a client takes to miss its server. `None`: the lead ended before that.
+    /// From when on the fault explains a loss of this lead no longer: when it can have cost nothing any more, or where the leader
+    /// was seen to have outlived it by T/2, which is longer than a client takes to miss its server. `None`: the lead ended before
+    /// that.
     pub(super) fn outlived_at(&self, fault: &Fault<'_>, term: &Term<'_>) -> Option<Nanos> {
         let settled = term.granted.map(|granted| granted.max(fault.over().saturating_add(self.timeout / 2)));
         let settled = settled.filter(|&at| at < fault.explains_until && self.outlived(fault, term, at));
@@ -36,7 +37,7 @@ impl Survival<'_, '_> {
 
     /// Whether ZooKeeper named the lead's own znode at some time from `since` on, and no other one, or none, after it until `at`.
     fn owned(&self, term: &Term<'_>, since: Nanos, at: Nanos) -> bool {
-        let last = self.reigns.within(term.group, (since, at)).next();
-        last.is_some_and(|reign| reign.czxid == Some(term.czxid))
+        let last = self.intervals.within(term.group, (since, at)).next();
+        last.is_some_and(|interval| interval.czxid == Some(term.czxid))
     }
 }

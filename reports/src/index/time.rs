@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hustings_record::{CellRecord, Departure, Event, Nanos, Receipt, Seen};
+use hustings_record::{CellRecord, Departure, Event, Evidence, Nanos, Receipt};
 
 /// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
@@ -45,7 +45,7 @@ fn is_plausible(event: &Event) -> bool {
             Event::Fault(fault) => fault.intended <= NUMBER_MAX && fault.for_ms.is_none_or(|ms| ms <= MS_MAX),
             Event::Receipt(receipt) => {
                 let Receipt { from, to, touches, seen, .. } = &**receipt;
-                let looked = seen.as_deref().map(Seen::times).unwrap_or_default();
+                let looked = seen.as_deref().map(Evidence::times).unwrap_or_default();
                 span(*from, *to)
                     && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
                     && looked.into_iter().all(|(from, to)| span(from, to))

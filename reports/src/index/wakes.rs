@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::cell::Index;
 use super::lately::Lately;
-use super::losses::{Loss, Outcome};
+use super::losses::{Loss, LossOutcome};
 use super::notices::Notice;
-use super::places::Place;
+use super::places::QueuePlace;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, WatchEvent};
 
@@ -120,16 +120,16 @@ impl<'a> Wakes<'a> {
     }
 }
 
-/// Leads that were lost to a proven fault, and whose znode is known to have gone.
+/// Leads that were lost to a verified fault, and whose znode is known to have gone.
 fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
     let (first, of_group) = index.losses.of_group(group);
     let gone = (first..).zip(of_group).filter(|(_, loss)| znode_is_gone(index, loss));
     gone.map(|(place, loss)| {
         let term = &index.terms.all[loss.term];
         let until = match loss.outcome {
-            Outcome::Completed { successor } => index.terms.all[successor].grant,
-            Outcome::Censored { at } => at,
-            Outcome::Survived => loss.effect,
+            LossOutcome::Completed { successor } => index.terms.all[successor].grant,
+            LossOutcome::Censored { at } => at,
+            LossOutcome::Survived => loss.effect,
         };
         // What was answered tells more closely when it went.
         let fault = &index.faults.all[loss.fault];
@@ -153,7 +153,7 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
 
 /// Whether the lost znode is known to have gone: by a watcher that was told, or without one.
 fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
-    let told = || loss.outcome != Outcome::Survived && !index.woken(loss).is_empty();
+    let told = || loss.outcome != LossOutcome::Survived && !index.woken(loss).is_empty();
     is_gone_by_the_successor(index, loss) || told()
 }
 
@@ -161,12 +161,12 @@ fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
 /// leaders at once the second one's grant proves nothing about the first one's znode, unless the servers named the second one's as
 /// the owner of the lead: that is one znode at a time.
 pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
-    let Outcome::Completed { successor } = loss.outcome else { return false };
+    let LossOutcome::Completed { successor } = loss.outcome else { return false };
     let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
     // One znode at a time owns the lead: the lock, or the first of the queue.
     let next_owns = || {
-        let mut reigns = index.reigns.of_group(loss.group).iter();
-        lost.czxid != next.czxid && reigns.any(|reign| reign.is_of(next))
+        let mut intervals = index.intervals.of_group(loss.group).iter();
+        lost.czxid != next.czxid && intervals.any(|interval| interval.is_of(next))
     };
     lost.ended.0 <= next.grant || next_owns()
 }
@@ -176,7 +176,7 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
     let (since, until) = index.window().unwrap_or(index.span);
     let of_group = index.places.of_group(group).iter().filter(|place| !place.led);
     of_group
-        .filter_map(|place: &Place<'a>| {
+        .filter_map(|place: &QueuePlace<'a>| {
             let again = index.candidates.takes_name_again(place.cand, place.node, place.czxid, place.from);
             let told =
                 told(index, group, place.node, place.cand, (place.from, again.map_or(until, |again| again.min(until))));
@@ -227,7 +227,7 @@ fn changes(index: &Index<'_>, group: u32, losses: &[Lost<'_>]) -> Vec<Span> {
     }
     let terms = index.terms.of_group(group).iter().map(|&term| &index.terms.all[term]);
     changes.extend(terms.map(|term| (term.grant, term.granted.unwrap_or(term.grant))));
-    changes.extend(index.reigns.of_group(group).iter().map(|reign| (reign.span.0, reign.span.0)));
+    changes.extend(index.intervals.of_group(group).iter().map(|interval| (interval.span.0, interval.span.0)));
     changes.extend(index.faults.on_servers().map(|fault| (fault.t, fault.over().max(fault.explains_until))));
     // An instant is a change too.
     changes.iter_mut().for_each(|change| change.1 = change.1.max(change.0 + 1));

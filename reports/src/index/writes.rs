@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ledger::{Judged, Ledgers};
+use super::ledger::{JudgedWrite, Ledgers};
 use hustings_record::{CellRecord, Event, Fencing, Nanos, Token};
 
 /// Candidate, session and czxid of a term: whose writes these are.
@@ -21,9 +21,9 @@ pub struct Work {
     pub czxid: i64,
     pub session: i64,
     /// What the coordinator made of it.
-    pub told: Judged,
+    pub told: JudgedWrite,
     /// What its place in the order makes of it.
-    pub found: Judged,
+    pub found: JudgedWrite,
 }
 
 impl Work {
@@ -46,7 +46,7 @@ struct Fence {
 
 /// What the writes of a group came to so far.
 #[derive(Default)]
-struct Group {
+struct GroupWrites {
     ledgers: Ledgers,
     first_sent: FirstSent,
     /// Whose the last one was: most are of the same lead as the one before.
@@ -57,7 +57,7 @@ struct Group {
 #[derive(Clone, Copy)]
 struct Placed<'a> {
     write: &'a Event,
-    found: Judged,
+    found: JudgedWrite,
 }
 
 impl Placed<'_> {
@@ -73,8 +73,8 @@ pub struct Writing<'a> {
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
-    /// Of stale ones, by their place in the order: when the first of those that make it stale was sent, if that is recorded of all of
-    /// them.
+    /// Of stale ones, by their place in the order: when the first of those that make it stale was sent, if that is recorded of all
+    /// of them.
     rivals_sent: BTreeMap<usize, Nanos>,
     by_cand: BTreeMap<u32, Tries>,
     /// A resource without a fence takes every write.
@@ -97,7 +97,7 @@ impl<'a> Writing<'a> {
         let fenced = cell.info.fencing == Fencing::Fenced;
         let mut writing = Self { placed, fenced, ..Self::default() };
         let mut fences = fences.into_iter().peekable();
-        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<u32, GroupWrites> = BTreeMap::new();
         let mut last = None;
         for (place, placed) in writing.placed.iter_mut().enumerate() {
             let Some(work) = placed.work() else { continue };
@@ -168,8 +168,8 @@ impl<'a> Writing<'a> {
         self.placed.len()
     }
 
-    /// All that are stale by their place in the order, each with the time at which the first of those that make it stale was sent, if
-    /// that is recorded of all of them.
+    /// All that are stale by their place in the order, each with the time at which the first of those that make it stale was sent,
+    /// if that is recorded of all of them.
     pub fn stale(&self) -> impl Iterator<Item = (Work, Option<Nanos>)> {
         let stale = self.placed.iter().enumerate().filter(|(_, placed)| placed.found.stale);
         stale.filter_map(|(place, placed)| Some((placed.work()?, self.rivals_sent.get(&place).copied())))
@@ -177,7 +177,7 @@ impl<'a> Writing<'a> {
 
     /// Whether the resource whose writes the cell's verdict counts took a write that was judged so.
     #[must_use]
-    pub fn accepts(&self, judged: Judged) -> bool {
+    pub fn accepts(&self, judged: JudgedWrite) -> bool {
         !self.fenced || !judged.rejected
     }
 
@@ -211,8 +211,8 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Writes in the resource's order, and fences by the number from which on they stand: each stands where its writer put it, after the
-/// highest number written so far.
+/// Writes in the resource's order, and fences by the number from which on they stand: each stands where its writer put it, after
+/// the highest number written so far.
 fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
     let (mut writes, mut fences) = (Vec::new(), Vec::new());
     let seq = |placed: &Placed<'_>| if let Event::Write { seq, .. } = placed.write { *seq } else { 0 };
@@ -222,7 +222,7 @@ fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
             match event {
                 Event::Write { seq, .. } => {
                     from = from.max(seq + 1);
-                    writes.push(Placed { write: event, found: Judged::default() });
+                    writes.push(Placed { write: event, found: JudgedWrite::default() });
                 }
                 Event::Fence { group, old_czxid, done: true, .. } => {
                     fences.push(Fence { from, group: *group, old_czxid: *old_czxid });
@@ -263,7 +263,7 @@ fn work(event: &Event) -> Option<Work> {
         host: *host,
         czxid: *czxid,
         session: *session,
-        told: Judged { stale: *unfenced_stale, rejected: *fenced_rejected, past: *fenced_stale },
-        found: Judged::default(),
+        told: JudgedWrite { stale: *unfenced_stale, rejected: *fenced_rejected, past: *fenced_stale },
+        found: JudgedWrite::default(),
     })
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use super::scene::MADE_UP_TERM;
 use super::shift::shift;
-use crate::index::{Judged, Stand};
+use crate::index::{JudgedWrite, Stand};
 use hustings_record::{CellRecord, Event, Nanos, SegmentRecord};
 
 /// What becomes of an event.
-pub(super) enum Change {
+pub(super) enum EventEdit {
     Keep,
     Drop,
     Replace(Event),
 }
 
-type Rule<'s> = Box<dyn Fn(usize, &SegmentRecord, &Event) -> Change + 's>;
+type Rule<'s> = Box<dyn Fn(usize, &SegmentRecord, &Event) -> EventEdit + 's>;
 type Alteration<'s> = Box<dyn Fn(&mut Event) + 's>;
 
 /// Changes to a cell: rules that every event goes through, and events that are added.
@@ -33,19 +33,19 @@ pub(super) struct Edits<'s> {
 
 impl<'s> Edits<'s> {
     /// Lets every event go through this rule, with the place of its segment.
-    pub(super) fn rule(mut self, rule: impl Fn(usize, &SegmentRecord, &Event) -> Change + 's) -> Self {
+    pub(super) fn rule(mut self, rule: impl Fn(usize, &SegmentRecord, &Event) -> EventEdit + 's) -> Self {
         self.rules.push(Box::new(rule));
         self
     }
 
     /// Drops the events of which this holds.
     pub(super) fn drop_if(self, is_gone: impl Fn(usize, &Event) -> bool + 's) -> Self {
-        self.rule(move |place, _, event| if is_gone(place, event) { Change::Drop } else { Change::Keep })
+        self.rule(move |place, _, event| if is_gone(place, event) { EventEdit::Drop } else { EventEdit::Keep })
     }
 
     /// Replaces the events for which this gives another one.
     pub(super) fn replace(self, other: impl Fn(usize, &Event) -> Option<Event> + 's) -> Self {
-        self.rule(move |place, _, event| other(place, event).map_or(Change::Keep, Change::Replace))
+        self.rule(move |place, _, event| other(place, event).map_or(EventEdit::Keep, EventEdit::Replace))
     }
 
     /// Adds an event to a segment, before what its writer wrote after `t`.
@@ -119,9 +119,9 @@ fn changed(rules: &[Rule<'_>], place: usize, segment: &SegmentRecord, event: &Ev
     let mut replaced: Option<Event> = None;
     for rule in rules {
         match rule(place, segment, replaced.as_ref().unwrap_or(event)) {
-            Change::Keep => {}
-            Change::Drop => return None,
-            Change::Replace(other) => replaced = Some(other),
+            EventEdit::Keep => {}
+            EventEdit::Drop => return None,
+            EventEdit::Replace(other) => replaced = Some(other),
         }
     }
     Some(replaced.unwrap_or_else(|| event.clone()))
@@ -167,7 +167,7 @@ fn number_writes(cell: &mut CellRecord) {
 
 /// Notes of each write what the ledgers make of it by its place in the order.
 fn judge_writes(cell: &mut CellRecord) {
-    let found: BTreeMap<u64, Judged> =
+    let found: BTreeMap<u64, JudgedWrite> =
         crate::index::Writing::of(cell).all().map(|work| (work.seq, work.found)).collect();
     for event in cell.segments.iter_mut().flat_map(|segment| &mut segment.events) {
         if let Event::Write { seq, unfenced_stale, fenced_rejected, fenced_stale, .. } = event

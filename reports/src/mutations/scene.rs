@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sites::Sieve;
-use crate::index::{Fault, Index, Judged, Loss, Outcome, Stand, Term};
+use crate::index::{Fault, Index, JudgedWrite, Loss, LossOutcome, Stand, Term};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{CellRecord, Event, Nanos, Phase};
 
@@ -62,7 +62,7 @@ impl<'s> Scene<'s> {
 
     /// Who took it, if the handover was completed by another candidate.
     pub(super) fn successor(&self, loss: usize) -> Option<&'s Term<'s>> {
-        let Outcome::Completed { successor } = self.losses()[loss].outcome else { return None };
+        let LossOutcome::Completed { successor } = self.losses()[loss].outcome else { return None };
         let next = self.term(successor);
         (next.cand != self.loser(loss).cand).then_some(next)
     }
@@ -96,7 +96,7 @@ impl<'s> Scene<'s> {
     }
 
     /// The writes of which this holds, by the order in which they came: each one's place, and its number.
-    pub(super) fn writes_that(&self, are: impl Fn(&Judged) -> bool) -> BTreeMap<usize, u64> {
+    pub(super) fn writes_that(&self, are: impl Fn(&JudgedWrite) -> bool) -> BTreeMap<usize, u64> {
         let all = self.index.writing.all().enumerate().filter(|(_, work)| are(&work.found));
         all.map(|(place, work)| (place, work.seq)).collect()
     }
@@ -154,8 +154,8 @@ impl<'s> Scene<'s> {
         self.index.info.parameters.get(name)?.parse().ok()
     }
 
-    /// A moment within the term, and within the measured window, around which nothing disturbed the leader: from `before` earlier until
-    /// `after` later no fault on it or on servers was felt, it had its connection, and no process that it needs stalled.
+    /// A moment within the term, and within the measured window, around which nothing disturbed the leader: from `before` earlier
+    /// until `after` later no fault on it or on servers was felt, it had its connection, and no process that it needs stalled.
     pub(super) fn quiet_in_term(&self, place: usize, before: Nanos, after: Nanos) -> Option<Nanos> {
         let (term, window) = (self.term(place), self.index.window()?);
         let led = term.definite()?;

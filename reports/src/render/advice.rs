@@ -3,11 +3,21 @@
 use super::format::{NOTHING, count, duration, plural, setting_ms, share};
 use super::lines::{columns, lines, marked};
 use crate::tune::pauses::WEEK_NS;
-use crate::tune::{Advice, Band, Curve, Grade, Row};
+use crate::tune::{Advice, Band, Curve, Grade, TimeoutRow};
 
 /// Columns of the table of timeouts that hold figures.
-pub(super) const COSTS: [&str; 10] =
-    ["T", "false a week", "at most", "given up", "crash costs", "at most", "crashed", "falsely", "waited", "φ"];
+pub(super) const COSTS: [&str; 10] = [
+    "T",
+    "false failovers a week",
+    "upper 95 %",
+    "step-downs a week",
+    "crash: mean downtime",
+    "crash: worst",
+    "downtime a week: crashes",
+    "downtime a week: false",
+    "waiting a week",
+    "φ",
+];
 
 /// The answer as text, for a terminal of this width. `measured` are the bands of what was measured of the expiry curve.
 #[must_use]
@@ -44,12 +54,12 @@ pub(super) fn headline(advice: &Advice) -> String {
     used.into_iter().chain([of_recommended(advice)]).collect::<Vec<_>>().join(" ")
 }
 
-fn of_used(row: &Row, advice: &Advice) -> String {
+fn of_used(row: &TimeoutRow, advice: &Advice) -> String {
     let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
     format!(
-        "Your T = {}: {seen} false failovers a week, at most {bound} (95 %), where {} are borne; a crash costs {} on average, {} at most.",
+        "Your T = {}: {seen} false failovers a week, at most {bound} (95 %), where {} are acceptable; a crash costs {} on average, {} at most.",
         setting_ms(row.timeout_ms),
-        rate(advice.borne_per_week),
+        rate(advice.acceptable_per_week),
         milliseconds(row.outage_ms),
         milliseconds(row.outage_ms_max),
     )
@@ -67,24 +77,24 @@ fn of_recommended(advice: &Advice) -> String {
         milliseconds(row.outage_ms_max)
     );
     let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
-    let borne = rate(advice.borne_per_week);
+    let acceptable = rate(advice.acceptable_per_week);
     match recommended.grade {
         Grade::Shown => format!(
-            "Take T = {timeout} ({ticks}): {seen} false failovers a week, at most {bound} (95 %), where {borne} are borne; {costs}."
+            "Take T = {timeout} ({ticks}): {seen} false failovers a week, at most {bound} (95 %), where {acceptable} are acceptable; {costs}."
         ),
         Grade::Estimated if advice.unread.count > 0 => format!(
             "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, at most {bound} (95 %) by the pauses that could \
-             be read, where {borne} are borne; {} more could not; {costs}.",
+             be read, where {acceptable} are acceptable; {} more could not; {costs}.",
             count(advice.unread.count)
         ),
         Grade::Estimated => format!(
             "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, but no log of {} shows fewer than {bound} (95 %), \
-             and {borne} are borne; {costs}. {}",
+             and {acceptable} are acceptable; {costs}. {}",
             weeks(advice.weeks),
             more(recommended.weeks_missing)
         ),
         Grade::Missed => format!(
-            "No timeout keeps false failovers below {borne} a week. The fewest, {seen} (at most {bound}, 95 %), come with T = {timeout} \
+            "No timeout keeps false failovers below {acceptable} a week. The fewest, {seen} (at most {bound}, 95 %), come with T = {timeout} \
              ({ticks}); {costs}."
         ),
     }
@@ -142,7 +152,7 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
             "How pauses expire sessions was measured: {} met {}, and {} expired; those that met the same pause share its moment, and \
              all are worth {} independent ones",
             plural(fitted.pairs as u64, "session", "sessions"),
-            plural(fitted.strikes as u64, "pause", "pauses"),
+            plural(fitted.injections as u64, "pause", "pauses"),
             count(fitted.expired as u64),
             count((fitted.pairs as f64 / fitted.design_effect).round() as u64)
         ),
@@ -156,7 +166,7 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
     all
 }
 
-pub(super) fn cost(row: &Row, advice: &Advice) -> Vec<String> {
+pub(super) fn cost(row: &TimeoutRow, advice: &Advice) -> Vec<String> {
     let seconds = |s: f64| milliseconds(s * 1e3);
     let mark = match (row.timeout_ms == advice.recommended.timeout_ms, row.on_front) {
         (true, _) => "→ ",
@@ -250,7 +260,7 @@ mod tests {
 
     use super::*;
     use crate::tune::pauses::read;
-    use crate::tune::{Client, Failover, Pair, Question, Setting, advise, bands};
+    use crate::tune::{Client, Failover, PausedSession, Question, Setting, advise, bands};
     use hustings_record::StepDown;
 
     fn text(log: &str, weeks: f64, measured: bool, timeout_ms: Option<u64>) -> String {
@@ -258,9 +268,14 @@ mod tests {
         let setting = Setting::of(Client::Rust, 2_000.0, 500.0, 4.0);
         let pair = |i: u32| {
             let pause_ms = 1_000.0 + 20.0 * f64::from(i);
-            Pair { setting, pause_ms, expired: pause_ms + 37.0 * f64::from(i % 11) > 2_300.0, strike: u64::from(i) }
+            PausedSession {
+                setting,
+                pause_ms,
+                expired: pause_ms + 37.0 * f64::from(i % 11) > 2_300.0,
+                injection: u64::from(i),
+            }
         };
-        let pairs: Vec<Pair> = if measured { (0..90).map(pair).collect() } else { Vec::new() };
+        let pairs: Vec<PausedSession> = if measured { (0..90).map(pair).collect() } else { Vec::new() };
         let curve = if measured { Curve::fit(&pairs).expect("a curve") } else { Curve::Model };
         let question = Question {
             log: &log,
@@ -271,7 +286,7 @@ mod tests {
             reconnect_ms: 4.0,
             timeout_ms,
             crashes_per_week: 1.0,
-            borne_per_week: 0.25,
+            acceptable_per_week: 0.25,
             curve,
             failover: Failover::ASSUMED,
             seed: 1,

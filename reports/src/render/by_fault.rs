@@ -1,5 +1,5 @@
-//! What zeros of several cells are worth: no sum over kinds of faults is, for one that cannot show what was looked for proves nothing
-//! of another.
+//! What zeros of several cells are worth: no sum over kinds of faults is, for one that cannot show what was looked for proves
+//! nothing of another.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl ByFault {
         let (given_up, telling): (Vec<_>, Vec<_>) =
             rates.filter(|(_, rate)| rate.n > 0).partition(|(kind, _)| gives_up(*kind));
         let of = telling.len();
-        let least = telling.into_iter().min_by_key(|(_, rate)| rate.strikes);
+        let least = telling.into_iter().min_by_key(|(_, rate)| rate.injections);
         let given_up = Rate::pooled(given_up.into_iter().map(|(_, rate)| rate));
         least
             .map(|(kind, rate)| Self::LeastKnown { kind, rate, of, given_up: given_up.n > 0 })
@@ -42,8 +42,8 @@ impl ByFault {
     }
 }
 
-/// Whether whoever leads is asked to give the lead up, and does so before anybody can take it: it is neither left nor made to lose its
-/// session.
+/// Whether whoever leads is asked to give the lead up, and does so before anybody can take it: it is neither left nor made to lose
+/// its session.
 fn gives_up(kind: FaultKind) -> bool {
     let facts = kind.facts();
     facts.leads == LeadLoss::Always && !facts.lets_sessions_expire && !facts.outwits_recipes

@@ -2,7 +2,7 @@
 
 use super::state::{Chip, State};
 use super::{clean, format};
-use crate::compare::{Answer, Comparing, Comparison, Measure, Pair, Rules, Unit};
+use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Measure, Rules, Unit};
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 
@@ -14,7 +14,7 @@ pub(crate) const NOT_IN_TURN: &str = "two runs, one after the other: a machine t
 pub(crate) const HEAD: [&str; 8] = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
 
 /// What it has in them.
-pub(crate) fn row(pair: &Pair, found: &Comparison) -> Vec<String> {
+pub(crate) fn row(pair: &ComparedPair, found: &Comparison) -> Vec<String> {
     vec![
         clean::line(&pair.name),
         found.measure.name().to_owned(),
@@ -28,7 +28,7 @@ pub(crate) fn row(pair: &Pair, found: &Comparison) -> Vec<String> {
 }
 
 /// The failover of a pair; of its other figures those that differ.
-pub(crate) fn telling(pair: &Pair) -> impl Iterator<Item = &Comparison> {
+pub(crate) fn telling(pair: &ComparedPair) -> impl Iterator<Item = &Comparison> {
     let tells = |found: &&Comparison| {
         found.measure == Measure::Failover || matches!(found.answer, Answer::Worse | Answer::Better)
     };
@@ -71,17 +71,17 @@ pub(super) fn p(found: &Comparison) -> String {
 pub(super) fn words(found: &Comparison) -> String {
     match (found.answer, found.needs) {
         (Answer::CannotTell, Some(needs)) => {
-            format!("cannot tell, needs {} a side", plural(needs, "more strike", "more strikes"))
+            format!("cannot tell, needs {} a side", plural(needs, "more injection", "more injections"))
         }
-        (Answer::CannotTell, None) => "cannot tell, nor would more strikes".to_owned(),
+        (Answer::CannotTell, None) => "cannot tell, nor would more injections".to_owned(),
         (answer, _) => answer.words().to_owned(),
     }
 }
 
-/// With the strikes behind it.
+/// With the injections behind it.
 pub(super) fn typical(found: &Comparison, new: bool) -> String {
     let side = if new { found.new } else { found.base };
-    format!("{} ·{}", value(found.measure, side.typical), side.strikes)
+    format!("{} ·{}", value(found.measure, side.typical), side.injections)
 }
 
 fn value(measure: Measure, value: f64) -> String {
@@ -106,6 +106,6 @@ fn signed(measure: Measure, by: f64) -> String {
 
 /// Between what it lies.
 pub(super) fn interval(found: &Comparison) -> String {
-    let Some((low, high)) = found.interval else { return "too few strikes".to_owned() };
+    let Some((low, high)) = found.interval else { return "too few injections".to_owned() };
     format!("{} … {}", signed(found.measure, low), signed(found.measure, high))
 }

@@ -4,13 +4,13 @@ use super::compared::{self, HEAD, NOT_IN_TURN, change, counted, interval, row, s
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
 use super::state::Chip;
-use crate::compare::{Comparing, Comparison, Noise, Pair};
+use crate::compare::{ComparedPair, Comparing, Comparison, Noise};
 use hustings_record::words::plural;
 
 const WIDTH_MIN: usize = 40;
 
-struct Line<'a> {
-    pair: &'a Pair,
+struct ComparisonLine<'a> {
+    pair: &'a ComparedPair,
     found: &'a Comparison,
     state: Chip,
 }
@@ -19,7 +19,7 @@ struct Line<'a> {
 #[must_use]
 pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
-    let telling: Vec<Line<'_>> = comparing.pairs.iter().flat_map(telling).collect();
+    let telling: Vec<ComparisonLine<'_>> = comparing.pairs.iter().flat_map(telling).collect();
     let mut text = String::new();
     if width < NARROW {
         for line in &telling {
@@ -71,8 +71,8 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     text
 }
 
-fn telling(pair: &Pair) -> impl Iterator<Item = Line<'_>> {
-    let line = |found| Line { pair, found, state: Chip::from(state(found.answer)) };
+fn telling(pair: &ComparedPair) -> impl Iterator<Item = ComparisonLine<'_>> {
+    let line = |found| ComparisonLine { pair, found, state: Chip::from(state(found.answer)) };
     compared::telling(pair).map(line)
 }
 
@@ -94,12 +94,12 @@ pub fn noise(found: &Noise) -> String {
             format::share(one.spread),
             one.measure.name(),
             super::clean::line(&one.pair),
-            plural(one.strikes, "strike", "strikes"),
+            plural(one.injections, "injection", "injections"),
         ));
     }
     let advice = match found.delta {
         Some(delta) => format!("compare with --delta {:.1}%", delta * 100.0),
-        None => "nothing can be told apart with that: let the machine be quieter, or plan more strikes".to_owned(),
+        None => "nothing can be told apart with that: let the machine be quieter, or plan more injections".to_owned(),
     };
     text.push_str(&format!("two runs of one build lie so far apart here; {advice}\n"));
     text

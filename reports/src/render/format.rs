@@ -1,5 +1,5 @@
 //! How figures are written: shares to few digits, counts with what stands behind them. A zero never stands alone: it comes
-//! with its n, its strikes and their bound. Durations and plain counts are written as everywhere in the house.
+//! with its n, its injections and their bound. Durations and plain counts are written as everywhere in the house.
 
 pub use hustings_record::words::{count, duration, plural, setting_ms};
 
@@ -116,7 +116,7 @@ fn percent_text(percent: f64, round: fn(f64) -> f64) -> String {
     format!("{text} %")
 }
 
-/// `0 of 552, 1 strike: 95 % bound 95 %`; `7 of 120 (5.8 %), 3 of 40 strikes: 95 % bound 19 %`. Percentages do not break, so
+/// `0 of 552, 1 injection: 95 % bound 95 %`; `7 of 120 (5.8 %), 3 of 40 injections: 95 % bound 19 %`. Percentages do not break, so
 /// that a narrow column breaks before them.
 #[must_use]
 pub fn rate(rate: &Rate) -> String {
@@ -127,33 +127,33 @@ pub fn rate(rate: &Rate) -> String {
     if rate.seen > rate.n {
         return rate_within(rate);
     }
-    format!("{}, {}", share_of(rate.seen, rate.n), strikes(rate))
+    format!("{}, {}", share_of(rate.seen, rate.n), injections(rate))
 }
 
-/// The same of what may come several times in one handover: `212 in 40, 3 of 3 strikes: 95 % bound 100 %`.
+/// The same of what may come several times in one handover: `212 in 40, 3 of 3 injections: 95 % bound 100 %`.
 #[must_use]
 pub fn rate_within(rate: &Rate) -> String {
     if rate.n == 0 {
         return format!("{} in 0: nothing stands behind it", count(rate.seen));
     }
-    format!("{} in {}, {}", count(rate.seen), plural(rate.n, "handover", "handovers"), strikes(rate))
+    format!("{} in {}, {}", count(rate.seen), plural(rate.n, "handover", "handovers"), injections(rate))
 }
 
-fn strikes(rate: &Rate) -> String {
-    let all = plural(rate.strikes, "strike", "strikes");
-    let bad = if rate.bad_strikes > 0 { format!("{} of ", count(rate.bad_strikes)) } else { String::new() };
+fn injections(rate: &Rate) -> String {
+    let all = plural(rate.injections, "injection", "injections");
+    let bad = if rate.bad_injections > 0 { format!("{} of ", count(rate.bad_injections)) } else { String::new() };
     let bound = rate.upper_95.map(|upper| format!(": 95 % bound {}", bound(upper)).replace(' ', NO_BREAK));
     let bound = bound.map_or_else(String::new, |bound| bound.replacen(&format!(":{NO_BREAK}"), ": ", 1));
     format!("{}{bound}", format!("{bad}{all}").replace(' ', NO_BREAK))
 }
 
-/// The same for a narrow column: `0/552·1 ≤95 %`, seen of handovers and the strikes behind them.
+/// The same for a narrow column: `0/552·1 ≤95 %`, seen of handovers and the injections behind them.
 #[must_use]
 pub fn rate_short(rate: &Rate) -> String {
     match rate.upper_95 {
         _ if rate.n == 0 => format!("{}/0", rate.seen),
-        Some(upper) if rate.seen == 0 => format!("0/{}·{} ≤{}", count(rate.n), count(rate.strikes), bound(upper)),
-        _ => format!("{}/{}·{}", count(rate.seen), count(rate.n), count(rate.strikes)),
+        Some(upper) if rate.seen == 0 => format!("0/{}·{} ≤{}", count(rate.n), count(rate.injections), bound(upper)),
+        _ => format!("{}/{}·{}", count(rate.seen), count(rate.n), count(rate.injections)),
     }
 }
 
@@ -167,13 +167,13 @@ pub fn count_of(seen: u64, n: u64) -> String {
     }
 }
 
-/// A plain count with the handovers and strikes behind it; at zero with the bound of these.
+/// A plain count with the handovers and injections behind it; at zero with the bound of these.
 #[must_use]
-pub fn count_by(seen: u64, n: u64, strikes: u64) -> String {
+pub fn count_by(seen: u64, n: u64, injections: u64) -> String {
     if seen > 0 || n == 0 {
         return count_of(seen, n);
     }
-    rate(&Rate { seen, n, strikes, bad_strikes: 0, upper_95: stats::upper_95(0, strikes) })
+    rate(&Rate { seen, n, injections, bad_injections: 0, upper_95: stats::upper_95(0, injections) })
 }
 
 /// What happens by itself, in a time that several groups have together: `0 in 2.1 group-hours (95 % bound: 1.5 an hour)`.
@@ -238,17 +238,21 @@ mod tests {
 
     #[test]
     fn a_zero_comes_with_its_n_and_its_bound() {
-        let rate_of = |seen, n, strikes, bad_strikes, upper_95| Rate { seen, n, strikes, bad_strikes, upper_95 };
+        let rate_of =
+            |seen, n, injections, bad_injections, upper_95| Rate { seen, n, injections, bad_injections, upper_95 };
         let plain = |text: String| text.replace(NO_BREAK, " ");
-        assert_eq!(plain(rate(&rate_of(0, 552, 1, 0, Some(0.95)))), "0 of 552, 1 strike: 95 % bound 95 %");
+        assert_eq!(plain(rate(&rate_of(0, 552, 1, 0, Some(0.95)))), "0 of 552, 1 injection: 95 % bound 95 %");
         let seen = rate_of(7, 120, 40, 3, Some(0.182_8));
-        assert_eq!(plain(rate(&seen)), "7 of 120 (5.8 %), 3 of 40 strikes: 95 % bound 19 %");
-        assert_eq!(plain(rate_within(&seen)), "7 in 120 handovers, 3 of 40 strikes: 95 % bound 19 %");
-        assert_eq!(plain(rate(&rate_of(3, 2, 2, 1, Some(0.97)))), "3 in 2 handovers, 1 of 2 strikes: 95 % bound 97 %");
+        assert_eq!(plain(rate(&seen)), "7 of 120 (5.8 %), 3 of 40 injections: 95 % bound 19 %");
+        assert_eq!(plain(rate_within(&seen)), "7 in 120 handovers, 3 of 40 injections: 95 % bound 19 %");
+        assert_eq!(
+            plain(rate(&rate_of(3, 2, 2, 1, Some(0.97)))),
+            "3 in 2 handovers, 1 of 2 injections: 95 % bound 97 %"
+        );
         assert_eq!(rate(&Rate::default()), "0 of 0: nothing stands behind it");
         assert_eq!(rate_short(&rate_of(0, 1200, 1200, 0, Some(0.002_5))), "0/1,200·1,200 ≤0.25 %");
         assert_eq!(rate_short(&Rate::default()), "0/0");
-        assert_eq!(plain(count_by(0, 120, 1)), "0 of 120, 1 strike: 95 % bound 95 %");
+        assert_eq!(plain(count_by(0, 120, 1)), "0 of 120, 1 injection: 95 % bound 95 %");
         assert_eq!(plain(count_by(3, 120, 1)), "3 of 120 (2.5 %)");
         assert_eq!(count_of(0, 120), "0 of 120");
         assert_eq!(count_of(3, 2), "3 (2 behind it)");

@@ -71,13 +71,13 @@ fn failovers(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>], fau
 fn costs(text: &mut String, entrants: &[Entrant<'_>]) -> std::fmt::Result {
     let columns = [
         "beliefs by",
-        "woken a loss",
+        "wake-ups a loss",
         "requests a loss",
-        "overlaps/handovers·strikes",
-        "stale writes/handovers·strikes",
-        "no accepted write, at most",
+        "overlaps/handovers·injections",
+        "stale writes/handovers·injections",
+        "no accepted write (longest)",
         "of the time",
-        "enrolled a second",
+        "enrolments/s",
         "memory a candidate",
         "threads a candidate",
     ];

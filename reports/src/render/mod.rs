@@ -10,6 +10,7 @@ mod comparison_table;
 pub mod format;
 mod league;
 mod lines;
+mod markup;
 mod plots;
 mod pool_table;
 mod runs_page;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::state::{Chip, State};
 use super::templates::filled;
 use super::{RenderError, clean, format};
-use crate::past::Past;
+use crate::history::Past;
 use hustings_record::Nanos;
 use hustings_record::words::duration;
 
@@ -25,13 +25,13 @@ struct Page {
 struct Scenario {
     name: String,
     ensemble: &'static str,
-    lines: Vec<Line>,
-    runs: Vec<Run>,
+    lines: Vec<HistoryLine>,
+    runs: Vec<HistoryRun>,
 }
 
 /// One configuration over all runs.
 #[derive(Serialize)]
-struct Line {
+struct HistoryLine {
     cell: String,
     /// In the last run that had it.
     last: String,
@@ -45,7 +45,7 @@ struct Line {
 }
 
 #[derive(Serialize)]
-struct Run {
+struct HistoryRun {
     started: String,
     folder: String,
     link: String,
@@ -75,11 +75,11 @@ pub fn runs_page(runs: &[Past]) -> Result<String, RenderError> {
     Ok(filled("runs.html", &page)?)
 }
 
-fn shown(run: &Past) -> Run {
+fn shown(run: &Past) -> HistoryRun {
     // A folder's name may hold what means something in a link.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./~".contains(&byte);
     let link = run.folder.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") });
-    Run {
+    HistoryRun {
         started: clean::short(&run.started_utc, 40),
         folder: clean::short(&run.folder, 80),
         link: format!("./{}/report.html", link.collect::<String>()),
@@ -89,7 +89,7 @@ fn shown(run: &Past) -> Run {
 }
 
 /// Every configuration that any of the runs had, in the order in which they came.
-fn lines(runs: &[&Past]) -> Vec<Line> {
+fn lines(runs: &[&Past]) -> Vec<HistoryLine> {
     let mut cells: Vec<&str> = Vec::new();
     for median in runs.iter().flat_map(|run| &run.medians) {
         if !cells.contains(&median.cell.as_str()) {
@@ -99,7 +99,7 @@ fn lines(runs: &[&Past]) -> Vec<Line> {
     cells.into_iter().map(|cell| line(cell, runs)).collect()
 }
 
-fn line(cell: &str, runs: &[&Past]) -> Line {
+fn line(cell: &str, runs: &[&Past]) -> HistoryLine {
     let of = |run: &&Past| run.medians.iter().find(|median| median.cell == cell).and_then(|median| median.p50);
     let medians: Vec<Option<Nanos>> = runs.iter().map(of).collect();
     let known = || medians.iter().flatten().copied();
@@ -117,7 +117,7 @@ fn line(cell: &str, runs: &[&Past]) -> Line {
     let places: Vec<Option<(f64, f64)>> = medians.iter().enumerate().map(place).collect();
     let words = |(x, y): &(f64, f64)| format!("{x:.1},{y:.1}");
     let pieces = places.split(Option::is_none).filter(|piece| piece.len() > 1);
-    Line {
+    HistoryLine {
         cell: clean::short(cell, 60),
         last: format::duration_or_hidden(medians.iter().rev().copied().flatten().next()),
         least: format::duration_or_hidden(least),

@@ -3,7 +3,7 @@
 
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
 use super::pool_table::pool_table;
-use super::view::{Answer, Banner, Problem, Row, Rows, answers, banner, not_shown, remarks, rows, shown};
+use super::view::{Banner, CellRow, Problem, Rows, SummaryAnswer, answers, banner, not_shown, remarks, rows, shown};
 use crate::summary::Summary;
 
 const WIDTH_MIN: usize = 40;
@@ -56,7 +56,7 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
 }
 
 /// A question, and below it what there is to say.
-fn answered(answer: &Answer, width: usize, colour: bool) -> String {
+fn answered(answer: &SummaryAnswer, width: usize, colour: bool) -> String {
     let question = if colour { format!("\u{1b}[1m{}\u{1b}[0m", answer.question) } else { answer.question.to_owned() };
     let below = answer.sentences.iter().flat_map(|sentence| wrapped(sentence, width - 2));
     let below: String = below.map(|line| format!("  {line}\n")).collect();
@@ -64,36 +64,38 @@ fn answered(answer: &Answer, width: usize, colour: bool) -> String {
 }
 
 /// What the figures with a bound say.
-fn legend(rows: &[Row], width: usize) -> String {
+fn legend(rows: &[CellRow], width: usize) -> String {
     if rows.iter().all(|row| !row.overlaps_short.contains('·')) {
         return String::new();
     }
-    let words = "a/b·c ≤p: a seen at b handovers that came of c strikes; all that was planned for one moment is one strike, and p \
-                 is the 95 % bound of the share of strikes";
+    let words = "a/b·c ≤p: a seen at b handovers that came of c injections; all that was planned for one moment is one injection, and p \
+                 is the 95 % bound of the share of injections";
     lines(words, width)
 }
 
 /// A line for each cell whose servers were watched.
-fn elections(rows: &[Row], width: usize) -> String {
+fn elections(rows: &[CellRow], width: usize) -> String {
     let watched = rows.iter().filter(|row| !row.elections.is_empty());
     watched.map(|row| marked("~", &format!("{}: {}", row.name, row.elections), width)).collect()
 }
 
 /// A few lines for each cell.
-fn list(rows: &[Row], tail_name: &str, width: usize, colour: bool) -> String {
-    let cell = |row: &Row| {
+fn list(rows: &[CellRow], tail_name: &str, width: usize, colour: bool) -> String {
+    let cell = |row: &CellRow| {
         let head = format!("{} {}", verdict_words(&row.state), row.title.join(", "));
         let figures = format!("{}, T {}: p50 {}, {tail_name} {}", row.fault, row.t, row.p50, row.tail);
-        let found = format!("woken {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
+        let found =
+            format!("wake-ups {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
         entry(&head, [figures, found], &row.state, width, colour)
     };
     rows.iter().map(cell).collect()
 }
 
-fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
+fn table(rows: &[CellRow], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
     let stacked_tail = format!("p50\n{tail_name}");
-    let tail = ["woken", "overlaps", if wide { "stale writes" } else { "stale\nwrites" }, "verdict"];
+    let [wake_ups, stale] = if wide { ["wake-ups", "stale writes"] } else { ["wake-\nups", "stale\nwrites"] };
+    let tail = [wake_ups, "overlaps", stale, "verdict"];
     let (head, numbers) = if wide {
         (vec!["cell", "fault", "T", "p50", tail_name], 3..8)
     } else {
@@ -103,7 +105,7 @@ fn table(rows: &[Row], tail_name: &str, width: usize) -> String {
     columns(head.into_iter().chain(tail), rows, numbers, width)
 }
 
-fn wide_row(row: &Row) -> Vec<String> {
+fn wide_row(row: &CellRow) -> Vec<String> {
     let title = row.title.join(", ");
     let cells = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
     let end = [row.overlaps_short.as_str(), &row.stale_short];
@@ -111,7 +113,7 @@ fn wide_row(row: &Row) -> Vec<String> {
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(row: &Row) -> Vec<String> {
+fn narrow_row(row: &CellRow) -> Vec<String> {
     vec![
         row.title.join(",\n"),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),

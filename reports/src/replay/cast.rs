@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::queue::Queue;
-use super::story::Member;
+use super::story::ReplayMember;
 use crate::index::Index;
 
 const CAST_MAX: usize = 10;
 
 /// The candidates that are shown, by their places.
 pub(super) struct Cast {
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<ReplayMember>,
     pub(super) others: u64,
     places: BTreeMap<u32, usize>,
 }
@@ -27,8 +27,8 @@ impl Cast {
             }
         }
         let shown = order.iter().filter(|cand| chosen.contains(cand));
-        let member = |&cand: &u32| Some(Member { candidate: cand, host: index.candidates.all.get(&cand)?.host });
-        let members: Vec<Member> = shown.filter_map(member).collect();
+        let member = |&cand: &u32| Some(ReplayMember { candidate: cand, host: index.candidates.all.get(&cand)?.host });
+        let members: Vec<ReplayMember> = shown.filter_map(member).collect();
         let places = members.iter().enumerate().map(|(place, member)| (member.candidate, place)).collect();
         let others = order.len().saturating_sub(members.len()) as u64;
         Self { members, others, places }

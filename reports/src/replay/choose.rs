@@ -1,12 +1,12 @@
-//! Which groups of a cell are worth a replay: the first whose leader is lost to a proven fault and followed by another, where
+//! Which groups of a cell are worth a replay: the first whose leader is lost to a verified fault and followed by another, where
 //! the leader's process ends before all others; and the first in which a follower with others around it is lost, and nobody's
 //! lead changes.
 
 use super::cast::Cast;
 use super::queue::Queue;
 use super::steps::{steps, told_of};
-use super::story::{Happening, Replay, Step, Walk, WalkKind};
-use crate::index::{Fault, Index, Loss, Place};
+use super::story::{Happening, Replay, ReplayStep, Walk, WalkKind};
+use crate::index::{Fault, Index, Loss, QueuePlace};
 use hustings_record::{FanOut, FaultKind, Nanos, ProcessFate, WatchEvent};
 
 /// How well a fault shows what dies: the process itself, its session, or only its lead.
@@ -39,7 +39,7 @@ struct Fall {
 
 /// A follower that was lost, who was told, and whom that one watches next.
 #[derive(Clone, Copy)]
-struct Gap {
+struct FollowerGap {
     group: u32,
     fault: u32,
     lost: u32,
@@ -75,7 +75,7 @@ fn fall(index: &Index<'_>) -> Option<Fall> {
     falls.min_by_key(|(effect, fall)| (fall.death, *effect, fall.group)).map(|(_, fall)| fall)
 }
 
-fn gap(index: &Index<'_>) -> Option<Gap> {
+fn gap(index: &Index<'_>) -> Option<FollowerGap> {
     // Where the loss of a follower wakes nobody it leaves no trace.
     if index.info.declared.is_none_or(|declared| declared.follower_wakes != FanOut::One) {
         return None;
@@ -87,10 +87,10 @@ fn gap(index: &Index<'_>) -> Option<Gap> {
 }
 
 /// The gap that this fault tore where the candidate stood, if others stood before and behind it and no lead changed meanwhile.
-fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<Gap> {
+fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerGap> {
     let group = index.candidates.all.get(&cand)?.group;
     let at = (fault.t, fault.t);
-    let there: Vec<&Place<'_>> = index.places.of_group(group).iter().filter(|place| place.is_there(at)).collect();
+    let there: Vec<&QueuePlace<'_>> = index.places.of_group(group).iter().filter(|place| place.is_there(at)).collect();
     let own = there.iter().position(|place| place.cand == cand)?;
     let (before, lost, after) = (there.get(own.checked_sub(1)?)?, there[own], there.get(own + 1)?);
     let told = index.notices.of_group(group).iter();
@@ -106,12 +106,18 @@ fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<Gap> {
         && settled < index.observed_until()
         && !fault.hits(before.cand)
         && !fault.hits(after.cand);
-    let gap =
-        Gap { group, fault: fault.id, lost: cand, before: before.cand, after: after.cand, death: death(fault.kind) };
+    let gap = FollowerGap {
+        group,
+        fault: fault.id,
+        lost: cand,
+        before: before.cand,
+        after: after.cand,
+        death: death(fault.kind),
+    };
     stays.then_some(gap)
 }
 
-fn replay(index: &Index<'_>, group: u32, fall: Option<Fall>, gap: Option<Gap>) -> Option<Replay> {
+fn replay(index: &Index<'_>, group: u32, fall: Option<Fall>, gap: Option<FollowerGap>) -> Option<Replay> {
     let queue = Queue::new(index, group);
     let of_fall = fall.into_iter().flat_map(|fall| [fall.loser, fall.successor]);
     let about: Vec<u32> = of_fall.chain(gap.into_iter().flat_map(|gap| [gap.lost, gap.after, gap.before])).collect();
@@ -126,12 +132,12 @@ fn replay(index: &Index<'_>, group: u32, fall: Option<Fall>, gap: Option<Gap>) -
     walks.iter().any(told).then_some(Replay { cell, group, from, cast, others, steps, left_out, walks })
 }
 
-fn fault_at(steps: &[Step], fault: u32) -> Option<usize> {
+fn fault_at(steps: &[ReplayStep], fault: u32) -> Option<usize> {
     steps.iter().position(|step| matches!(&step.what, Happening::Fault { id, .. } if *id == fault))
 }
 
 /// Until the first fault.
-fn join_and_elect(steps: &[Step]) -> Option<Walk> {
+fn join_and_elect(steps: &[ReplayStep]) -> Option<Walk> {
     let fault = steps.iter().position(|step| matches!(step.what, Happening::Fault { .. })).unwrap_or(steps.len());
     let to = fault.checked_sub(1)?;
     let elected = steps[..fault].iter().any(|step| matches!(step.what, Happening::Leads { .. }));
@@ -139,16 +145,16 @@ fn join_and_elect(steps: &[Step]) -> Option<Walk> {
 }
 
 /// From the fault to the first write of the next leader, and until those who were woken wait again.
-fn leader_dies(steps: &[Step], cast: &Cast, fall: &Fall, origin: Nanos) -> Option<Walk> {
+fn leader_dies(steps: &[ReplayStep], cast: &Cast, fall: &Fall, origin: Nanos) -> Option<Walk> {
     let from = fault_at(steps, fall.fault)?;
     let next = cast.place(fall.successor)?;
     let led = steps.iter().position(|step| {
         step.at + origin >= fall.led && matches!(step.what, Happening::Leads { who, .. } if who == next)
     })?;
     let after = steps.iter().enumerate().skip(led);
-    let over = |step: &Step| matches!(step.what, Happening::Yields { .. } | Happening::Fault { .. });
+    let over = |step: &ReplayStep| matches!(step.what, Happening::Yields { .. } | Happening::Fault { .. });
     let mut until = after.take_while(|(_, step)| !over(step));
-    let wrote = |step: &Step| matches!(step.what, Happening::Wrote { who, refused: false } if who == next);
+    let wrote = |step: &ReplayStep| matches!(step.what, Happening::Wrote { who, refused: false } if who == next);
     let mut to = until.find(|(_, step)| wrote(step)).map_or(led, |(place, _)| place);
     while steps.get(to + 1).is_some_and(|step| matches!(step.what, Happening::Waits { .. } | Happening::Owns { .. })) {
         to += 1;
@@ -157,11 +163,11 @@ fn leader_dies(steps: &[Step], cast: &Cast, fall: &Fall, origin: Nanos) -> Optio
 }
 
 /// From the fault until the one behind the gap waits again.
-fn middle_dies(steps: &[Step], cast: &Cast, gap: &Gap) -> Option<Walk> {
+fn middle_dies(steps: &[ReplayStep], cast: &Cast, gap: &FollowerGap) -> Option<Walk> {
     let from = fault_at(steps, gap.fault)?;
     let (lost, after) = (cast.place(gap.lost)?, cast.place(gap.after)?);
     let told = told_of(steps, from, lost)?;
-    let waits = |step: &Step| matches!(step.what, Happening::Waits { who, .. } if who == after);
+    let waits = |step: &ReplayStep| matches!(step.what, Happening::Waits { who, .. } if who == after);
     let to = told + steps[told..].iter().position(waits)?;
     Some(Walk { kind: WalkKind::MiddleDies, from, to })
 }

@@ -9,4 +9,4 @@ mod steps;
 mod story;
 
 pub(crate) use playlist::Playlist;
-pub use story::{Happening, Member, Replay, Step, Walk, WalkKind, Watched};
+pub use story::{Happening, Replay, ReplayMember, ReplayStep, Walk, WalkKind, WatchedNode};

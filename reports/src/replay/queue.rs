@@ -1,15 +1,15 @@
 //! Who watches whom, by definition: a recipe whose leader's loss wakes one has everybody watch the znode before its own; one
 //! that wakes all others has everybody watch the znode that the lead rests on.
 
-use super::story::Watched;
-use crate::index::{Index, Place};
+use super::story::WatchedNode;
+use crate::index::{Index, QueuePlace};
 use hustings_record::{FanOut, Nanos, WatchEvent};
 
 /// By when each znode of a group is known to have gone, in the order of the queue. None: it is not.
 pub(super) struct Queue<'i, 'a> {
     index: &'i Index<'a>,
     group: u32,
-    known: Vec<(&'i Place<'a>, Option<Nanos>)>,
+    known: Vec<(&'i QueuePlace<'a>, Option<Nanos>)>,
 }
 
 impl<'i, 'a> Queue<'i, 'a> {
@@ -38,24 +38,24 @@ impl<'i, 'a> Queue<'i, 'a> {
     }
 
     /// Whom the candidate watches that waits at `at`. None: nobody, for it is the one that leads or is to lead.
-    pub(super) fn watched(&self, cand: u32, at: Nanos, member: impl Fn(u32) -> Option<usize>) -> Option<Watched> {
-        let shown = |of: u32| member(of).map_or(Watched::Another, Watched::Member);
-        let Some(wakes) = self.index.info.leader_wakes() else { return Some(Watched::Another) };
+    pub(super) fn watched(&self, cand: u32, at: Nanos, member: impl Fn(u32) -> Option<usize>) -> Option<WatchedNode> {
+        let shown = |of: u32| member(of).map_or(WatchedNode::Another, WatchedNode::Member);
+        let Some(wakes) = self.index.info.leader_wakes() else { return Some(WatchedNode::Another) };
         if wakes == FanOut::None {
-            return Some(Watched::Nothing);
+            return Some(WatchedNode::Nothing);
         }
         if self.known.is_empty() {
             let owner = self.holder(at);
-            return (owner != Some(cand)).then(|| owner.map_or(Watched::Another, shown));
+            return (owner != Some(cand)).then(|| owner.map_or(WatchedNode::Another, shown));
         }
-        let there: Vec<&Place<'_>> = self.there(at).collect();
-        let Some(own) = there.iter().rposition(|place| place.cand == cand) else { return Some(Watched::Another) };
+        let there: Vec<&QueuePlace<'_>> = self.there(at).collect();
+        let Some(own) = there.iter().rposition(|place| place.cand == cand) else { return Some(WatchedNode::Another) };
         let target = if wakes == FanOut::One { own.checked_sub(1)? } else { 0 };
         (target != own).then(|| shown(there[target].cand))
     }
 
     /// The znodes that stood at `at` and are not known to have gone.
-    pub(super) fn there(&self, at: Nanos) -> impl DoubleEndedIterator<Item = &'i Place<'a>> {
+    pub(super) fn there(&self, at: Nanos) -> impl DoubleEndedIterator<Item = &'i QueuePlace<'a>> {
         let there =
             self.known.iter().filter(move |(place, gone)| place.from <= at && gone.is_none_or(|gone| gone > at));
         there.map(|(place, _)| *place)
@@ -69,7 +69,7 @@ impl<'i, 'a> Queue<'i, 'a> {
 }
 
 /// The first that tells that the znode is gone: a watcher, the answer to its deletion, or that no session lives so long.
-fn gone(index: &Index<'_>, place: &Place<'_>) -> Option<Nanos> {
+fn gone(index: &Index<'_>, place: &QueuePlace<'_>) -> Option<Nanos> {
     let told = index.notices.of_group(place.group).iter();
     let mut told = told.filter(|n| n.kind == WatchEvent::Deleted && n.node == place.node && n.t >= place.from);
     told.next().map(|notice| notice.t).into_iter().chain(place.gone_by).min()

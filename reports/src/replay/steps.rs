@@ -2,7 +2,7 @@
 
 use super::cast::Cast;
 use super::queue::Queue;
-use super::story::{Happening, Step};
+use super::story::{Happening, ReplayStep};
 use crate::check::lists::ROOT;
 use crate::index::{Ending, Fault, Index, Proof};
 use crate::stats::spans::Span;
@@ -14,7 +14,12 @@ const NAME_CHARS_MAX: usize = 100;
 const TOGETHER_NS: Nanos = 50_000_000;
 
 /// The steps, with the time of the first one, and how many more there are.
-pub(super) fn steps(index: &Index<'_>, group: u32, queue: &Queue<'_, '_>, cast: &Cast) -> (Nanos, Vec<Step>, u64) {
+pub(super) fn steps(
+    index: &Index<'_>,
+    group: u32,
+    queue: &Queue<'_, '_>,
+    cast: &Cast,
+) -> (Nanos, Vec<ReplayStep>, u64) {
     let mut found = Gathered { index, group, queue, cast, window: (0, index.observed_until()), all: Vec::new() };
     // What happens at one moment is told in this order.
     found.faults();
@@ -30,7 +35,7 @@ pub(super) fn steps(index: &Index<'_>, group: u32, queue: &Queue<'_, '_>, cast: 
     all.retain(|(t, _)| *t >= from);
     let merged = merge(all);
     let left_out = merged.len().saturating_sub(STEPS_MAX) as u64;
-    let step = |(t, what): (Nanos, Happening)| Step { at: t - from, what };
+    let step = |(t, what): (Nanos, Happening)| ReplayStep { at: t - from, what };
     (from, merged.into_iter().take(STEPS_MAX).map(step).collect(), left_out)
 }
 
@@ -59,13 +64,13 @@ impl<'a> Gathered<'_, '_, 'a> {
         let of_group = index.faults.of_group(self.group).chain(index.faults.on_servers());
         let faults: Vec<(&Fault<'a>, Vec<usize>)> = of_group.map(|fault| (fault, whom(fault))).collect();
         for (fault, who) in faults {
-            let (id, kind, proven) = (fault.id, fault.kind, fault.verified());
+            let (id, kind, verified) = (fault.id, fault.kind, fault.verified());
             let servers = fault.servers.to_vec();
             let begun = fault.injected.as_ref().map_or(fault.t, |proof| proof.from);
-            self.add(begun, Happening::Fault { id, kind, who: who.clone(), servers, proven });
+            self.add(begun, Happening::Fault { id, kind, who: who.clone(), servers, verified });
             // What is done in an instant is not healed.
             if let Some(Proof { to, verified, .. }) = fault.healed.as_deref().filter(|_| kind.facts().until_healed) {
-                self.add(*to, Happening::Healed { id, kind, who, proven: *verified });
+                self.add(*to, Happening::Healed { id, kind, who, verified: *verified });
             }
         }
         // Whom it would have hit is not known: every group is told of it.
@@ -159,12 +164,12 @@ impl<'a> Gathered<'_, '_, 'a> {
     fn owners(&mut self) {
         let index = self.index;
         let mut before = None;
-        for reign in index.reigns.of_group(self.group) {
-            let owner = reign.session.and_then(|session| self.owner(session, reign.span.0));
+        for interval in index.intervals.of_group(self.group) {
+            let owner = interval.session.and_then(|session| self.owner(session, interval.span.0));
             let who = owner.and_then(|owner| self.cast.place(owner));
-            let other = reign.session.is_some() && who.is_none();
-            if before.replace((reign.session, reign.czxid)) != Some((reign.session, reign.czxid)) {
-                self.add(reign.span.0, Happening::Owns { who, other });
+            let other = interval.session.is_some() && who.is_none();
+            if before.replace((interval.session, interval.czxid)) != Some((interval.session, interval.czxid)) {
+                self.add(interval.span.0, Happening::Owns { who, other });
             }
         }
     }
@@ -240,7 +245,7 @@ fn join(before: &mut Happening, next: &Happening, later: Nanos) -> bool {
 }
 
 /// The place of the step that tells that this candidate's znode is gone, from `from` on.
-pub(super) fn told_of(steps: &[Step], from: usize, of: usize) -> Option<usize> {
-    let told = |step: &Step| matches!(&step.what, Happening::Told { of: Some(gone), kind: WatchEvent::Deleted, .. } if *gone == of);
+pub(super) fn told_of(steps: &[ReplayStep], from: usize, of: usize) -> Option<usize> {
+    let told = |step: &ReplayStep| matches!(&step.what, Happening::Told { of: Some(gone), kind: WatchEvent::Deleted, .. } if *gone == of);
     steps.iter().enumerate().skip(from).find(|(_, step)| told(step)).map(|(place, _)| place)
 }

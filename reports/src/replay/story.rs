@@ -14,10 +14,10 @@ pub struct Replay {
     /// When the first step was, by the record's clock.
     pub from: Nanos,
     /// Those of the group that are shown, in the order of their first places in the queue; without a queue by number.
-    pub cast: Vec<Member>,
+    pub cast: Vec<ReplayMember>,
     /// Candidates of the group that are not shown.
     pub others: u64,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReplayStep>,
     /// Later steps that there was no room for.
     pub left_out: u64,
     /// What can be seen in it.
@@ -25,7 +25,7 @@ pub struct Replay {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Member {
+pub struct ReplayMember {
     pub candidate: u32,
     pub host: u16,
 }
@@ -43,14 +43,14 @@ pub struct Walk {
 pub enum WalkKind {
     /// All candidates come to stand, and one leads.
     JoinAndElect,
-    /// A proven fault costs the leader its lead, and another one takes it.
+    /// A verified fault costs the leader its lead, and another one takes it.
     LeaderDies,
-    /// A proven fault costs a follower with another one behind it its znode, and nobody's lead changes.
+    /// A verified fault costs a follower with another one behind it its znode, and nobody's lead changes.
     MiddleDies,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct ReplayStep {
     /// Since the first step.
     pub at: Nanos,
     pub what: Happening,
@@ -63,7 +63,7 @@ pub enum Happening {
     /// It stands; in a queue by this znode.
     Stood { who: usize, node: Option<String>, session: i64 },
     /// It is done with joining, or with what it was told, after so many requests, and waits with its watch armed.
-    Waits { who: usize, requests: u32, watches: Watched },
+    Waits { who: usize, requests: u32, watches: WatchedNode },
     /// Watches fired: the first at the step's time, the last so much later. `of`: whose znode it was.
     Told { who: Vec<usize>, others: u64, node: String, of: Option<usize>, kind: WatchEvent, spread: Nanos },
     /// It certainly believes from here on.
@@ -76,10 +76,10 @@ pub enum Happening {
     Deleted { who: usize },
     /// Its incarnation ended.
     Left { who: usize, how: Departure },
-    /// A fault took effect, or was ordered where that is not proven. `servers`: which ones it hits, or cuts its hosts off from.
-    Fault { id: u32, kind: FaultKind, who: Vec<usize>, servers: Vec<u32>, proven: bool },
+    /// A fault took effect, or was ordered where that is not verified. `servers`: which ones it hits, or cuts its hosts off from.
+    Fault { id: u32, kind: FaultKind, who: Vec<usize>, servers: Vec<u32>, verified: bool },
     /// A fault was healed.
-    Healed { id: u32, kind: FaultKind, who: Vec<usize>, proven: bool },
+    Healed { id: u32, kind: FaultKind, who: Vec<usize>, verified: bool },
     /// A planned fault was not ordered.
     Withheld { planned: u32, kind: FaultKind, why: WithheldReason },
     /// A new process runs in the place of one that ended.
@@ -96,7 +96,7 @@ pub enum Happening {
 /// from the znodes that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Watched {
+pub enum WatchedNode {
     /// Its recipe watches nothing.
     Nothing,
     Member(usize),

@@ -1,4 +1,4 @@
-//! How high a rate may be, given how often something was seen: a zero is worth the strikes that stand behind it.
+//! How high a rate may be, given how often something was seen: a zero is worth the injections that stand behind it.
 
 use std::collections::BTreeMap;
 
@@ -12,72 +12,73 @@ pub struct Rate {
     pub seen: u64,
     /// Opportunities (handovers) behind it.
     pub n: u64,
-    /// Strikes behind these: all that was planned for one moment is one, and so is what nobody planned and came together. Only strikes are
-    /// independent of each other.
+    /// Injections behind these: all that was planned for one moment is one, and so is what nobody planned and came together. Only
+    /// injections are independent of each other.
     #[serde(default)]
-    pub strikes: u64,
-    /// Strikes in which it was seen at least once.
+    pub injections: u64,
+    /// Injections in which it was seen at least once.
     #[serde(default)]
-    pub bad_strikes: u64,
-    /// 95 % upper bound of the share of strikes that show it (Clopper–Pearson; about 3/strikes at zero); None without a strike.
+    pub bad_injections: u64,
+    /// 95 % upper bound of the share of injections that show it (Clopper–Pearson; about 3/injections at zero); None without an
+    /// injection.
     pub upper_95: Option<f64>,
 }
 
 impl Rate {
-    /// Of cells that share no strike, together: the bound is that of all their strikes.
+    /// Of cells that share no injection, together: the bound is that of all their injections.
     #[must_use]
     pub fn pooled(rates: impl IntoIterator<Item = Self>) -> Self {
         let mut all = rates.into_iter().fold(Self::default(), |all, rate| Self {
             seen: all.seen + rate.seen,
             n: all.n + rate.n,
-            strikes: all.strikes + rate.strikes,
-            bad_strikes: all.bad_strikes + rate.bad_strikes,
+            injections: all.injections + rate.injections,
+            bad_injections: all.bad_injections + rate.bad_injections,
             upper_95: None,
         });
-        all.upper_95 = upper_95(all.bad_strikes, all.strikes);
+        all.upper_95 = upper_95(all.bad_injections, all.injections);
         all
     }
 }
 
-/// Opportunities, and what was seen of them, by the strike that each belongs to.
+/// Opportunities, and what was seen of them, by the injection that each belongs to.
 #[derive(Clone, Debug)]
 pub struct Tally<S> {
     seen: u64,
     n: u64,
-    /// Seen though no strike can be named: each is one of its own.
+    /// Seen though no injection can be named: each is one of its own.
     strays: u64,
     /// Whether it was seen.
-    strikes: BTreeMap<S, bool>,
+    injections: BTreeMap<S, bool>,
 }
 
 impl<S> Default for Tally<S> {
     fn default() -> Self {
-        Self { seen: 0, n: 0, strays: 0, strikes: BTreeMap::new() }
+        Self { seen: 0, n: 0, strays: 0, injections: BTreeMap::new() }
     }
 }
 
 impl<S: Ord> Tally<S> {
     /// It could have been seen once more.
-    pub fn opportunity(&mut self, strike: S) {
+    pub fn opportunity(&mut self, injection: S) {
         self.n += 1;
-        self.strikes.entry(strike).or_insert(false);
+        self.injections.entry(injection).or_insert(false);
     }
 
-    /// It was seen so often. Without a strike that is an opportunity and a strike of its own.
-    pub fn saw(&mut self, times: u64, strike: Option<S>) {
+    /// It was seen so often. Without an injection that is an opportunity and an injection of its own.
+    pub fn saw(&mut self, times: u64, injection: Option<S>) {
         self.seen += times;
-        match strike {
-            Some(strike) => _ = self.strikes.insert(strike, true),
+        match injection {
+            Some(injection) => _ = self.injections.insert(injection, true),
             None => self.strays += 1,
         }
     }
 
     #[must_use]
     pub fn rate(&self) -> Rate {
-        let strikes = self.strikes.len() as u64 + self.strays;
-        let bad_strikes = self.strikes.values().filter(|bad| **bad).count() as u64 + self.strays;
-        let upper_95 = upper_95(bad_strikes, strikes);
-        Rate { seen: self.seen, n: self.n + self.strays, strikes, bad_strikes, upper_95 }
+        let injections = self.injections.len() as u64 + self.strays;
+        let bad_injections = self.injections.values().filter(|bad| **bad).count() as u64 + self.strays;
+        let upper_95 = upper_95(bad_injections, injections);
+        Rate { seen: self.seen, n: self.n + self.strays, injections, bad_injections, upper_95 }
     }
 }
 
@@ -155,25 +156,26 @@ mod tests {
     }
 
     #[test]
-    fn what_one_strike_brought_counts_once() {
+    fn what_one_injection_brought_counts_once() {
         let mut tally = Tally::default();
         (0..552).for_each(|_| tally.opportunity(1));
         let zero = tally.rate();
-        assert_eq!((zero.seen, zero.n, zero.strikes, zero.bad_strikes), (0, 552, 1, 0));
+        assert_eq!((zero.seen, zero.n, zero.injections, zero.bad_injections), (0, 552, 1, 0));
         assert!((zero.upper_95.unwrap() - 0.95).abs() < 1e-9);
         tally.opportunity(2);
         tally.saw(40, Some(1));
         tally.saw(3, None);
         let rate = tally.rate();
-        assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (43, 554, 3, 2));
+        assert_eq!((rate.seen, rate.n, rate.injections, rate.bad_injections), (43, 554, 3, 2));
         assert_eq!(rate.upper_95, upper_95(2, 3));
     }
 
     #[test]
-    fn a_pooled_zero_is_worth_all_strikes_and_no_more() {
-        let zero = |n, strikes| Rate { seen: 0, n, strikes, bad_strikes: 0, upper_95: upper_95(0, strikes) };
+    fn a_pooled_zero_is_worth_all_injections_and_no_more() {
+        let zero =
+            |n, injections| Rate { seen: 0, n, injections, bad_injections: 0, upper_95: upper_95(0, injections) };
         let pooled = Rate::pooled([zero(552, 1), zero(300, 1), zero(0, 0)]);
-        assert_eq!((pooled.seen, pooled.n, pooled.strikes), (0, 852, 2));
+        assert_eq!((pooled.seen, pooled.n, pooled.injections), (0, 852, 2));
         assert_eq!(pooled.upper_95, upper_95(0, 2));
         assert_eq!(Rate::pooled([]), Rate::default());
     }

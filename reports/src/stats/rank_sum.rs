@@ -10,7 +10,8 @@ const EXACT_MAX: usize = 100;
 /// How one sample differs from another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Two-sided: the share of all ways to deal the values out to the two samples whose rank sum is at least as far from the middle.
+    /// Two-sided: the share of all ways to deal the values out to the two samples whose rank sum is at least as far from the
+    /// middle.
     pub p: f64,
     /// The median of all differences between a value of the second sample and one of the first; infinite where censoring hides it.
     pub estimate: f64,
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn three_strikes_a_side_reject_nothing_and_four_reject_the_clearest_case() {
+    fn three_hits_a_side_reject_nothing_and_four_reject_the_clearest_case() {
         let three = shift(&[1.0, 2.0, 3.0], &[7.0, 8.0, 9.0], 0.05).unwrap();
         assert!((three.p - 0.1).abs() < 1e-12 && three.interval.is_none(), "{three:?}");
         let four = shift(&[1.0, 2.0, 3.0, 4.0], &[7.0, 8.0, 9.0, 10.0], 0.05).unwrap();

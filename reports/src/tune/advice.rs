@@ -8,7 +8,7 @@ use super::pauses::{Coverage, Shape, Unread, WEEK_NS};
 use super::poisson::upper_95;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
-use super::row::{Grade, Recommended, Row};
+use super::row::{Grade, Recommended, TimeoutRow};
 use super::setting::Client;
 use super::tail::{Tail, TailError};
 use super::warnings::warnings;
@@ -24,7 +24,7 @@ pub struct Advice {
     pub coverage: Coverage,
     /// Lines of the log that tell of a pause and could not be read: their pauses are in no figure.
     pub unread: Unread,
-    pub borne_per_week: f64,
+    pub acceptable_per_week: f64,
     pub crashes_per_week: f64,
     pub tick_ms: u64,
     pub client: Client,
@@ -34,7 +34,7 @@ pub struct Advice {
     pub reconnect_ms: f64,
     pub tail: Option<Tail>,
     /// A row for each timeout, rising.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimeoutRow>,
     pub recommended: Recommended,
     /// The timeout that is in use, or thought of, as the servers grant it.
     pub used_ms: Option<u64>,
@@ -46,17 +46,17 @@ pub struct Advice {
 impl Advice {
     /// The row of the recommended timeout.
     #[must_use]
-    pub fn recommended_row(&self) -> Option<&Row> {
+    pub fn recommended_row(&self) -> Option<&TimeoutRow> {
         self.row(self.recommended.timeout_ms)
     }
 
     /// The row of the timeout that is in use.
     #[must_use]
-    pub fn used_row(&self) -> Option<&Row> {
+    pub fn used_row(&self) -> Option<&TimeoutRow> {
         self.row(self.used_ms?)
     }
 
-    fn row(&self, timeout_ms: u64) -> Option<&Row> {
+    fn row(&self, timeout_ms: u64) -> Option<&TimeoutRow> {
         self.rows.iter().find(|row| row.timeout_ms == timeout_ms)
     }
 }
@@ -66,7 +66,7 @@ impl Advice {
 pub fn advise(question: &Question<'_>) -> Advice {
     let lengths: Vec<f64> = question.log.pauses.iter().map(|pause| pause.lasted as f64 / 1e6).collect();
     let tail = Tail::fit(&lengths, question.weeks);
-    let mut rows: Vec<Row> =
+    let mut rows: Vec<TimeoutRow> =
         timeouts(question).into_iter().map(|timeout| row(question, timeout, &lengths, tail)).collect();
     mark_front(&mut rows);
     let recommended = recommended(question, &rows);
@@ -78,7 +78,7 @@ pub fn advise(question: &Question<'_>) -> Advice {
         weeks: question.weeks,
         coverage: question.log.coverage,
         unread: question.log.unread.clone(),
-        borne_per_week: question.borne_per_week,
+        acceptable_per_week: question.acceptable_per_week,
         crashes_per_week: question.crashes_per_week,
         tick_ms: question.tick_ms,
         client: question.client,
@@ -109,7 +109,7 @@ fn used(question: &Question<'_>) -> Option<u64> {
     question.timeout_ms.map(|timeout| timeout.clamp(TICKS_MIN * tick, TICKS_MAX * tick))
 }
 
-fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<Tail, TailError>) -> Row {
+fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<Tail, TailError>) -> TimeoutRow {
     let (setting, curve, weeks) = (question.setting(timeout_ms), &question.curve, question.weeks);
     let false_failovers = false_failovers(question.log, weeks, &setting, curve, question.seed);
     let midpoint = curve.midpoint_ms(&setting);
@@ -121,7 +121,7 @@ fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<T
     let waited: f64 = lengths.iter().map(|ms| ms * (1.0 - curve.expired_share(&setting, *ms))).sum();
     let pings_per_week = WEEK_NS / 1e6 / setting.ping_ms;
     let late = false_failovers.per_week / pings_per_week;
-    Row {
+    TimeoutRow {
         timeout_ms,
         false_failovers,
         extrapolated_per_week: extrapolated.and_then(Result::ok),
@@ -138,7 +138,7 @@ fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<T
 }
 
 /// A timeout is on the front if none is better in one of both and no worse in the other.
-fn mark_front(rows: &mut [Row]) {
+fn mark_front(rows: &mut [TimeoutRow]) {
     let costs: Vec<(f64, f64)> =
         rows.iter().map(|row| (row.false_failovers.per_week, row.downtime_s_per_week())).collect();
     for (row, own) in rows.iter_mut().zip(&costs) {
@@ -146,14 +146,14 @@ fn mark_front(rows: &mut [Row]) {
     }
 }
 
-/// The one that costs least time among those whose false failovers are within what is borne: by their bound if there is such a one,
-/// else by the estimate, with what the tail adds to it; else the one with the fewest.
-fn recommended(question: &Question<'_>, rows: &[Row]) -> Recommended {
-    let within = |of: fn(&Row) -> f64| {
-        let fit = rows.iter().filter(|row| of(row) <= question.borne_per_week);
+/// The one that costs least time among those whose false failovers are within what is acceptable: by their bound if there is such a
+/// one, else by the estimate, with what the tail adds to it; else the one with the fewest.
+fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> Recommended {
+    let within = |of: fn(&TimeoutRow) -> f64| {
+        let fit = rows.iter().filter(|row| of(row) <= question.acceptable_per_week);
         fit.min_by(|a, b| a.downtime_s_per_week().total_cmp(&b.downtime_s_per_week()))
     };
-    let estimate = |row: &Row| row.false_failovers.per_week + row.extrapolated_per_week.unwrap_or(0.0);
+    let estimate = |row: &TimeoutRow| row.false_failovers.per_week + row.extrapolated_per_week.unwrap_or(0.0);
     let fewest = || rows.iter().min_by(|a, b| estimate(a).total_cmp(&estimate(b)));
     let (row, grade) = match (within(|row| row.false_failovers.high), within(estimate)) {
         // What could not be read may have been longer than all the others.
@@ -168,7 +168,7 @@ fn recommended(question: &Question<'_>, rows: &[Row]) -> Recommended {
         Grade::Estimated if question.log.unread.count > 0 => None,
         Grade::Estimated => {
             let bound = row.map_or(0.0, |row| row.false_failovers.high * question.weeks);
-            Some((bound / question.borne_per_week - question.weeks).max(0.0))
+            Some((bound / question.acceptable_per_week - question.weeks).max(0.0))
         }
         Grade::Missed => None,
     };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::function::beta::checked_beta_reg;
 
-use super::curve::{Curve, Pair};
+use super::curve::{Curve, PausedSession};
 use super::solve::crossing;
 
 /// The width of a band, as a part of T.
@@ -31,19 +31,19 @@ pub struct Band {
 
 /// The bands of these pairs, in order; those without a session are left out.
 #[must_use]
-pub fn bands(pairs: &[Pair], curve: &Curve) -> Vec<Band> {
+pub fn bands(pairs: &[PausedSession], curve: &Curve) -> Vec<Band> {
     let design_effect = if let Curve::Measured(fitted) = curve { fitted.design_effect } else { 1.0 };
-    let of_t = |pair: &Pair| pair.pause_ms / pair.setting.timeout_ms;
+    let of_t = |pair: &PausedSession| pair.pause_ms / pair.setting.timeout_ms;
     // Pauses are a little longer than they were meant to be: one of 0.7 T belongs to the band around that.
-    let place = |pair: &Pair| (of_t(pair) / WIDTH_OF_T).round() as i64;
+    let place = |pair: &PausedSession| (of_t(pair) / WIDTH_OF_T).round() as i64;
     let mut places: Vec<i64> = pairs.iter().map(place).collect();
     places.sort_unstable();
     places.dedup();
     let band = |at: i64| {
-        let here: Vec<&Pair> = pairs.iter().filter(|pair| place(pair) == at).collect();
+        let here: Vec<&PausedSession> = pairs.iter().filter(|pair| place(pair) == at).collect();
         let (n, k) = (here.len() as f64, here.iter().filter(|pair| pair.expired).count());
         let (low, high) = interval(k as f64 / design_effect, n / design_effect);
-        let mean = |share: &dyn Fn(&Pair) -> f64| here.iter().map(|pair| share(pair)).sum::<f64>() / n;
+        let mean = |share: &dyn Fn(&PausedSession) -> f64| here.iter().map(|pair| share(pair)).sum::<f64>() / n;
         Band {
             from: (at as f64 - 0.5) * WIDTH_OF_T,
             to: (at as f64 + 0.5) * WIDTH_OF_T,
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn pauses_of_about_one_length_are_one_band() {
         let setting = Setting::of(Client::Rust, 1_000.0, 200.0, 1.0);
-        let pair = |pause_ms, expired| Pair { setting, pause_ms, expired, strike: 1 };
+        let pair = |pause_ms, expired| PausedSession { setting, pause_ms, expired, injection: 1 };
         let pairs = [pair(701.0, false), pair(702.5, false), pair(1_003.0, true), pair(998.0, false)];
         let bands = bands(&pairs, &Curve::Model);
         let seen: Vec<_> = bands.iter().map(|band| (band.sessions, band.expired)).collect();

@@ -11,7 +11,7 @@ use crate::stats::normal;
 
 /// Fewer say nothing about a curve.
 const PAIRS_MIN: usize = 20;
-const STRIKES_MIN: usize = 10;
+const INJECTIONS_MIN: usize = 10;
 /// Steps of the fit, and halvings of one.
 const STEPS_MAX: u32 = 200;
 const HALVINGS_MAX: u32 = 40;
@@ -26,15 +26,15 @@ const DRAWS_MAX: u32 = 100;
 
 /// A session that met a pause, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct PausedSession {
     pub setting: Setting,
     pub pause_ms: f64,
     pub expired: bool,
     /// Sessions that met the same pause are not independent of each other.
-    pub strike: u64,
+    pub injection: u64,
 }
 
-impl Pair {
+impl PausedSession {
     fn z(&self) -> f64 {
         z(&self.setting, self.pause_ms)
     }
@@ -64,7 +64,7 @@ pub struct Fitted {
     /// By how much sessions that met the same pause make it wider than independent ones would.
     pub design_effect: f64,
     pub pairs: usize,
-    pub strikes: usize,
+    pub injections: usize,
     pub expired: usize,
     /// The least z that expired a session, and the greatest that left one alive.
     pub seen: (f64, f64),
@@ -74,9 +74,9 @@ pub struct Fitted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
     #[error(
-        "{pairs} sessions that met {strikes} pauses are too few for a curve: it takes {PAIRS_MIN} and {STRIKES_MIN}"
+        "{pairs} sessions that met {injections} pauses are too few for a curve: it takes {PAIRS_MIN} and {INJECTIONS_MIN}"
     )]
-    TooFew { pairs: usize, strikes: usize },
+    TooFew { pairs: usize, injections: usize },
     #[error("all {pairs} sessions that met a pause were expired by it: it takes shorter pauses too")]
     AllExpired { pairs: usize },
     #[error("none of {pairs} sessions that met a pause was expired by it: it takes longer pauses too")]
@@ -91,15 +91,15 @@ impl Curve {
     ///
     /// # Errors
     /// There is too little, or no rise in it.
-    pub fn fit(pairs: &[Pair]) -> Result<Self, FitError> {
-        let mut by_strike: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
+    pub fn fit(pairs: &[PausedSession]) -> Result<Self, FitError> {
+        let mut by_injection: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
         for pair in pairs {
-            by_strike.entry(pair.strike).or_default().push((pair.z(), f64::from(u8::from(pair.expired))));
+            by_injection.entry(pair.injection).or_default().push((pair.z(), f64::from(u8::from(pair.expired))));
         }
-        let (count, strikes) = (pairs.len(), by_strike.len());
+        let (count, injections) = (pairs.len(), by_injection.len());
         let expired = pairs.iter().filter(|pair| pair.expired).count();
-        if count < PAIRS_MIN || strikes < STRIKES_MIN {
-            return Err(FitError::TooFew { pairs: count, strikes });
+        if count < PAIRS_MIN || injections < INJECTIONS_MIN {
+            return Err(FitError::TooFew { pairs: count, injections });
         }
         if expired == count {
             return Err(FitError::AllExpired { pairs: count });
@@ -107,14 +107,14 @@ impl Curve {
         if expired == 0 {
             return Err(FitError::NoneExpired { pairs: count });
         }
-        let points: Vec<(f64, f64)> = by_strike.values().flatten().copied().collect();
+        let points: Vec<(f64, f64)> = by_injection.values().flatten().copied().collect();
         let [a, b] = maximum(&points).filter(|beta| beta[1] > 0.0).ok_or(FitError::NotRising)?;
         let naive = inverse(information(&points, [a, b])).ok_or(FitError::NotRising)?;
-        let design_effect = design_effect(by_strike.values(), [a, b], naive);
+        let design_effect = design_effect(by_injection.values(), [a, b], naive);
         let covariance = naive.map(|row| row.map(|value| value * design_effect));
-        let least = |expired: bool| pairs.iter().filter(move |pair| pair.expired == expired).map(Pair::z);
+        let least = |expired: bool| pairs.iter().filter(move |pair| pair.expired == expired).map(PausedSession::z);
         let seen = (least(true).fold(f64::INFINITY, f64::min), least(false).fold(f64::NEG_INFINITY, f64::max));
-        Ok(Self::Measured(Fitted { a, b, covariance, design_effect, pairs: count, strikes, expired, seen }))
+        Ok(Self::Measured(Fitted { a, b, covariance, design_effect, pairs: count, injections, expired, seen }))
     }
 
     /// The share of sessions that a pause expires.
@@ -240,11 +240,15 @@ fn maximum(points: &[(f64, f64)]) -> Option<[f64; 2]> {
     beta.iter().all(|part| part.is_finite()).then_some(beta)
 }
 
-/// By how much the covariance grows if only strikes are independent (Liang and Zeger 1986), at least 1.
-fn design_effect<'a>(strikes: impl Iterator<Item = &'a Vec<(f64, f64)>>, beta: [f64; 2], naive: [[f64; 2]; 2]) -> f64 {
+/// By how much the covariance grows if only injections are independent (Liang and Zeger 1986), at least 1.
+fn design_effect<'a>(
+    injections: impl Iterator<Item = &'a Vec<(f64, f64)>>,
+    beta: [f64; 2],
+    naive: [[f64; 2]; 2],
+) -> f64 {
     let mut middle = [[0.0; 2]; 2];
-    for strike in strikes {
-        let score = strike.iter().fold([0.0; 2], |score, (z, y)| {
+    for injection in injections {
+        let score = injection.iter().fold([0.0; 2], |score, (z, y)| {
             let residual = y - logistic(beta[0] + beta[1] * z);
             [score[0] + residual, score[1] + residual * z]
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::curve::Pair;
+use super::curve::PausedSession;
 use super::downtime::Failover;
 use super::setting::{Client, Setting};
 use crate::check::failover::Failover as Phased;
@@ -21,7 +21,7 @@ const KNOWN_AFTER_T: f64 = 7.0 / 5.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// Nobody proved that the pause began, or that it ended.
-    pub unproven: u64,
+    pub unverified: u64,
     /// A process of the harness, or a server, stood still by itself meanwhile.
     pub stalled: u64,
     /// Nobody saw what became of them.
@@ -31,7 +31,7 @@ pub struct Left {
 /// What the runs of a record measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<PausedSession>,
     pub left: Left,
     /// From the end of a pause until the client had its session again, in milliseconds: the median of those that kept it.
     pub reconnect_ms: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Measured {
 }
 
 /// A session, as its host tells of it.
-struct Session {
+struct MeasuredSession {
     host: u16,
     generation: u32,
     since: Nanos,
@@ -58,7 +58,7 @@ struct Met {
     pause_ms: f64,
     /// None: it expired. Else after how long it was heard of again.
     again_ms: Option<f64>,
-    strike: u64,
+    injection: u64,
 }
 
 /// Reads a record.
@@ -86,11 +86,11 @@ pub fn measured(record: &Record) -> Measured {
         // Candidates have the Rust client.
         Setting::of(Client::Rust, met.timeout_ms as f64, met.tick_ms as f64, reconnect_ms.unwrap_or(0.0))
     };
-    let pair = |met: &Met| Pair {
+    let pair = |met: &Met| PausedSession {
         setting: setting(met),
         pause_ms: met.pause_ms,
         expired: met.again_ms.is_none(),
-        strike: met.strike,
+        injection: met.injection,
     };
     let mut settings: Vec<(u64, u64)> = met.iter().map(|met| (met.timeout_ms, met.tick_ms)).collect();
     settings.sort_unstable();
@@ -105,11 +105,11 @@ pub fn measured(record: &Record) -> Measured {
     }
 }
 
-fn sessions(index: &Index<'_>) -> BTreeMap<i64, Session> {
+fn sessions(index: &Index<'_>) -> BTreeMap<i64, MeasuredSession> {
     let told = index.cell.events().filter_map(|(segment, event)| match event {
         Event::Session { t, session, timeout_ms, .. } => {
             let (host, generation) = (segment.host?, segment.generation);
-            Some((*session, Session { host, generation, since: *t, timeout_ms: *timeout_ms }))
+            Some((*session, MeasuredSession { host, generation, since: *t, timeout_ms: *timeout_ms }))
         }
         _ => None,
     });
@@ -117,7 +117,13 @@ fn sessions(index: &Index<'_>) -> BTreeMap<i64, Session> {
 }
 
 /// What a pause did to the sessions of the hosts that it hit.
-fn meet(index: &Index<'_>, fault: &Fault<'_>, sessions: &BTreeMap<i64, Session>, met: &mut Vec<Met>, left: &mut Left) {
+fn meet(
+    index: &Index<'_>,
+    fault: &Fault<'_>,
+    sessions: &BTreeMap<i64, MeasuredSession>,
+    met: &mut Vec<Met>,
+    left: &mut Left,
+) {
     let Some(began) = fault.injected.as_ref() else { return };
     let there = sessions.iter().filter(|(id, session)| {
         let before = index.candidates.states.get(id).into_iter().flatten().take_while(|state| state.0 < began.from);
@@ -127,7 +133,7 @@ fn meet(index: &Index<'_>, fault: &Fault<'_>, sessions: &BTreeMap<i64, Session>,
     for (id, session) in there {
         let ended = fault.healed.as_ref().filter(|ended| began.verified && ended.verified && ended.from > began.from);
         let Some(ended) = ended else {
-            left.unproven += 1;
+            left.unverified += 1;
             continue;
         };
         let (from, to) = (began.from, ended.from);
@@ -143,14 +149,20 @@ fn meet(index: &Index<'_>, fault: &Fault<'_>, sessions: &BTreeMap<i64, Session>,
                 tick_ms: index.info.tick_ms,
                 pause_ms: (to - from) as f64 / 1e6,
                 again_ms: again.map(|at| at.saturating_sub(to) as f64 / 1e6),
-                strike: u64::from(index.info.index) << 32 | u64::from(fault.id),
+                injection: u64::from(index.info.index) << 32 | u64::from(fault.id),
             }),
         }
     }
 }
 
 /// When the session was heard of again after a pause that was over at `to`; None: it expired. None at all: nobody saw it.
-fn outcome(index: &Index<'_>, fault: &Fault<'_>, id: i64, session: &Session, to: Nanos) -> Option<Option<Nanos>> {
+fn outcome(
+    index: &Index<'_>,
+    fault: &Fault<'_>,
+    id: i64,
+    session: &MeasuredSession,
+    to: Nanos,
+) -> Option<Option<Nanos>> {
     let long = (session.timeout_ms as f64 * 1e6 * KNOWN_AFTER_T) as Nanos;
     // What comes after the next fault there is that one's doing.
     let next = index.faults.all.iter().filter(|other| other.t > fault.t && other.hosts.contains(&session.host));

@@ -19,12 +19,12 @@ mod warnings;
 
 pub use advice::{Advice, advise};
 pub use bands::{Band, bands};
-pub use curve::{Curve, FitError, Fitted, Pair};
+pub use curve::{Curve, FitError, Fitted, PausedSession};
 pub use downtime::Failover;
 pub use measured::{Left, Measured, measured};
 pub use poisson::{Bounds, bounds, upper_95};
 pub use question::Question;
 pub use rate::FalseFailovers;
-pub use row::{Grade, Recommended, Row};
+pub use row::{Grade, Recommended, TimeoutRow};
 pub use setting::{Client, Setting};
 pub use tail::{Tail, TailError};

@@ -26,8 +26,8 @@ pub struct Question<'a> {
     pub timeout_ms: Option<u64>,
     /// True crashes of leaders a week.
     pub crashes_per_week: f64,
-    /// So many false failovers a week are borne.
-    pub borne_per_week: f64,
+    /// So many false failovers a week are acceptable.
+    pub acceptable_per_week: f64,
     pub curve: Curve,
     pub failover: Failover,
     /// Of all that is drawn.

@@ -6,12 +6,12 @@ use super::rate::FalseFailovers;
 
 /// What one timeout costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct TimeoutRow {
     /// T, as the servers grant it.
     pub timeout_ms: u64,
     pub false_failovers: FalseFailovers,
-    /// Where no pause that was seen is as long as the midpoint of the curve: how many a week could be, by the tail of those that were.
-    /// A guess beyond the data.
+    /// Where no pause that was seen is as long as the midpoint of the curve: how many a week could be, by the tail of those that
+    /// were. A guess beyond the data.
     pub extrapolated_per_week: Option<f64>,
     /// Why there is no such guess, where one is wanted.
     pub not_extrapolated: Option<String>,
@@ -31,7 +31,7 @@ pub struct Row {
     pub on_front: bool,
 }
 
-impl Row {
+impl TimeoutRow {
     #[must_use]
     pub fn downtime_s_per_week(&self) -> f64 {
         self.crashed_s_per_week + self.falsely_s_per_week
@@ -42,7 +42,7 @@ impl Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// The bound of its false failovers is within what is borne.
+    /// The bound of its false failovers is within what is acceptable.
     Shown,
     /// Only the estimate is: the log is too short, or the pauses are too near.
     Estimated,

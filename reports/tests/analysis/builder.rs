@@ -156,7 +156,7 @@ impl Cell {
     pub(crate) fn own(&mut self, group: u32, host: u16, at: u64) {
         let Standing { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
         let (session, node, czxid) = (Some(session), Some(node), Some(czxid));
-        self.observer.push(Event::Owner(Box::new(Owner {
+        self.observer.push(Event::Owner(Box::new(LeadOwner {
             from: ms(at) - 1_000,
             to: ms(at),
             group,
@@ -260,7 +260,7 @@ impl Cell {
         self.receipt(id, ReceiptStage::Healed, at, true, Vec::new());
     }
 
-    /// A fault that is proven and healed, from when until when.
+    /// A fault that is verified and healed, from when until when.
     pub(crate) fn lasting(&mut self, kind: FaultKind, host: u16, groups: &[u32], (from, to): (u64, u64)) {
         let id = self.fault(kind, host, groups, from, Some(to - from));
         self.injected(id, from);

@@ -1,4 +1,4 @@
-//! What is easily counted twice, blamed on the wrong one, or held against somebody who could not help it.
+//! What is easily counted twice, blamed on the wrong one, or compared with somebody who could not help it.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -100,7 +100,7 @@ fn an_owner_that_a_fault_keeps_from_believing_is_no_orphan() {
 }
 
 #[test]
-fn what_a_blind_observer_missed_is_held_against_nobody() {
+fn what_a_blind_observer_missed_is_compared_with_nobody() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     for (t, connected) in [(900, true), (21_000, false), (60_000, true)] {
         cell.observer.push(Event::ObserverState { t: ms(t), connected });

@@ -1,4 +1,4 @@
-//! Single handovers: the one in the middle moment by moment, those that are no plain sample, and those that one strike brought.
+//! Single handovers: the one in the middle moment by moment, those that are no plain sample, and those that one injection brought.
 
 use hustings_record::*;
 use hustings_reports::summary::{Course, ExceptionKind};
@@ -66,7 +66,14 @@ fn a_median_that_censoring_hides_has_no_course() {
     let first = &summary.exceptions[0];
     assert_eq!((first.group.as_str(), first.loser.0.as_str(), &first.next), ("g0", "h0", &None));
     assert_eq!(first.fault, Some((id, FaultKind::Crash)));
-    assert_eq!((summary.falls.len(), summary.falls[0].never, summary.falls[0].groups), (1, 2, 2));
+    assert_eq!(
+        (
+            summary.correlated_expiries.len(),
+            summary.correlated_expiries[0].never,
+            summary.correlated_expiries[0].groups
+        ),
+        (1, 2, 2)
+    );
 }
 
 #[test]
@@ -82,13 +89,16 @@ fn a_handover_that_nobody_planned_is_listed_with_both_leaders() {
 fn groups_that_fell_in_one_tick_are_counted_together() {
     let mut cell = Cell::new("predecessor-watch", 5, 3, FaultKind::Crash);
     cell.crash(20_000, 300);
-    let falls = cell.summary().falls;
-    assert_eq!(falls.len(), 1);
-    assert_eq!((falls[0].groups, falls[0].never, falls[0].most_together()), (5, 0, 5));
-    let ticks = ms(3_800) / falls[0].tick;
-    assert_eq!(falls[0].noticed, [(ticks, 5)]);
+    let correlated_expiries = cell.summary().correlated_expiries;
+    assert_eq!(correlated_expiries.len(), 1);
+    assert_eq!(
+        (correlated_expiries[0].groups, correlated_expiries[0].never, correlated_expiries[0].most_together()),
+        (5, 0, 5)
+    );
+    let ticks = ms(3_800) / correlated_expiries[0].tick;
+    assert_eq!(correlated_expiries[0].noticed, [(ticks, 5)]);
 
     let mut resigned = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     resigned.resign(0, 20_000);
-    assert!(resigned.summary().falls.is_empty(), "no session had to expire");
+    assert!(resigned.summary().correlated_expiries.is_empty(), "no session had to expire");
 }

@@ -131,7 +131,7 @@ fn a_leader_whose_work_hangs_may_be_silent_for_as_long_as_that_and_no_longer() {
 }
 
 #[test]
-fn a_lead_that_is_kept_through_a_hang_is_held_against_the_cell_where_the_scenario_says_so() {
+fn a_lead_that_is_kept_through_a_hang_is_compared_with_the_cell_where_the_scenario_says_so() {
     let judged = |expected, given_up: bool| {
         let mut cell = hung_in((40_000, 43_000), (40_000, 43_000));
         cell.info.expect.hung_leads = Some(expected);

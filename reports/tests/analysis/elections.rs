@@ -1,4 +1,4 @@
-//! The ensemble's own elections: found and bracketed, predicted rightly, wrongly or not at all, and held against what the
+//! The ensemble's own elections: found and bracketed, predicted rightly, wrongly or not at all, and compared with what the
 //! servers count themselves.
 
 use hustings_record::*;
@@ -206,7 +206,7 @@ fn a_line_that_the_log_wrote_late_is_told_by_how_long_the_election_took() {
 }
 
 #[test]
-fn a_proven_kill_of_the_leader_without_an_election_fails_and_a_short_pause_is_survived() {
+fn a_verified_kill_of_the_leader_without_an_election_fails_and_a_short_pause_is_survived() {
     let without_election = |kind, healed| {
         let mut cell = Cell::of_servers(3, kind);
         cell.watch();
@@ -271,7 +271,7 @@ fn a_cell_without_candidates_is_judged_by_what_it_is_about() {
     cell.tell_election(KILL, 2, &[(1, 20, 1, 7), (2, 22, 1, 7)]);
     let summary = cell.summary();
     let names: Vec<&str> = summary.checks.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names, [NAME, "receipts", "stalls", "record"]);
+    assert_eq!(names, [NAME, "verification", "stalls", "record"]);
     assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
     // And one whose servers nobody watched has no word on their elections.
     let unwatched = Cell::new("naive", 1, 3, FaultKind::None).summary();

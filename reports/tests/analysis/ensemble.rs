@@ -41,7 +41,7 @@ impl Cell {
         self.coordinator.push(Event::ServerLog { t: ms(at), server, line });
     }
 
-    /// A proven fault on these servers, from `at` to `healed`.
+    /// A verified fault on these servers, from `at` to `healed`.
     pub(crate) fn server_fault(&mut self, kind: FaultKind, servers: &[u32], at: u64, healed: u64) -> u32 {
         let id = self.fault(kind, 0, &[], at, Some(healed - at));
         if let Some(Event::Fault(fault)) = self.coordinator.last_mut() {

@@ -25,13 +25,13 @@ fn slow_links_hold_up_the_groups_that_are_behind_them_alone() {
 }
 
 #[test]
-fn what_strikes_when_all_that_was_allowed_is_over_voids_nothing() {
-    let struck = |at: u64| {
+fn what_hits_when_all_that_was_allowed_is_over_voids_nothing() {
+    let hit = |at: u64| {
         let mut cell = deciding(&[3_000]);
         cell.lasting(FaultKind::ServerPartition, 0, &[], (at, at + 100));
         cell.verdict("promptness")
     };
-    assert_eq!((struck(20_500), struck(21_200)), (Pass, Fail));
+    assert_eq!((hit(20_500), hit(21_200)), (Pass, Fail));
 }
 
 /// A leader that stops believing for a second.
@@ -48,15 +48,15 @@ fn a_belief_that_ends_for_nothing_is_no_more_allowed_where_forced_handovers_are(
 }
 
 #[test]
-fn a_belief_does_not_end_of_what_strikes_afterwards_nor_of_what_takes_nothing_away() {
-    let struck = |kind, hit: &[u32], span| {
+fn a_belief_does_not_end_of_what_hits_afterwards_nor_of_what_takes_nothing_away() {
+    let hit = |kind, hit: &[u32], span| {
         let mut cell = flapping(Expectation::None);
         cell.lasting(kind, 0, hit, span);
         cell.verdict("liveness")
     };
-    assert_eq!(struck(FaultKind::ServerPartition, &[], (29_990, 30_900)), Pass);
-    assert_eq!(struck(FaultKind::ServerPartition, &[], (30_500, 30_900)), Fail);
-    assert_eq!(struck(FaultKind::Hang, &[0], (29_990, 30_900)), Fail);
+    assert_eq!(hit(FaultKind::ServerPartition, &[], (29_990, 30_900)), Pass);
+    assert_eq!(hit(FaultKind::ServerPartition, &[], (30_500, 30_900)), Fail);
+    assert_eq!(hit(FaultKind::Hang, &[0], (29_990, 30_900)), Fail);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn nobody_is_away_because_its_work_hangs_or_its_clock_jumps() {
     let hit = |kind| {
         let mut cell = dropped_out();
         cell.lasting(kind, 1, &[0], (31_000, 99_000));
-        cell.verdict("standing")
+        cell.verdict("participation")
     };
     assert_eq!((hit(FaultKind::Hang), hit(FaultKind::Partition) == Fail), (Fail, false));
 }

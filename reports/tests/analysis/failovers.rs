@@ -93,7 +93,7 @@ fn left_to_expire(told: u64, then: impl FnOnce(&mut Cell)) -> Option<Excess> {
 }
 
 #[test]
-fn a_session_that_came_back_has_the_floor_of_the_fault_that_struck_it_then() {
+fn a_session_that_came_back_has_the_floor_of_the_fault_that_hit_it_then() {
     let came_back = |cell: &mut Cell| {
         let session = cell.session(0, 0);
         cell.host(0).push(Event::State { t: ms(20_450), session, state: SessionState::Disconnected });
@@ -102,14 +102,14 @@ fn a_session_that_came_back_has_the_floor_of_the_fault_that_struck_it_then() {
     let alone = left_to_expire(24_000, |_| ()).expect("a session that was left to expire");
     assert_eq!((alone.over_floor.max, alone.early), (ms(500), 0));
     assert!(left_to_expire(24_000, came_back).is_none(), "nobody knows when it was last heard of");
-    let struck_again = left_to_expire(25_700, |cell| {
+    let hit_again = left_to_expire(25_700, |cell| {
         came_back(cell);
         let id = cell.fault(FaultKind::Pause, 0, &[0], 21_200, Some(9_000));
         let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(21_150) }];
         cell.receipt(id, ReceiptStage::Injected, 21_200, true, touches);
         cell.healed(id, 30_200);
     });
-    assert_eq!(struck_again.expect("its last touch is known").over_floor.max, ms(25_700 - 21_150) - ms(T));
+    assert_eq!(hit_again.expect("its last touch is known").over_floor.max, ms(25_700 - 21_150) - ms(T));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_watcher_that_is_told_after_the_grant_belongs_to_the_spread() {
     assert_eq!(summary.fan_out.woken, Some((2, 2, 2)));
 }
 
-pub(crate) fn unproven_fault() -> Cell {
+pub(crate) fn unverified_fault() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
     for event in &mut cell.coordinator {
@@ -165,10 +165,10 @@ pub(crate) fn unproven_fault() -> Cell {
 }
 
 #[test]
-fn samples_of_an_unproven_fault_are_not_used() {
-    let summary = unproven_fault().summary();
+fn samples_of_an_unverified_fault_are_not_used() {
+    let summary = unverified_fault().summary();
     assert_eq!((summary.failover.whole, summary.handovers.planned, summary.handovers.unplanned), (None, 0, 0));
-    for checker in ["receipts", "split-brain", "failover", "fan-out", "stale-writes"] {
+    for checker in ["verification", "split-brain", "failover", "fan-out", "stale-writes"] {
         let found = summary.checks.iter().find(|c| c.name == checker).unwrap();
         assert_eq!(found.verdict, Inconclusive, "{checker}");
     }
@@ -251,7 +251,7 @@ fn notices_of_a_later_lock_are_not_counted_for_an_earlier_one() {
 }
 
 #[test]
-fn servers_that_count_otherwise_are_held_against_the_harness() {
+fn servers_that_count_otherwise_are_compared_with_the_harness() {
     let verdict = |differ| {
         let mut cell = Cell::new("naive", 1, 4, FaultKind::Resign);
         cell.resign(0, 20_000);
@@ -409,7 +409,7 @@ fn samples_of_the_floor_that_came_to_nothing_are_counted_and_stay_in_it() {
         let (notified, listed) = (deleted + 400_000, deleted + 900_000);
         cell.coordinator.push(Event::Floor { deleted, notified, listed, sessions });
     }
-    // The slow ones are those that fail: without them the floor would flatter whatever is held against it.
+    // The slow ones are those that fail: without them the floor would flatter whatever is compared with it.
     let failed = |deleted| Event::FloorFailed { t: ms(12_000), deleted, why: "late".to_owned() };
     cell.coordinator.extend([failed(Some(ms(7_000))), failed(None)]);
     let summary = cell.summary();

@@ -10,7 +10,7 @@ use crate::leads::pause;
 pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: Grade) {
     let (name, version, can) = ("theirs".to_owned(), "1".to_owned(), Vec::new());
     let why = (belief == Grade::Effect).then(|| "it does not report what it believes".to_owned());
-    cell.host(host).push(Event::Program(Box::new(Program { t: ms(1_200), name, version, can, belief, why })));
+    cell.host(host).push(Event::Program(Box::new(ProgramInfo { t: ms(1_200), name, version, can, belief, why })));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_program_stalls_where_it_waits_for_a_processor_and_not_where_a_fault_has_it_
     };
     assert_eq!(stalled(21_000, 29_000, true), (0, 0));
     assert_eq!(stalled(21_000, 29_000, false), (1, ms(8_000)));
-    assert_eq!(stalled(29_000, 30_400, true), (1, ms(400) - 100_000), "until the heal was proven");
+    assert_eq!(stalled(29_000, 30_400, true), (1, ms(400) - 100_000), "until the heal was verified");
     assert_eq!(stalled(40_000, 41_000, true), (1, ms(1_000)));
 }
 

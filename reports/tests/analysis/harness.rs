@@ -21,7 +21,7 @@ fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
         }
         let summary = cell.summary();
         assert_eq!(summary.faults.receipts[0].verified, healed == Some(true));
-        check(&summary, "receipts").verdict
+        check(&summary, "verification").verdict
     };
     assert_eq!(verdict(Some(true)), Pass);
     assert_eq!(verdict(Some(false)), Inconclusive);
@@ -32,8 +32,8 @@ fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
 fn a_fault_without_a_receipt_and_a_cell_without_its_fault_are_inconclusive() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Expire);
     cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-    assert_eq!(cell.verdict("receipts"), Inconclusive);
-    assert_eq!(Cell::new("naive", 1, 3, FaultKind::Expire).verdict("receipts"), Inconclusive);
+    assert_eq!(cell.verdict("verification"), Inconclusive);
+    assert_eq!(Cell::new("naive", 1, 3, FaultKind::Expire).verdict("verification"), Inconclusive);
 }
 
 #[test]

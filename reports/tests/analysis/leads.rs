@@ -110,7 +110,7 @@ fn an_overlap_in_a_stall_of_the_harness_is_inconclusive() {
 }
 
 #[test]
-fn a_zero_without_a_proven_fault_is_inconclusive() {
+fn a_zero_without_a_verified_fault_is_inconclusive() {
     let cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     assert_eq!(cell.verdict("split-brain"), Inconclusive);
     let control = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
@@ -263,7 +263,7 @@ fn a_change_of_leader_without_a_fault_is_unplanned() {
 }
 
 #[test]
-fn a_change_of_leader_after_a_stall_of_the_harness_is_held_against_nobody() {
+fn a_change_of_leader_after_a_stall_of_the_harness_is_compared_with_nobody() {
     let verdict = |stall: (u64, u64)| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
         cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
@@ -378,7 +378,7 @@ pub(crate) fn orphan() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let (from, to) = (ms(20_000), ms(20_001));
     let (session, node, czxid) = (Some(0x77), Some("n_1".to_owned()), Some(1));
-    cell.observer.push(Event::Owner(Box::new(Owner { from, to, group: 0, session, node, czxid })));
+    cell.observer.push(Event::Owner(Box::new(LeadOwner { from, to, group: 0, session, node, czxid })));
     cell.revoke(0, 0, 20_000, RevokeReason::Deposed);
     cell
 }
@@ -455,7 +455,7 @@ fn who_believes_by_another_znode_than_its_sessions_that_owns_does_not_own() {
         cell.info.sessions = sessions;
         let session = Some(cell.session(0, 0));
         let (from, to, node) = (ms(20_000), ms(20_001), Some("n_9".to_owned()));
-        cell.observer.push(Event::Owner(Box::new(Owner { from, to, group: 0, session, node, czxid: Some(9) })));
+        cell.observer.push(Event::Owner(Box::new(LeadOwner { from, to, group: 0, session, node, czxid: Some(9) })));
         cell.verdict("ownership")
     };
     assert_eq!(owned_by_other(SessionUse::PerCandidate), Fail, "an old one of its own");

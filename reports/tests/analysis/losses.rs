@@ -90,8 +90,8 @@ fn of_two_disconnects_the_second_one_costs_the_lead_where_the_first_one_was_outl
     assert_eq!(second(22_000 + 3), ((1, ms(6_500) + 10_000), 0), "still without a connection when the second one came");
 }
 
-/// The leader on host 0 is stopped for longer than T, and killed just after it goes on. By ZooKeeper's word nobody owns the lead, or
-/// it does, from 24.3 s on.
+/// The leader on host 0 is stopped for longer than T, and killed just after it goes on. By ZooKeeper's word nobody owns the lead,
+/// or it does, from 24.3 s on.
 fn stopped_for_longer_than_t(gone: bool) -> Cell {
     let mut cell = lasting(FaultKind::Pause, 26_000);
     let id = cell.fault(FaultKind::Crash, 0, &[0], 26_050, None);
@@ -99,7 +99,14 @@ fn stopped_for_longer_than_t(gone: bool) -> Cell {
     cell.kill(0, 26_050);
     if gone {
         let (from, to, group) = (ms(24_299), ms(24_300), 0);
-        cell.observer.push(Event::Owner(Box::new(Owner { from, to, group, session: None, node: None, czxid: None })));
+        cell.observer.push(Event::Owner(Box::new(LeadOwner {
+            from,
+            to,
+            group,
+            session: None,
+            node: None,
+            czxid: None,
+        })));
     }
     cell.lead(0, 1, 30_500);
     cell
@@ -231,7 +238,7 @@ fn where_no_lead_may_be_lost_what_only_an_unverified_fault_could_explain_is_inco
 }
 
 #[test]
-fn where_no_lead_may_be_lost_a_stall_of_the_harness_is_held_against_nobody() {
+fn where_no_lead_may_be_lost_a_stall_of_the_harness_is_compared_with_nobody() {
     let lost = |stall: (u64, u64)| {
         let mut cell = lasting(FaultKind::Partition, 20_900);
         cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
@@ -255,7 +262,7 @@ fn a_death_that_no_receipt_verifies_is_not_unplanned() {
         }
         let summary = cell.summary();
         let handovers = summary.handovers;
-        assert_eq!((handovers.planned, handovers.unplanned, handovers.unproven), (0, 0, 2));
+        assert_eq!((handovers.planned, handovers.unplanned, handovers.unverified), (0, 0, 2));
         assert_eq!(check(&summary, "handovers").verdict, Inconclusive);
     }
 }
@@ -303,7 +310,7 @@ fn a_lost_reply_meets_those_leaders_alone_whose_own_answer_was_held_back() {
             if let Event::Receipt(receipt) = event
                 && receipt.stage == ReceiptStage::Injected
             {
-                receipt.seen = recorded.then(|| Box::new(Seen::Lost { hosts: vec![0], replies: replies.to_vec() }));
+                receipt.seen = recorded.then(|| Box::new(Evidence::Lost { hosts: vec![0], replies: replies.to_vec() }));
             }
         }
         cell.summary().handovers.survived
@@ -322,7 +329,7 @@ fn a_lead_that_had_gone_is_met_by_nobody_though_its_successor_owns_it_from_that_
     for (at, owns) in [(20_005, false), (20_010, true)] {
         let (session, czxid) = (owns.then(|| cell.session(0, 1)), owns.then(|| cell.czxid(0, 1)));
         let (from, to, group) = (ms(at), ms(at), 0);
-        cell.observer.push(Event::Owner(Box::new(Owner { from, to, group, session, node: None, czxid })));
+        cell.observer.push(Event::Owner(Box::new(LeadOwner { from, to, group, session, node: None, czxid })));
     }
     cell.believe(0, 1, 20_020);
     let handovers = cell.summary().handovers;

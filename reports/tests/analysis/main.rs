@@ -4,6 +4,7 @@
 mod builder;
 mod corners;
 mod courses;
+mod deadlines;
 mod effect;
 mod elections;
 mod ensemble;
@@ -13,7 +14,7 @@ mod excuses;
 mod failovers;
 mod foreign;
 mod harness;
-mod horizons;
+mod injections;
 mod leads;
 mod load;
 mod losses;
@@ -29,12 +30,10 @@ mod promptness;
 mod proofs;
 mod registry;
 mod replays;
-mod schema_2;
 mod sessions;
 mod stalls;
 mod standing;
 mod stray_writes;
-mod strikes;
 mod tokens;
 mod tuning;
 mod void;
@@ -87,5 +86,5 @@ fn a_self_test_is_caught_only_by_what_its_bug_must_show() {
     assert_eq!(judged(vec![]).1, Verdict::Pass, "records of old do not say what must be seen");
     let (name, verdict, headline) = judged(vec![Caught::FanOut, Caught::Watches]);
     assert_eq!((name.as_str(), verdict), ("self-test", Verdict::Inconclusive));
-    assert!(headline.contains("by any of fan-out, standing"), "{headline}");
+    assert!(headline.contains("by any of fan-out, participation"), "{headline}");
 }

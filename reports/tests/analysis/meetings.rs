@@ -42,7 +42,7 @@ fn an_order_that_was_under_way_when_its_candidate_came_to_stand_excuses_it_too()
 }
 
 #[test]
-fn a_leader_struck_again_and_again_was_lost_to_the_first_fault_that_it_did_not_outlive() {
+fn a_leader_hit_again_and_again_was_lost_to_the_first_fault_that_it_did_not_outlive() {
     let lost = |second: Option<(u64, u64)>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
         let mut stop = |from: u64, for_ms: u64, kind| {
@@ -62,13 +62,13 @@ fn a_leader_struck_again_and_again_was_lost_to_the_first_fault_that_it_did_not_o
 }
 
 #[test]
-fn what_strikes_a_believer_whose_znode_had_gone_costs_no_lead() {
-    let planned = |struck: u64| {
+fn what_hits_a_believer_whose_znode_had_gone_costs_no_lead() {
+    let planned = |hit: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
         cell.own(0, 1, 20_000);
-        let id = cell.fault(FaultKind::Pause, 0, &[0], struck, Some(100));
-        cell.injected(id, struck);
-        cell.healed(id, struck + 100);
+        let id = cell.fault(FaultKind::Pause, 0, &[0], hit, Some(100));
+        cell.injected(id, hit);
+        cell.healed(id, hit + 100);
         cell.believe(0, 1, 20_020);
         cell.revoke(0, 0, 20_015, RevokeReason::Deposed);
         cell.summary().handovers.planned

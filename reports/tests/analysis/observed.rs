@@ -1,7 +1,7 @@
 //! What the observer did not see: unknown, and never taken for nobody's.
 
 use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
 
@@ -27,7 +27,7 @@ fn an_owner_that_was_asked_for_in_vain_is_unknown_until_it_is_told() {
     assert_eq!((check(&summary, NAME).verdict, summary.ownership.missed), (Pass, 1));
     let summary = missed(60_000).summary();
     assert_eq!(check(&summary, NAME).verdict, Inconclusive);
-    assert_eq!((summary.ownership.zombies, summary.ownership.dead_owners), (0, 0), "nothing is held against anybody");
+    assert_eq!((summary.ownership.zombies, summary.ownership.dead_owners), (0, 0), "nothing is compared with anybody");
 }
 
 /// The observer sees nothing for 20 s, and then this owner: host 0, which led before, or host 1.
@@ -63,8 +63,9 @@ fn whoever_stops_believing_in_a_gap_that_is_bridged_is_a_dead_owner_still() {
     assert!(summary.ownership.dead_owner_max_ns > ms(60_000), "{:?}", summary.ownership);
 }
 
-/// The owner changes at some time within so many milliseconds, while a server is cut off, or with no fault at all.
-fn changed_within(long: u64, cut: bool) -> Cell {
+/// The owner changes within so many milliseconds, at some time or at the last moment of them, while a server is cut off, or with no
+/// fault at all. The next one believes from the beginning of that time on.
+fn changed_within(long: u64, cut: bool, at_last: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     if cut {
         let id = cell.fault(FaultKind::ServerPartition, 0, &[], 19_995, Some(long - 100));
@@ -78,14 +79,32 @@ fn changed_within(long: u64, cut: bool) -> Cell {
     cell.believe(0, 1, 20_001);
     cell.own(0, 1, 19_990 + long);
     if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
-        owner.from = ms(19_990);
+        owner.from = ms(19_990 + if at_last { long } else { 0 });
     }
     cell
 }
 
 #[test]
-fn an_owner_that_changed_at_an_unknown_time_is_inconclusive_where_that_is_long() {
-    let verdict = |long: u64, cut: bool| changed_within(long, cut).verdict(NAME);
-    assert_eq!((verdict(300, false), verdict(700, false)), (Pass, Inconclusive), "a tenth of T is 400 ms");
-    assert_eq!((verdict(700, true), verdict(4_600, true)), (Pass, Inconclusive), "T is 4 s");
+fn an_owner_that_changed_at_an_unknown_time_is_inconclusive_where_the_worst_moment_would_fail() {
+    let verdicts = |long: u64| [false, true].map(|at_last| changed_within(long, false, at_last).verdict(NAME));
+    let all: Vec<_> = (1..16).map(|times| verdicts(300 * times)).collect();
+    assert!(all.contains(&[Pass, Pass]) && all.contains(&[Inconclusive, Fail]), "{all:?}");
+    assert!(all.iter().all(|one| [[Pass, Pass], [Inconclusive, Fail]].contains(one)), "{all:?}");
+    let cut = |long: u64| changed_within(long, true, false).verdict(NAME);
+    assert_eq!((cut(4_600), cut(9_000)), (Pass, Inconclusive), "who is not told may believe for 3/2 T and a second");
+}
+
+#[test]
+fn an_owner_that_may_have_been_dead_for_too_long_is_inconclusive() {
+    let verdict = |long: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        cell.revoke(0, 0, 20_000, RevokeReason::SessionEnded);
+        cell.own(0, 1, 19_990 + long);
+        if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
+            owner.from = ms(19_990);
+        }
+        cell.believe(0, 1, 20_000 + long);
+        cell.verdict(NAME)
+    };
+    assert_eq!((verdict(1_000), verdict(12_000)), (Pass, Inconclusive), "it may own for 2 T and two ticks and 1 s");
 }

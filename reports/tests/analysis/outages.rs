@@ -5,7 +5,7 @@ use hustings_reports::analysis::summarise;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, END, T, TICK, check, ms};
-use crate::horizons::with_stalled;
+use crate::deadlines::with_stalled;
 use crate::leads::{false_failover, orphan, partition};
 
 type Make<'a> = &'a dyn Fn() -> Cell;

@@ -30,7 +30,7 @@ fn judged(planned: u32, withheld: &[u32]) -> (CellSummary, CheckResult) {
         }
     }
     let summary = cell.summary();
-    let receipts = check(&summary, "receipts").clone();
+    let receipts = check(&summary, "verification").clone();
     (summary, receipts)
 }
 
@@ -91,7 +91,7 @@ fn paused(lasted: u64) -> CellSummary {
 fn a_fault_that_lasted_longer_than_planned_says_so() {
     for (lasted, is_longer) in [(2_000, false), (2_090, false), (2_110, true)] {
         let summary = paused(lasted);
-        let receipts = check(&summary, "receipts");
+        let receipts = check(&summary, "verification");
         let says_so =
             receipts.details.iter().any(|line| line.contains("pause number 0 was healed late: it lasted 2.11 s"));
         assert_eq!((receipts.verdict, says_so), (Pass, is_longer), "{lasted}: {receipts:?}");

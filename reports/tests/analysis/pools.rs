@@ -1,4 +1,4 @@
-//! Repetitions of one configuration together: all their samples and strikes, and what a broken one would hide.
+//! Repetitions of one configuration together: all their samples and injections, and what a broken one would hide.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -67,7 +67,7 @@ fn repetitions_that_pass_are_one_pass_of_all_their_handovers() {
     let pool = &summary.pools[0];
     assert_eq!((pool.name.as_str(), pool.verdict, pool.timeout_ms), ("it", Pass, Some(4_000)));
     assert_eq!((pool.planned, pool.pooled, pool.failed, pool.inconclusive), (3, 3, 0, 0));
-    assert_eq!((pool.handovers.completed, pool.handovers.strikes), (6, 3));
+    assert_eq!((pool.handovers.completed, pool.handovers.injections), (6, 3));
     let named: Vec<&str> = pool.repetitions.iter().map(|one| one.cell.as_str()).collect();
     assert_eq!(named, ["it", "it-r2", "it-r3"]);
     let each: Vec<u64> =
@@ -87,13 +87,13 @@ fn repetitions_that_pass_are_one_pass_of_all_their_handovers() {
 }
 
 #[test]
-fn a_pooled_zero_is_worth_the_strikes_of_all_repetitions() {
+fn a_pooled_zero_is_worth_the_injections_of_all_repetitions() {
     let pool = pool(vec![crashed(300), crashed(300), crashed(300), crashed(300)], 4);
     for (rate, why) in [(pool.split_brain.active, "believe"), (pool.writes.past_fence, "write")] {
         assert_eq!((rate.n, rate.upper_95), (0, None), "the dead cannot {why}");
     }
     let rate = self::pool(vec![partition(22_000), partition(22_000), partition(22_000)], 3).split_brain.active;
-    assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (0, 3, 3, 0));
+    assert_eq!((rate.seen, rate.n, rate.injections, rate.bad_injections), (0, 3, 3, 0));
     assert_eq!(rate.upper_95, upper_95(0, 3));
 }
 
@@ -105,7 +105,7 @@ fn a_repetition_that_failed_fails_the_pool_and_is_counted() {
     let verdicts: Vec<_> = pool.repetitions.iter().map(|one| one.verdict).collect();
     assert_eq!(verdicts, [Pass, Fail, Pass]);
     let rate = pool.split_brain.active;
-    assert_eq!((rate.seen, rate.n, rate.strikes, rate.bad_strikes), (1, 3, 3, 1));
+    assert_eq!((rate.seen, rate.n, rate.injections, rate.bad_injections), (1, 3, 3, 1));
     assert_eq!(rate.upper_95, upper_95(1, 3));
     let of_cell = &summary.cells[1].split_brain;
     assert_eq!(pool.split_brain.lengths, of_cell.lengths);
@@ -122,7 +122,11 @@ fn a_repetition_that_did_not_end_in_order_is_left_out_and_told() {
     let pool = pool(vec![in_time(), cut_short, in_time()], 3);
     assert_eq!((pool.planned, pool.pooled), (3, 2));
     assert_eq!(pool.repetitions.iter().map(|one| one.pooled).collect::<Vec<_>>(), [true, false, true]);
-    assert_eq!((pool.split_brain.active.seen, pool.split_brain.active.strikes), (0, 2), "none of its strikes counts");
+    assert_eq!(
+        (pool.split_brain.active.seen, pool.split_brain.active.injections),
+        (0, 2),
+        "none of its injections counts"
+    );
     assert_eq!((pool.verdict, pool.failed), (Fail, 1), "what it showed stays visible");
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::builder::{Cell, T, check, ms};
 use crate::elections::outvoted;
-use crate::failovers::unproven_fault;
+use crate::failovers::unverified_fault;
 use crate::leads::{false_failover, late_successor, orphan, partition, pause};
 use crate::promptness::sleeper;
 use crate::sessions::{crashed_as_the_leader_fell, killed};
@@ -29,15 +29,15 @@ const RED: &[Red] = &[
     ("handovers", false_failover, Fail),
     ("liveness", late_successor, Fail),
     ("effect", refused_owner, Fail),
-    ("standing", dropped_out, Fail),
+    ("participation", dropped_out, Fail),
     ("promptness", sleeper, Fail),
-    ("failover", unproven_fault, Inconclusive),
+    ("failover", unverified_fault, Inconclusive),
     ("fan-out", herd, Fail),
     ("servers", miscounted, Inconclusive),
     ("ownership", orphan, Fail),
     ("sessions", never_established, Inconclusive),
     ("server-elections", outvoted, Fail),
-    ("receipts", unproven_fault, Inconclusive),
+    ("verification", unverified_fault, Inconclusive),
     ("enrolment", never_led, Inconclusive),
     ("stalls", stalled, Inconclusive),
     ("programs", garbage, Fail),
@@ -96,7 +96,7 @@ fn stalled() -> Cell {
 fn garbage() -> Cell {
     let mut cell = Cell::new("foreign:mine", 1, 3, FaultKind::None);
     let (name, version, can) = ("mine".to_owned(), "1".to_owned(), Vec::new());
-    cell.host(0).push(Event::Program(Box::new(Program {
+    cell.host(0).push(Event::Program(Box::new(ProgramInfo {
         t: ms(1_500),
         name,
         version,
@@ -170,8 +170,8 @@ proptest! {
         let mut summary = summarise_cell(&record.cells[0]);
         summary.checks.sort_by(|a, b| a.name.cmp(&b.name));
         summary.timelines.clear();
-        summary.strikes.clear();
-        summary.falls.clear();
+        summary.injections.clear();
+        summary.correlated_expiries.clear();
         summary.exceptions.clear();
         prop_assert_eq!(judged(&record.cells[0], &order), summary);
     }

@@ -2,7 +2,7 @@
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
-use hustings_reports::replay::{Happening, Replay, WalkKind, Watched};
+use hustings_reports::replay::{Happening, Replay, WalkKind, WatchedNode};
 
 use crate::builder::{Cell, T};
 
@@ -70,10 +70,10 @@ fn a_leader_dies_and_its_successor_alone_is_told() {
         Happening::Waits { who, watches, .. } => Some((*who, *watches)),
         _ => None,
     });
-    let member = Watched::Member;
+    let member = WatchedNode::Member;
     assert_eq!((stood, chain.collect::<Vec<_>>()), (4, vec![(1, member(0)), (2, member(1)), (3, member(2))]));
     let lost = walk(&replay, WalkKind::LeaderDies);
-    assert!(matches!(lost[0], Happening::Fault { kind: FaultKind::Crash, who, proven: true, .. } if *who == [0]));
+    assert!(matches!(lost[0], Happening::Fault { kind: FaultKind::Crash, who, verified: true, .. } if *who == [0]));
     assert_eq!(told(&lost), [(vec![1], 0, Some(0))]);
     assert!(
         matches!(lost.last(), Some(Happening::Wrote { who: 1, refused: false } | Happening::Owns { .. })),
@@ -95,7 +95,7 @@ fn a_middle_one_dies_and_whoever_is_behind_it_watches_the_one_before_it() {
     let replay = one(gap("predecessor-watch"));
     let lost = walk(&replay, WalkKind::MiddleDies);
     assert_eq!(told(&lost), [(vec![2], 0, Some(1))]);
-    assert!(matches!(lost.last(), Some(Happening::Waits { who: 2, watches: Watched::Member(0), .. })), "{lost:#?}");
+    assert!(matches!(lost.last(), Some(Happening::Waits { who: 2, watches: WatchedNode::Member(0), .. })), "{lost:#?}");
     assert_eq!(leaders(&replay), [0]);
     assert!(replays(gap("naive")).is_empty(), "where a follower's loss wakes nobody it leaves no trace");
 }
@@ -106,10 +106,10 @@ fn a_fault_without_a_receipt_is_shown_as_such_and_makes_no_walk() {
     let id = cell.fault(FaultKind::Disconnect, 2, &[0], 30_000, None);
     cell.receipt(id, ReceiptStage::Injected, 30_001, false, Vec::new());
     let replay = one(cell);
-    let unproven =
-        |what: &Happening| matches!(what, Happening::Fault { kind: FaultKind::Disconnect, proven: false, .. });
-    assert!(replay.steps.iter().any(|step| unproven(&step.what)));
-    assert!(!walk(&replay, WalkKind::LeaderDies).into_iter().any(unproven));
+    let unverified =
+        |what: &Happening| matches!(what, Happening::Fault { kind: FaultKind::Disconnect, verified: false, .. });
+    assert!(replay.steps.iter().any(|step| unverified(&step.what)));
+    assert!(!walk(&replay, WalkKind::LeaderDies).into_iter().any(unverified));
 }
 
 #[test]

@@ -105,9 +105,9 @@ fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
 
 #[test]
 fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s() {
-    let lost = |struck: u32| {
+    let lost = |hit: u32| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-        let id = cell.fault(FaultKind::Expire, struck as u16, &[struck], KILL, None);
+        let id = cell.fault(FaultKind::Expire, hit as u16, &[hit], KILL, None);
         cell.injected(id, KILL);
         session_says(&mut cell, 0, KILL + 1, SessionState::Disconnected);
         session_says(&mut cell, 0, KILL + 3, SessionState::Ended(SessionEnd::Expired));
@@ -118,7 +118,7 @@ fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s()
         cell.host(0).push(Event::State { t: ms(KILL + 8), session, state });
         cell.summary().sessions.lost
     };
-    assert_eq!((lost(0), lost(1)), (0, 2), "struck itself, and another");
+    assert_eq!((lost(0), lost(1)), (0, 2), "hit itself, and another");
 }
 
 /// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader served for T.

@@ -5,7 +5,7 @@ use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
-use crate::horizons::with_stalled;
+use crate::deadlines::with_stalled;
 use crate::leads::{partition, pause};
 
 /// One resignation of 4 ms at 20 s in each of three groups, a second apart.

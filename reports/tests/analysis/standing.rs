@@ -7,7 +7,7 @@ use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
-const NAME: &str = "standing";
+const NAME: &str = "participation";
 
 /// Host 1 is cut off from 20 s to 30 s, and its candidate's session ends at 24 s.
 fn cut_off() -> Cell {
@@ -59,8 +59,8 @@ fn whoever_comes_back_in_time_stands_and_whoever_comes_back_late_is_told_of() {
 }
 
 #[test]
-fn what_strikes_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
-    let struck = |at: u64| {
+fn what_hits_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
+    let hit = |at: u64| {
         let mut cell = cut_off();
         ends(&mut cell, 1, 24_000, Departure::SessionEnded(SessionEnd::Expired));
         cell.lasting(FaultKind::Partition, 1, &[0], (at, at + 5_000));
@@ -68,7 +68,7 @@ fn what_strikes_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
         let summary = cell.summary();
         (check(&summary, NAME).verdict, summary.standing.late)
     };
-    assert_eq!((struck(36_000), struck(50_000)), ((Pass, 0), (Fail, 1)));
+    assert_eq!((hit(36_000), hit(50_000)), ((Pass, 0), (Fail, 1)));
 }
 
 #[test]
@@ -295,10 +295,10 @@ fn a_session_that_its_candidate_has_left_behind_is_a_leak_where_all_servers_say_
 
 /// What came of a follower of three whose session an `expire` has ended at 30 s, and that does not come back; whose session these
 /// servers go on listing.
-fn kept(by: &[u32], is_proven: bool, change: impl FnOnce(&mut Cell)) -> (Verdict, u64, u64) {
+fn kept(by: &[u32], is_verified: bool, change: impl FnOnce(&mut Cell)) -> (Verdict, u64, u64) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 2, &[0], 30_000, None);
-    cell.receipt(id, ReceiptStage::Injected, 30_000, is_proven, Vec::new());
+    cell.receipt(id, ReceiptStage::Injected, 30_000, is_verified, Vec::new());
     change(&mut cell);
     let mut holds = rightly_held(&cell);
     holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
@@ -341,7 +341,7 @@ fn who_says_otherwise_than_most_servers_is_named() {
 }
 
 #[test]
-fn a_record_without_lists_says_so_and_counts_are_held_against_the_candidates_instead() {
+fn a_record_without_lists_says_so_and_counts_are_compared_with_the_candidates_instead() {
     let counted = |ephemerals: u32| {
         let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::None);
         cell.held = Some((ephemerals, 4));

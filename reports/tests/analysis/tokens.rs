@@ -218,12 +218,12 @@ fn whoever_is_kept_from_knowing_believes_no_longer_than_until_then() {
 }
 
 #[test]
-fn what_strikes_the_servers_once_a_believer_was_to_know_excuses_nothing() {
-    let struck = |at: u64| {
-        let strike = |cell: &mut Cell| cell.lasting(FaultKind::ServerPartition, 0, &[], (at, at + 100));
-        believes_until(24_000, strike).verdict("ownership")
+fn what_hits_the_servers_once_a_believer_was_to_know_excuses_nothing() {
+    let hit = |at: u64| {
+        let injection = |cell: &mut Cell| cell.lasting(FaultKind::ServerPartition, 0, &[], (at, at + 100));
+        believes_until(24_000, injection).verdict("ownership")
     };
-    assert_eq!((struck(20_200), struck(22_000)), (Pass, Fail));
+    assert_eq!((hit(20_200), hit(22_000)), (Pass, Fail));
 }
 
 #[test]

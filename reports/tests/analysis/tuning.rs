@@ -9,11 +9,11 @@ const PAUSE: u64 = 20_000;
 const LONG: u64 = 3_000;
 
 /// Host 0, with a session for each of three groups, is stopped for `LONG`.
-fn paused(proven: bool) -> Cell {
+fn paused(verified: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 3, 3, FaultKind::Pause);
     let id = cell.fault(FaultKind::Pause, 0, &[0, 1, 2], PAUSE, Some(LONG));
     cell.injected(id, PAUSE);
-    cell.receipt(id, ReceiptStage::Healed, PAUSE + LONG, proven, Vec::new());
+    cell.receipt(id, ReceiptStage::Healed, PAUSE + LONG, verified, Vec::new());
     cell
 }
 
@@ -38,7 +38,9 @@ fn a_session_goes_on_or_has_expired_after_a_pause() {
     assert_eq!((settings, reconnect_ms), (vec![(T, TICK)], Some(8.0)));
     let expired: Vec<_> = pairs.iter().map(|pair| pair.expired).collect();
     assert_eq!(expired, [false, true]);
-    assert!(pairs.iter().all(|pair| (pair.pause_ms - LONG as f64).abs() < 1e-9 && pair.strike == pairs[0].strike));
+    assert!(
+        pairs.iter().all(|pair| (pair.pause_ms - LONG as f64).abs() < 1e-9 && pair.injection == pairs[0].injection)
+    );
     assert!(
         (pairs[0].setting.timeout_ms - T as f64).abs() < 1e-9 && (pairs[0].setting.reconnect_ms - 8.0).abs() < 1e-9
     );
@@ -56,7 +58,7 @@ fn a_pause_that_nobody_proved_is_none() {
     let mut cell = paused(false);
     outcomes(&mut cell);
     let measured = measured(&cell.record());
-    assert_eq!((measured.pairs.len(), measured.left), (0, Left { unproven: 3, ..Left::default() }));
+    assert_eq!((measured.pairs.len(), measured.left), (0, Left { unverified: 3, ..Left::default() }));
 }
 
 #[test]

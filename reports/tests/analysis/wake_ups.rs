@@ -204,7 +204,7 @@ fn what_was_not_recorded_is_said() {
 }
 
 #[test]
-fn watches_of_every_kind_are_held_against_the_servers_counters() {
+fn watches_of_every_kind_are_compared_with_the_servers_counters() {
     let verdict = |kind: &'static str, differ: i64| -> Verdict {
         let mut cell = resigned("naive", |_| {});
         cell.differs_of.insert(kind, differ);
@@ -240,7 +240,7 @@ fn the_lock_of_somebody_who_never_believed_is_no_part_of_the_loss_before() {
         for (at, owner) in owners.into_iter().filter(|_| seen) {
             let (session, czxid) = owner.unzip();
             let node = owner.map(|_| "lock".to_owned());
-            cell.observer.push(Event::Owner(Box::new(Owner {
+            cell.observer.push(Event::Owner(Box::new(LeadOwner {
                 from: ms(at - 2),
                 to: ms(at),
                 group: 0,

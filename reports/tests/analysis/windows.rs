@@ -8,7 +8,7 @@ use crate::builder::{Cell, MEASURE, TEAR_DOWN, check, ms};
 
 fn owner(cell: &mut Cell, at: u64, owns: Option<i64>) {
     let (from, to, group) = (ms(at) - 1_000, ms(at), 0);
-    cell.observer.push(Event::Owner(Box::new(Owner { from, to, group, session: owns, node: None, czxid: owns })));
+    cell.observer.push(Event::Owner(Box::new(LeadOwner { from, to, group, session: owns, node: None, czxid: owns })));
 }
 
 /// Between these times a session of nobody owns the lead, whoever believes.

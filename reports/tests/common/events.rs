@@ -190,7 +190,7 @@ fn of_observer(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
     let session = yes.then_some(n[3] as i64);
     let (from, to, group, czxid) = (n[0], n[1], n[2] as u32, yes.then_some(n[4] as i64));
     match kind {
-        26 => Event::Owner(Box::new(Owner { from, to, group, session, node: yes.then_some(text), czxid })),
+        26 => Event::Owner(Box::new(LeadOwner { from, to, group, session, node: yes.then_some(text), czxid })),
         27 if to.is_multiple_of(2) => Event::ObserverState { t: from, connected: yes },
         27 => Event::ObserverMissed { t: from, group: yes.then_some(group), why: text },
         _ if yes && n[4].is_multiple_of(2) => Event::FloorFailed { t: to, deleted: Some(from), why: text },

@@ -3,10 +3,10 @@
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Refused, Rules, compare, noise, sides_of};
 use hustings_reports::render::{self, comparison, html};
-use hustings_reports::summary::{StrikeSeen, Summary};
+use hustings_reports::summary::{InjectionSeen, Summary};
 use hustings_reports::verdict::Verdict;
 
-use crate::made::{around, cell, run, strike};
+use crate::made::{around, cell, injection, run};
 
 pub(crate) fn held(base: &Summary, new: &Summary) -> Comparing {
     compare(base, new, Rules::default(), |_| true, false).expect("they can be compared")
@@ -32,8 +32,8 @@ fn a_recipe_that_became_a_fifth_slower_is_found_and_it_alone() {
 fn leads_that_nobody_takes_over_any_more_are_worse_though_all_others_are_as_fast() {
     let base = run(vec![cell("naive", &around(20.0))]);
     let mut new = base.clone();
-    for one in new.cells[0].strikes.iter_mut().skip(1) {
-        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    for one in new.cells[0].injections.iter_mut().skip(1) {
+        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
     }
     let found = held(&base, &new);
     assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
@@ -45,8 +45,8 @@ fn leads_that_nobody_takes_over_any_more_are_worse_though_all_others_are_as_fast
 fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
     // Half of the leads were never taken over; now all are, and all are slower than those that were.
     let mut base = run(vec![cell("naive", &around(20.0))]);
-    for one in base.cells[0].strikes.iter_mut().skip(6) {
-        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    for one in base.cells[0].injections.iter_mut().skip(6) {
+        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
     }
     let new = run(vec![cell("naive", &around(40.0))]);
     assert_eq!(answer_of(&held(&base, &new), "naive", Measure::Failover), Answer::CannotTell);
@@ -55,7 +55,7 @@ fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
 }
 
 #[test]
-fn what_became_slow_or_ends_without_a_leader_in_a_strike_of_five_is_found_though_no_median_moves() {
+fn what_became_slow_or_ends_without_a_leader_in_an_injection_of_five_is_found_though_no_median_moves() {
     let many = || (0..5).flat_map(|_| around(20.0)).collect::<Vec<f64>>();
     let base = run(vec![cell("naive", &many())]);
     let slow =
@@ -68,8 +68,8 @@ fn what_became_slow_or_ends_without_a_leader_in_a_strike_of_five_is_found_though
     assert_eq!(answer_of(&held(&slow, &base), "naive", Measure::Slow), Answer::Better);
 
     let mut failing = base.clone();
-    for one in failing.cells[0].strikes.iter_mut().step_by(5) {
-        *one = StrikeSeen { after_ns: one.after_ns, ..strike(0, None) };
+    for one in failing.cells[0].injections.iter_mut().step_by(5) {
+        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
     }
     let found = held(&base, &failing);
     assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
@@ -102,7 +102,7 @@ fn one_slow_moment_is_no_slowness_and_seldom_things_are_never_called_the_same() 
 }
 
 #[test]
-fn three_strikes_a_side_cannot_tell_whatever_they_show() {
+fn three_hits_a_side_cannot_tell_whatever_they_show() {
     let base = run(vec![cell("naive", &[20.0, 20.1, 19.9])]);
     for new in [[20.0, 20.1, 19.9], [90.0, 91.0, 92.0]] {
         let found = held(&base, &run(vec![cell("naive", &new)]));
@@ -170,7 +170,7 @@ fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
     let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
     assert!(found.in_turn && found.pairs.len() == 1);
     let failover = &found.pairs[0].comparisons[0];
-    assert_eq!((failover.base.strikes, failover.new.strikes, failover.answer), (8, 8, Answer::Worse));
+    assert_eq!((failover.base.injections, failover.new.injections, failover.answer), (8, 8, Answer::Worse));
 }
 
 /// Both sides of a run in four rounds, on servers that warm up, the new one slower by this factor.
@@ -197,7 +197,7 @@ fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
 fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
     let page = html(&in_rounds(1.2)).expect("a page");
     assert!(page.contains("<a href=\"#contest\">The new side is worse than the base.</a>"), "beside the verdict");
-    assert!(page.contains("New against base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
+    assert!(page.contains("New compared with base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
     let section =
         page.split("id=\"contest\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("a section");
     assert!(section.contains("worse") && section.contains("·16") && section.contains("(+20"), "{section}");
@@ -230,7 +230,7 @@ fn a_comparison_on_a_terminal() {
         cell("predecessor-watch", &[5.0, 5.1]),
         cell("poll-race", &around(100.0)),
     ]);
-    base.cells[3].strikes.truncate(7);
+    base.cells[3].injections.truncate(7);
     let mut new = run(vec![
         cell("naive", &around(26.0)),
         cell("lock-race", &around(21.0)),

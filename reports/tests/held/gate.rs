@@ -2,20 +2,20 @@
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::gate::{
-    Asked, FIGURES, Gated, HistoryError, Limits, LimitsError, Measured, Read, What, annotations, bencher,
-    benchmark_action, gate, history, markdown,
+    FIGURES, FigureReading, GateQuestion, GateRequirements, Gated, HistoryError, Limits, LimitsError, Measured,
+    annotations, bencher, benchmark_action, gate, history, markdown,
 };
 use hustings_reports::summary::{Pool, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::compare::held;
-use crate::made::{around, cell, run, strike};
+use crate::made::{around, cell, injection, run};
 use crate::render_sample::pools::repeated;
 
-fn limits(strikes: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
+fn limits(injections: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
     let of = |all: &[(&str, f64)]| all.iter().map(|(name, most)| ((*name).to_owned(), *most)).collect();
     let cells = cells.iter().map(|(pattern, all)| ((*pattern).to_owned(), of(all))).collect();
-    Limits { strikes, allowed_regression_percent: None, cells }
+    Limits { injections, allowed_regression_percent: None, cells }
 }
 
 /// Enough of patterns: all, or one name.
@@ -24,7 +24,7 @@ fn like(pattern: &str, name: &str) -> bool {
 }
 
 fn gated(summary: &Summary, limits: Option<&Limits>) -> Result<Gated, LimitsError> {
-    gate(summary, &Asked { limits, comparing: None }, like)
+    gate(summary, &GateRequirements { limits, comparing: None }, like)
 }
 
 fn good() -> Summary {
@@ -40,14 +40,14 @@ fn a_record_that_passes_goes_through_and_one_that_does_not_does_not() {
         bad.notes.push("a self-test was not caught".into());
         let gated = gated(&bad, None).unwrap();
         assert_eq!(gated.verdict, verdict);
-        let told = gated.items.iter().find(|item| item.what == What::Record).unwrap();
+        let told = gated.items.iter().find(|item| item.what == GateQuestion::Record).unwrap();
         assert_eq!((told.verdict, told.text.as_str()), (verdict, "a self-test was not caught"));
     }
     assert_eq!(gated(&run(Vec::new()), None).unwrap().verdict, Verdict::Inconclusive, "nothing is not green");
 }
 
 #[test]
-fn too_few_strikes_are_inconclusive_whatever_they_show() {
+fn too_few_injections_are_inconclusive_whatever_they_show() {
     let few = run(vec![cell("naive", &[20.0, 20.0, 20.0])]);
     assert_eq!(gated(&few, None).unwrap().verdict, Verdict::Inconclusive);
     assert_eq!(gated(&good(), Some(&limits(Some(8), &[]))).unwrap().verdict, Verdict::Pass);
@@ -103,7 +103,11 @@ fn every_figure_is_read_of_a_cell_that_has_it() {
     for figure in FIGURES {
         assert!(names.insert(figure.name), "{} stands twice", figure.name);
         if !figure.name.starts_with("excess") {
-            assert!(matches!(figure.of(&Measured::cell(cell)), Read::Value(value) if value >= 0.0), "{}", figure.name);
+            assert!(
+                matches!(figure.of(&Measured::cell(cell)), FigureReading::Value(value) if value >= 0.0),
+                "{}",
+                figure.name
+            );
         }
     }
 }
@@ -113,7 +117,7 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
     let base = good();
     let against = |new: &Summary| {
         let comparing = held(&base, new);
-        gate(new, &Asked { limits: None, comparing: Some(&comparing) }, like).unwrap()
+        gate(new, &GateRequirements { limits: None, comparing: Some(&comparing) }, like).unwrap()
     };
     assert_eq!(against(&good()).verdict, Verdict::Pass);
     let slower = run(vec![cell("naive", &around(26.0)), cell("lock-race", &around(30.0))]);
@@ -133,8 +137,8 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
 /// A record with something of everything.
 fn mixed() -> Gated {
     let mut summary = good();
-    summary.cells[0].strikes.truncate(2);
-    summary.cells[1].strikes.push(strike(9, None));
+    summary.cells[0].injections.truncate(2);
+    summary.cells[1].injections.push(injection(9, None));
     let limits = limits(None, &[("lock-race", &[("failover_p50_ms", 0.001), ("without_leader_percent", 100.0)])]);
     gated(&summary, Some(&limits)).unwrap()
 }
@@ -241,6 +245,6 @@ fn markdown_has_base_new_change_interval_and_answer_of_what_was_compared() {
     let base = good();
     let slower = run(vec![cell("naive", &around(26.0)), cell("lock-race", &around(30.0))]);
     let comparing = held(&base, &slower);
-    let gated = gate(&slower, &Asked { limits: None, comparing: Some(&comparing) }, like).unwrap();
+    let gated = gate(&slower, &GateRequirements { limits: None, comparing: Some(&comparing) }, like).unwrap();
     insta::assert_snapshot!("a_comparison_as_markdown", markdown(&gated, Some(&comparing)));
 }

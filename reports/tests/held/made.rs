@@ -1,16 +1,16 @@
-//! Summaries made of the strikes that they are to have.
+//! Summaries made of the injections that they are to have.
 
 use hustings_record::FaultKind;
-use hustings_reports::summary::{CellSummary, Reduced, StrikeSeen, Summary};
+use hustings_reports::summary::{CellSummary, InjectionSeen, Reduced, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::render_sample::{empty, sample};
 
-/// A strike that cost one lead, with a new leader after this; None: it had none before the end.
-pub(crate) fn strike(at: usize, failover_ms: Option<f64>) -> StrikeSeen {
+/// An injection that cost one lead, with a new leader after this; None: it had none before the end.
+pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionSeen {
     let ns = failover_ms.map(|ms| (ms * 1e6) as u64);
     let reduced = Reduced { n: ns.is_some().into(), censored: ns.is_none().into(), p50: ns, longest: ns };
-    StrikeSeen {
+    InjectionSeen {
         after_ns: at as u64 * 1_000_000_000,
         lost: 1,
         censored: ns.is_none().into(),
@@ -25,7 +25,7 @@ pub(crate) fn cell(name: &str, failovers_ms: &[f64]) -> CellSummary {
     let mut cell = sample().cells.into_iter().find(|cell| cell.verdict == Verdict::Pass).expect("a cell that passes");
     cell.info.name = name.to_owned();
     (cell.unsafe_as_expected, cell.info.fault_kind) = (false, FaultKind::Resign);
-    cell.strikes = failovers_ms.iter().enumerate().map(|(at, &ms)| strike(at, Some(ms))).collect();
+    cell.injections = failovers_ms.iter().enumerate().map(|(at, &ms)| injection(at, Some(ms))).collect();
     cell
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn run(cells: Vec<CellSummary>) -> Summary {
     run
 }
 
-/// Eight strikes around so many milliseconds.
+/// Eight injections around so many milliseconds.
 pub(crate) fn around(ms: f64) -> Vec<f64> {
     [0.0, 0.8, -0.6, 0.3, -0.9, 0.5, -0.2, 0.1].map(|off| ms + off * ms / 100.0).to_vec()
 }

@@ -1,4 +1,4 @@
-//! Runs held against each other and against limits.
+//! Runs compared with each other and against limits.
 
 mod compare;
 mod gate;

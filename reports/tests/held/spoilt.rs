@@ -2,8 +2,8 @@
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Rules, sides_of};
-use hustings_reports::gate::{Asked, Gated, gate, markdown};
-use hustings_reports::repeated::{decided, to_run_again};
+use hustings_reports::gate::{GateRequirements, Gated, gate, markdown};
+use hustings_reports::repetitions::sound::{decided, to_run_again};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -46,7 +46,7 @@ fn judged(mut summary: Summary) -> Summary {
 }
 
 fn gated(summary: &Summary) -> Gated {
-    gate(summary, &Asked { limits: None, comparing: None }, |_, _| true).unwrap()
+    gate(summary, &GateRequirements { limits: None, comparing: None }, |_, _| true).unwrap()
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn what_stalls_spoilt_is_left_out_where_most_repetitions_are_not_and_is_told() {
     let left_out: Vec<&str> = found.left_out.iter().map(|left| left.cell.as_str()).collect();
     assert_eq!(left_out, ["naive-r2", "naive-r4"]);
     assert!(found.items.iter().all(|item| item.cell.as_deref() != Some("naive-r2")), "nothing is asked of it");
-    let strikes = found.items.iter().find(|item| item.name == "strikes").unwrap();
-    assert!(strikes.text.starts_with("24 strikes"), "{}", strikes.text);
+    let injections = found.items.iter().find(|item| item.name == "injections").unwrap();
+    assert!(injections.text.starts_with("24 injections"), "{}", injections.text);
     let table = markdown(&found, None);
     assert!(
         table.contains("naive-r2 is left out: split\\_brain: host-001.0 did not run for 300 ms; 3 of 5"),
@@ -119,7 +119,7 @@ pub(crate) fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, 
         let (of, numbers) = if side == Side::Base { ("naive", base) } else { ("naive (new)", new) };
         let mut one = repetition(number, of);
         one.info.index = 2 * number + u32::from(side == Side::New);
-        one.strikes = cell("", &values(number, side)).strikes;
+        one.injections = cell("", &values(number, side)).injections;
         one.info.contest = Some(Contest { pair: "naive".into(), side });
         if numbers.contains(&number) { spoilt(one) } else { one }
     };
@@ -137,7 +137,7 @@ fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_o
     let summary = turns(5, &[], &[3], slowed);
     let found = compared(&summary);
     let failover = found.pairs[0].comparisons.iter().find(|one| one.measure == Measure::Failover).unwrap();
-    assert_eq!((found.answer, failover.base.strikes, failover.new.strikes), (Answer::Same, 32, 32));
+    assert_eq!((found.answer, failover.base.injections, failover.new.injections), (Answer::Same, 32, 32));
     assert_eq!((found.pairs[0].base.left_out, found.pairs[0].new.left_out), (0, 1));
     assert_eq!(to_run_again(&summary).len(), 2, "both sides are run again");
     assert!(to_run_again(&turns(6, &[], &[3], slowed)).is_empty());
@@ -171,7 +171,7 @@ fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
         let found = compared(&summary);
         assert_eq!(found.answer, Answer::CannotTell, "{of}");
         assert!(found.doubt.as_ref().is_some_and(|why| why.contains(of)), "{:?}", found.doubt);
-        let asked = Asked { limits: None, comparing: Some(&found) };
+        let asked = GateRequirements { limits: None, comparing: Some(&found) };
         assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive, "{of}");
     }
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_record_that_stalls_more_often_than_its_baseline_is_not_let_through() {
     let spoilt = repetitions(10, &[1, 2, 3, 4], spoilt);
     let found = held(&repetitions(10, &[], |cell| cell), &spoilt);
     assert!(found.doubt.is_some());
-    let asked = Asked { limits: None, comparing: Some(&found) };
+    let asked = GateRequirements { limits: None, comparing: Some(&found) };
     assert_eq!(gate(&spoilt, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive);
 }
 
@@ -207,7 +207,7 @@ fn a_record_that_is_not_whole_tells_nothing_whatever_its_cells_show() {
 }
 
 #[test]
-fn of_a_record_with_two_sides_the_new_one_is_held_against_a_baseline_and_may_be_one() {
+fn of_a_record_with_two_sides_the_new_one_is_compared_with_a_baseline_and_may_be_one() {
     let plain = repetitions(5, &[], |cell| cell);
     let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
     let two_sided = turns(5, &[], &[], slower);

@@ -35,6 +35,8 @@ fn what_the_planned_rounds_do_not_tell_is_run_again_on_both_sides() {
     let open = with_room(turns(PLANNED, &[], &[], scattered(1.0, 0.1)), AT_MOST);
     assert_eq!(compared(&open).answer, Answer::CannotTell);
     assert_eq!(names(&open), ["naive", "naive (new)"]);
+    let rounds = undecided(&open, Rules::default());
+    assert!(rounds.values().all(|rounds| *rounds >= 2 * PLANNED), "what is open takes new rounds: {rounds:?}");
 }
 
 #[test]
@@ -83,15 +85,15 @@ impl Chance {
     }
 }
 
-/// What a run comes to that goes on where it cannot tell, of four cells whose rounds and strikes scatter by chance; and whether it
-/// went on.
+/// What a run comes to that goes on where it cannot tell, of four cells whose rounds and injections scatter by chance; and whether
+/// it went on.
 fn chance(by: f64, seed: u64) -> Chance {
     let side = |cell: u64| {
         move |round: u32, side: Side| {
             let of = 100 * cell + u64::from(2 * round) + u64::from(side == Side::New);
             let mut random = ChaCha8Rng::seed_from_u64(seed * 1_000 + of);
-            let luck = noise(&mut random, 0.06);
-            let level = 20.0 * luck.exp() * if side == Side::New { by } else { 1.0 };
+            let round_variance = noise(&mut random, 0.06);
+            let level = 20.0 * round_variance.exp() * if side == Side::New { by } else { 1.0 };
             (0..6).map(|_| level * noise(&mut random, 0.15).exp()).collect()
         }
     };

@@ -5,29 +5,26 @@ use std::collections::BTreeMap;
 use hustings_record::{FaultKind, Grade, Nanos, ServerState};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, Course, DeletionWatches, Distribution, Effect, ElectionRole, Enrolment, Exception,
-    ExceptionKind, Excess, Failover, Fall, FanOutSeen, FaultBand, Faults, FollowersLost, GrantTokens, Handovers,
-    Leaderless, Ownership, Promptness, Rate, Receipt, Reduced, ServerBar, ServerElection, ServerFault,
-    ServerUnavailable, ServerWatch, Sessions, SplitBrain, Stalls, Standing, StrayWrites, StrikeSeen, TermBar, Timeline,
-    Unavailable, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
+    CellSummary, CheckResult, CorrelatedExpiry, Course, DeletionWatches, Distribution, EffectSection, ElectionRole,
+    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSeen, FaultBand, FaultsSection, FollowersLost,
+    GrantTokens, Handovers, InjectionSeen, Leaderless, Ownership, Promptness, Rate, Receipt, Reduced, ServerBar,
+    ServerElection, ServerFault, ServerUnavailable, ServerWatchSection, SessionsSection, SplitBrain, Stalls, Standing,
+    StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
 use super::parameters::info;
 
 pub(crate) const US: Nanos = 1_000;
-pub(crate) const MS: Nanos = 1_000_000;
-pub(crate) const S: Nanos = 1_000_000_000;
-
+pub(crate) const MS: Nanos = 1_000 * US;
+pub(crate) const S: Nanos = 1_000 * MS;
 /// A long-tailed distribution: from `base`, with quantile q at `base + scale × −ln(1 − q) / 3`.
 pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> Distribution {
     let all = n + censored;
     let value = |q: f64| base + (scale as f64 * -(1.0 - q).ln() / 3.0) as Nanos;
     let sample = |i: u64| value((i as f64 + 0.5) / all as f64);
-    let quantile = |q: f64| {
-        let rank = (q * all as f64).ceil().max(1.0) as u64;
-        (rank <= n).then(|| sample(rank - 1))
-    };
+    let rank = |q: f64| (q * all as f64).ceil().max(1.0) as u64;
+    let quantile = |q: f64| (rank(q) <= n).then(|| sample(rank(q) - 1));
     Distribution {
         n,
         censored,
@@ -74,9 +71,16 @@ pub(crate) fn expiring_course(cell: &CellSummary) -> Option<Course> {
 }
 
 /// Ten groups, of which most fell in one tick.
-pub(crate) fn fall(cell: &CellSummary, strike: u64) -> Fall {
-    let (at, kind, tick) = ((12 + strike * 9) * S, cell.info.fault_kind, 200 * MS);
-    Fall { at, kind, groups: 10, never: 0, tick, noticed: vec![(24, 1), (26, 7 - strike), (27, 2 + strike)] }
+pub(crate) fn correlated_expiry(cell: &CellSummary, injection: u64) -> CorrelatedExpiry {
+    let (at, kind, tick) = ((12 + injection * 9) * S, cell.info.fault_kind, 200 * MS);
+    CorrelatedExpiry {
+        at,
+        kind,
+        groups: 10,
+        never: 0,
+        tick,
+        noticed: vec![(24, 1), (26, 7 - injection), (27, 2 + injection)],
+    }
 }
 
 /// A handover that had not ended when the run did.
@@ -104,19 +108,27 @@ pub(crate) fn excess(n: u64, add: Nanos) -> Excess {
     }
 }
 
-/// With ten handovers a strike.
+/// With ten handovers an injection.
 pub(crate) fn rate(seen: u64, n: u64) -> Rate {
-    let (strikes, bad_strikes) = (n.div_ceil(10), seen.min(n).div_ceil(10));
-    Rate { seen, n, strikes, bad_strikes, upper_95: upper_95(bad_strikes, strikes) }
+    let (injections, bad_injections) = (n.div_ceil(10), seen.min(n).div_ceil(10));
+    Rate { seen, n, injections, bad_injections, upper_95: upper_95(bad_injections, injections) }
 }
 
 /// So many injections, each of one lead, that took this long and little more.
-pub(crate) fn strikes(n: u64, base: Nanos) -> Vec<StrikeSeen> {
+pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionSeen> {
     let of = |place: u64| {
         let took = Some(base + place * base / 50);
         let reduced = Some(Reduced { n: 1, censored: 0, p50: took, longest: took });
         let (after_ns, lost, censored) = (place * S, 1, 0);
-        StrikeSeen { after_ns, lost, censored, failover: reduced, until_write: reduced, over_floor: None, woken: None }
+        InjectionSeen {
+            after_ns,
+            lost,
+            censored,
+            failover: reduced,
+            until_write: reduced,
+            over_floor: None,
+            woken: None,
+        }
     };
     (0..n).map(of).collect()
 }
@@ -136,7 +148,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         checks: checks(woken),
         programs: Default::default(),
         witness: Default::default(),
-        handovers: Handovers { planned: 40, completed: 40, strikes: 4, ..Default::default() },
+        handovers: Handovers { planned: 40, completed: 40, injections: 4, ..Default::default() },
         failover: Failover {
             whole: Some(distribution(40, 0, pace * 1_100 * US, pace * 1_900 * US)),
             detect: Some(distribution(40, 0, pace * 450 * US, 700 * US)),
@@ -175,7 +187,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         stray_writes: StrayWrites { recorded: 8_300, terms: 96, slowest_ns: 2 * MS, ..Default::default() },
         write_tokens: WriteTokens { compared: 8_300, ..Default::default() },
         grant_tokens: GrantTokens { compared: 96, ..Default::default() },
-        effect: Effect {
+        effect: EffectSection {
             without_write: 0.012_4,
             longest_ns: 6_400 * MS,
             longest_group: Some("election-0004".into()),
@@ -213,7 +225,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             rss_kb: Some(81_000),
             hosts: 5,
         },
-        faults: Faults {
+        faults: FaultsSection {
             planned: 4,
             planned_verified: 4,
             withheld: Vec::new(),
@@ -226,12 +238,12 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0, servers_ms: Default::default() },
         timelines: Vec::new(),
         load: None,
-        falls: Vec::new(),
+        correlated_expiries: Vec::new(),
         exceptions: Vec::new(),
         sessions: Default::default(),
         ensemble: Default::default(),
         wholeness: Default::default(),
-        strikes: Vec::new(),
+        injections: Vec::new(),
     }
 }
 
@@ -371,7 +383,7 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     cell.fan_out = FanOutSeen::default();
     cell.deletion_watches = DeletionWatches::default();
     (cell.leaderless.share, cell.leaderless.longest_ns) = if steps_down { (0.021, 1_920 * MS) } else { (0.0, 0) };
-    cell.sessions = Sessions {
+    cell.sessions = SessionsSection {
         established: 200,
         disconnected: 131,
         reconnected: 131,
@@ -447,10 +459,10 @@ fn watch(
     faults: Vec<ServerFault>,
     led: Vec<(Nanos, u64)>,
     unavailable: Vec<ServerUnavailable>,
-) -> ServerWatch {
+) -> ServerWatchSection {
     let (every_ns, longest_gap_ns) = (Some(10 * MS), 31 * MS);
     let to = bracket(to).0;
-    ServerWatch { from: 100 * S, to, every_ns, longest_gap_ns, lulls: 0, faults, led, unavailable, writes: None }
+    ServerWatchSection { from: 100 * S, to, every_ns, longest_gap_ns, lulls: 0, faults, led, unavailable, writes: None }
 }
 
 /// Five empty servers, one after the other, and no candidate at all.
@@ -467,7 +479,7 @@ pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
         leaderless: Leaderless::default(),
         ownership: Ownership::default(),
         enrolment: Enrolment::default(),
-        faults: Faults::default(),
+        faults: FaultsSection::default(),
         ..cell
     };
     (cell.info.groups, cell.info.hosts, cell.info.candidates_per_group) = (Vec::new(), Vec::new(), 0);

@@ -9,12 +9,12 @@ use hustings_record::{
     EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
     WithheldReason,
 };
-use hustings_reports::summary::{CellSummary, CheckResult, Faults, Rate, Summary, WithheldFault};
+use hustings_reports::summary::{CellSummary, CheckResult, FaultsSection, Rate, Summary, WithheldFault};
 use hustings_reports::verdict::Verdict;
 
 use build::{
-    MS, cell, distribution, excess, expiring_course, fall, never_led_again, partition_timeline, pause_timeline,
-    quorum_loss, rate, receipts, sequential_start, strikes,
+    MS, cell, correlated_expiry, distribution, excess, expiring_course, injections, never_led_again,
+    partition_timeline, pause_timeline, quorum_loss, rate, receipts, sequential_start,
 };
 
 pub(crate) fn empty() -> Summary {
@@ -194,7 +194,7 @@ fn expiring(mut cell: CellSummary) -> CellSummary {
     cell.failover.whole = Some(distribution(40, 0, 5_202 * MS + add, 905 * MS));
     cell.failover.excess = Some(excess(40, add));
     cell.failover.course = expiring_course(&cell);
-    cell.falls = (0..4).map(|strike| fall(&cell, strike)).collect();
+    cell.correlated_expiries = (0..4).map(|injection| correlated_expiry(&cell, injection)).collect();
     cell
 }
 
@@ -262,8 +262,8 @@ pub(crate) fn herd() -> Summary {
             let mut one = cell(place * 3 + turn, recipe, "on-disconnect", FaultKind::Resign, candidates);
             let base = if recipe == "predecessor-watch" { 1_900 } else { u64::from(candidates) * 110 };
             one.failover.whole = Some(distribution(40, 0, base * 1_000, base * 200));
-            one.strikes = strikes(12, base * 1_000);
-            one.handovers.strikes = 12;
+            one.injections = injections(12, base * 1_000);
+            one.handovers.injections = 12;
             summary.cells.push(one);
         }
     }
@@ -317,7 +317,7 @@ fn without_receipt(mut cell: CellSummary) -> CellSummary {
     cell.split_brain.active = Rate::default();
     cell.timeout_ms = Some(4_000);
     cell.info.timeout_asked_ms = 1_000;
-    cell.faults = Faults {
+    cell.faults = FaultsSection {
         planned: 4,
         planned_verified: 0,
         withheld: vec![WithheldFault {
@@ -335,7 +335,7 @@ fn without_receipt(mut cell: CellSummary) -> CellSummary {
     let headline = "3 of 3 faults have no receipt: nothing was shown";
     replace(
         &mut cell,
-        check("receipts", Verdict::Inconclusive, headline, &["fault 0: the toxic was not there when read back"]),
+        check("verification", Verdict::Inconclusive, headline, &["fault 0: the toxic was not there when read back"]),
     );
     cell
 }

@@ -1,13 +1,13 @@
 //! Replays in which everything happens that can happen in one.
 
 use hustings_record::{Departure, FaultKind, RevokeReason, SessionEnd, SessionState, WatchEvent};
-use hustings_reports::replay::{Happening, Member, Replay, Step, Walk, WalkKind, Watched};
+use hustings_reports::replay::{Happening, Replay, ReplayMember, ReplayStep, Walk, WalkKind, WatchedNode};
 
 use super::build::MS;
 
 fn replay(cell: u32, steps: Vec<(u64, Happening)>, walks: Vec<Walk>) -> Replay {
-    let steps = steps.into_iter().map(|(at, what)| Step { at: at * MS, what }).collect();
-    let cast = (0..3).map(|host| Member { candidate: 30 + u32::from(host), host }).collect();
+    let steps = steps.into_iter().map(|(at, what)| ReplayStep { at: at * MS, what }).collect();
+    let cast = (0..3).map(|host| ReplayMember { candidate: 30 + u32::from(host), host }).collect();
     Replay { cell, group: "election-0003".into(), from: 5_000 * MS, cast, others: 7, steps, left_out: 12, walks }
 }
 
@@ -26,20 +26,20 @@ pub(crate) fn partition(cell: u32) -> Replay {
         (0, stood(0)),
         (2, Happening::Leads { who: 0, node: node(0) }),
         (5, stood(1)),
-        (7, Happening::Waits { who: 1, requests: 2, watches: Watched::Member(0) }),
+        (7, Happening::Waits { who: 1, requests: 2, watches: WatchedNode::Member(0) }),
         (9, stood(2)),
-        (11, Happening::Waits { who: 2, requests: 2, watches: Watched::Member(1) }),
+        (11, Happening::Waits { who: 2, requests: 2, watches: WatchedNode::Member(1) }),
         (12, Happening::Owns { who: Some(0), other: false }),
         (20, Happening::Wrote { who: 0, refused: false }),
         (500, Happening::Listed { watches: vec![(1, 0), (2, 1)] }),
-        (1_000, Happening::Fault { id, kind, who: who.clone(), servers: vec![1, 2], proven: true }),
+        (1_000, Happening::Fault { id, kind, who: who.clone(), servers: vec![1, 2], verified: true }),
         (3_400, Happening::Session { who: 0, state: SessionState::Disconnected }),
         (3_401, Happening::Yields { who: 0, reason: Some(RevokeReason::SteppedDown) }),
         (7_000, told(&[1], 0, WatchEvent::Deleted)),
         (7_003, Happening::Leads { who: 1, node: node(1) }),
         (7_004, Happening::Owns { who: Some(1), other: false }),
         (7_010, Happening::Wrote { who: 1, refused: false }),
-        (9_000, Happening::Healed { id, kind, who, proven: true }),
+        (9_000, Happening::Healed { id, kind, who, verified: true }),
         (9_100, Happening::Wrote { who: 0, refused: true }),
         (9_200, Happening::Session { who: 0, state: SessionState::Ended(SessionEnd::Expired) }),
         (9_201, Happening::Left { who: 0, how: Departure::SessionEnded(SessionEnd::Expired) }),
@@ -58,8 +58,8 @@ pub(crate) fn resignation(cell: u32) -> Replay {
         (0, stood(0)),
         (1, Happening::Leads { who: 0, node: node(0) }),
         (2, stood(1)),
-        (3, Happening::Waits { who: 1, requests: 1, watches: Watched::Another }),
-        (100, Happening::Fault { id: 0, kind: FaultKind::Resign, who: vec![0], servers: vec![], proven: false }),
+        (3, Happening::Waits { who: 1, requests: 1, watches: WatchedNode::Another }),
+        (100, Happening::Fault { id: 0, kind: FaultKind::Resign, who: vec![0], servers: vec![], verified: false }),
         (101, Happening::Yields { who: 0, reason: None }),
         (102, Happening::Deleted { who: 0 }),
         (103, told(&[1, 2], 7, WatchEvent::Deleted)),
@@ -69,12 +69,12 @@ pub(crate) fn resignation(cell: u32) -> Replay {
         (107, Happening::Left { who: 0, how: Departure::Failed("no answer to this".into()) }),
         (108, Happening::Owns { who: None, other: true }),
         (109, Happening::Owns { who: None, other: false }),
-        (200, Happening::Fault { id: 1, kind: FaultKind::Crash, who: vec![2], servers: vec![], proven: true }),
+        (200, Happening::Fault { id: 1, kind: FaultKind::Crash, who: vec![2], servers: vec![], verified: true }),
         (300, Happening::Runs { who: 2 }),
         (301, Happening::Session { who: 2, state: SessionState::Connected }),
-        (302, Happening::Waits { who: 2, requests: 0, watches: Watched::Nothing }),
-        (400, Happening::Fault { id: 2, kind: FaultKind::ServerKill, who: vec![], servers: vec![3], proven: true }),
-        (500, Happening::Healed { id: 2, kind: FaultKind::ServerKill, who: vec![], proven: false }),
+        (302, Happening::Waits { who: 2, requests: 0, watches: WatchedNode::Nothing }),
+        (400, Happening::Fault { id: 2, kind: FaultKind::ServerKill, who: vec![], servers: vec![3], verified: true }),
+        (500, Happening::Healed { id: 2, kind: FaultKind::ServerKill, who: vec![], verified: false }),
         (600, Happening::Left { who: 1, how: Departure::Stopped }),
         // Nobody of this place is in the cast.
         (700, Happening::Leads { who: 99, node: node(9) }),

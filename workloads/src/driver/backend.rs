@@ -110,12 +110,12 @@ pub trait Backend: Sized + 'static {
         true
     }
 
-    /// Runs a task beside the cell's other waits. A cell does not end before its errands.
-    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static);
+    /// Runs a task beside the cell's other waits. A cell does not end before its background tasks.
+    fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static);
     /// Waits until the clock shows `at`; false when the cell is cut short before.
     async fn goes_on_until(&self, at: Nanos) -> bool;
-    /// Does all that is to strike the cell, and gives the time until which is measured.
-    async fn strike(self: &Rc<Self>) -> Nanos;
+    /// Does all that is to hit the cell, and gives the time until which is measured.
+    async fn injection(self: &Rc<Self>) -> Nanos;
     /// Lies in wait on these hosts until a candidate has won on one of them and does not believe it yet, holds it there, and gives
     /// its host. None: nobody had until then.
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16>;

@@ -8,7 +8,7 @@ use hustings_record::{Departure, Event, Nanos, Token};
 use super::sessions::{Process, Sessions, unless_stopped};
 use crate::coordination::Session as _;
 use crate::host::Host;
-use crate::recipes::{Career, Election, stand};
+use crate::recipes::{Election, Lifecycle, stand};
 
 /// After a failure that its recipe has no answer to, a candidate stands again after this.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
@@ -43,14 +43,14 @@ pub enum End {
 
 /// Runs a candidate until its host stops or its election is deleted.
 pub async fn live<S: Seat>(seat: &S, sessions: &Sessions<S::Process>, election: &Election) -> End {
-    let (career, cand) = (Career::default(), seat.candidate());
+    let (lifecycle, cand) = (Lifecycle::default(), seat.candidate());
     let mut ended = 0;
     loop {
         let Some(session) = sessions.obtain(cand, ended).await else { return End::Closed };
         ended = session.id();
         seat.begins(&session);
         seat.record(Event::Incarnation { t: seat.now(), cand, session: ended });
-        if one_session(seat, sessions, &session, election, &career).await {
+        if one_session(seat, sessions, &session, election, &lifecycle).await {
             return if sessions.close(session).await { End::Closed } else { End::Unanswered };
         }
     }
@@ -62,10 +62,10 @@ async fn one_session<S: Seat>(
     sessions: &Sessions<S::Process>,
     session: &<S::Process as Process>::Session,
     election: &Election,
-    career: &Career,
+    lifecycle: &Lifecycle,
 ) -> bool {
     loop {
-        let departure = stand(session, seat, election, career).await;
+        let departure = stand(session, seat, election, lifecycle).await;
         let (t, cand, session) = (seat.now(), seat.candidate(), session.id());
         seat.record(Event::Left { t, cand, session, how: departure.clone() });
         seat.left(&departure);

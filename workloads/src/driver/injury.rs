@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, FaultKind, Nanos, Receipt, ReceiptStage, Seen, Touch};
+use hustings_record::{Event, Evidence, FaultKind, Nanos, Receipt, ReceiptStage, Touch};
 
 /// Lost answers that are told one by one.
 const LOST_TOLD_MAX: usize = 8;
 
 /// What came of an order to one candidate: when it was sent to the servers and answered, or why it failed.
-pub type Outcome = Result<(Nanos, Nanos), String>;
+pub type CandidateOrderOutcome = Result<(Nanos, Nanos), String>;
 
 /// What became of an injection or a heal.
 #[derive(Clone, Debug, Default)]
@@ -22,18 +22,18 @@ pub struct Proof {
     /// For sessions left to expire: when each was last heard of.
     pub touches: Vec<Touch>,
     /// All that was looked at.
-    pub seen: Option<Seen>,
+    pub seen: Option<Evidence>,
 }
 
 impl Proof {
     /// Of an order to one candidate that was given at `asked`, and of which it is known at `told` what came. `what` says in
     /// words what its answer proves.
     #[must_use]
-    pub fn of_order(what: &str, cand: Option<u32>, asked: Nanos, told: Nanos, outcome: Outcome) -> Self {
+    pub fn of_order(what: &str, cand: Option<u32>, asked: Nanos, told: Nanos, outcome: CandidateOrderOutcome) -> Self {
         match outcome {
             Ok((from, to)) => {
                 let evidence = format!("{what} after {} µs", to.saturating_sub(from) / 1_000);
-                let seen = cand.map(|cand| Seen::Obeyed { cand, sent: from, answered: to });
+                let seen = cand.map(|cand| Evidence::Obeyed { cand, sent: from, answered: to });
                 Self { from, to, verified: true, evidence, seen, ..Self::default() }
             }
             Err(evidence) => Self { from: asked, to: told, evidence, ..Self::default() },
@@ -46,7 +46,7 @@ impl Proof {
         let Self { from, to, mut verified, mut evidence, touches, seen } = self;
         if let (true, Some(Err(why))) = (verified, seen.as_ref().map(|seen| seen.shows(kind, stage))) {
             verified = false;
-            evidence = format!("{evidence}; not proven: {why}");
+            evidence = format!("{evidence}; not verified: {why}");
         }
         Event::Receipt(Box::new(Receipt { id, stage, from, to, verified, evidence, touches, seen: seen.map(Box::new) }))
     }

@@ -1,5 +1,5 @@
-//! The life of a cell, written once: set up, enrol, settle, strike, prove, heal, drain, tear down. What makes it happen (processes, links and an
-//! ensemble, or the model in virtual time) stands behind [`Backend`], and the driver cannot tell which.
+//! The life of a cell, written once: set up, enrol, settle, inject, prove, heal, drain, tear down. What makes it happen (processes,
+//! links and an ensemble, or the model in virtual time) stands behind [`Backend`], and the driver cannot tell which.
 
 mod backend;
 mod candidate;
@@ -7,6 +7,7 @@ mod effect;
 mod floor;
 mod floor_pair;
 mod holdings;
+mod injections;
 mod injury;
 mod lay_out;
 mod parent;
@@ -18,7 +19,6 @@ mod server_watch;
 mod servers_seen;
 mod sessions;
 mod state;
-mod strikes;
 mod turns;
 mod unless;
 mod write_probe;
@@ -28,12 +28,12 @@ pub use candidate::{End, Seat, live, work};
 pub use effect::Effect;
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
-pub use injury::{Injury, Outcome, Proof, Remedy, ServerRemedy, Stopped, lost_replies};
+pub use injections::{as_planned, injection};
+pub use injury::{CandidateOrderOutcome, Injury, Proof, Remedy, ServerRemedy, Stopped, lost_replies};
 pub use lay_out::lay_out;
 pub use parent::delete_parent;
 pub use phases::run;
 pub use servers_seen::ServersSeen;
 pub use sessions::{Process, Sessions};
 pub use state::State;
-pub use strikes::{as_planned, strike};
 pub(crate) use unless::unless;

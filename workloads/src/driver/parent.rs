@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_record::Nanos;
 
 use super::backend::Backend;
-use super::injury::{Injury, Outcome, Proof, Remedy};
+use super::injury::{CandidateOrderOutcome, Injury, Proof, Remedy};
 use super::unless::unless;
 use crate::coordination::{CreateMode, Op, OpError, Session};
 use crate::plan::Hit;
@@ -33,7 +33,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
 }
 
 /// Tries server after server. Gives when the transaction that did it was sent and answered.
-async fn renew<B: Backend>(backend: &B, path: &str) -> Outcome {
+async fn renew<B: Backend>(backend: &B, path: &str) -> CandidateOrderOutcome {
     let mut trouble = "no server gave a session".to_owned();
     for server in 1..=backend.servers() {
         let Some(session) = backend.connect_to(server).await else { continue };

@@ -12,7 +12,7 @@ use super::floor;
 use super::holdings;
 use super::server_load;
 use super::server_logs::ServerLogs;
-use super::server_watch::ServerWatch;
+use super::server_watch::RunningServerWatch;
 use super::write_probe::WriteProbe;
 
 /// Nothing is begun or ended this close to a snapshot of the servers' counters, so that it is clear what they include.
@@ -33,7 +33,7 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     let load = set_up.is_ok().then(|| server_load::begin(backend));
     let mut watches = None;
     if let (Ok(()), Some(ms)) = (&set_up, backend.state().cell.watch_ms) {
-        let states = ServerWatch::begin(backend, Duration::from_millis(ms)).await;
+        let states = RunningServerWatch::begin(backend, Duration::from_millis(ms)).await;
         watches = Some((states, WriteProbe::begin(backend)));
     }
     let lived = match set_up {
@@ -57,7 +57,7 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     lived.and(torn_down)
 }
 
-/// Enrols everybody, strikes as planned, and drains. A cell whose candidates do not come to stand is told so in its record, and
+/// Enrols everybody, injects as planned, and drains. A cell whose candidates do not come to stand is told so in its record, and
 /// ends there.
 async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     let cell = backend.state().cell.clone();
@@ -81,7 +81,7 @@ async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     snapshot(&**backend, WindowEdge::Begin).await;
     quiet(&**backend).await;
     enter(&**backend, Phase::Measure);
-    let until = backend.strike().await;
+    let until = backend.injection().await;
     backend.sleep_until(until).await;
     enter(&**backend, Phase::Heal);
     enter(&**backend, Phase::Drain);
@@ -114,7 +114,8 @@ async fn enrol<B: Backend>(backend: &B) -> Result<(), String> {
     let led = || backend.state().leaders.borrow().led();
     let tell = || {
         let Standing { standing, .. } = backend.standing();
-        backend.progress(|| format!("{}: {standing}/{total} stand, {}/{} groups led", cell.name, led(), cell.groups));
+        backend
+            .progress(|| format!("{}: {standing}/{total} enrolled, {}/{} groups led", cell.name, led(), cell.groups));
     };
     let short = |()| {
         let Standing { connected, standing, .. } = backend.standing();

@@ -13,12 +13,12 @@ const LOOK_AGAIN_NS: Nanos = 1_000_000;
 
 /// A watch under way. Dropped, it ends; [`end`](Self::end) writes down how it went.
 #[must_use]
-pub(super) struct ServerWatch<B: Backend> {
+pub(super) struct RunningServerWatch<B: Backend> {
     backend: Rc<B>,
     looking: Repeating,
 }
 
-impl<B: Backend> ServerWatch<B> {
+impl<B: Backend> RunningServerWatch<B> {
     /// Begins to watch all servers, each asked anew so long after its last answer. Every one was looked at once when this
     /// returns.
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {

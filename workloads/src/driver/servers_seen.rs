@@ -11,10 +11,10 @@ const LOOKS_MAX: usize = 500;
 /// The servers as they were last seen; nothing in cells where nobody watches them.
 #[derive(Default)]
 pub struct ServersSeen {
-    seen: RefCell<BTreeMap<u32, Seen>>,
+    seen: RefCell<BTreeMap<u32, ObservedServers>>,
 }
 
-pub(super) struct Seen {
+pub(super) struct ObservedServers {
     state: ServerState,
     /// When the last answer that showed this state was asked for, and when the first one was there.
     asked: Nanos,
@@ -26,7 +26,7 @@ pub(super) struct Seen {
     fresh: (Nanos, Vec<(Nanos, Nanos)>),
 }
 
-impl Seen {
+impl ObservedServers {
     /// The looks that are not written down yet.
     pub(super) fn looks(&mut self, server: u32) -> Option<Event> {
         let (t, looks) = std::mem::take(&mut self.fresh);
@@ -55,7 +55,7 @@ impl ServersSeen {
     }
 
     /// Forgets all of them, and gives what was known of each.
-    pub(super) fn clear(&self) -> BTreeMap<u32, Seen> {
+    pub(super) fn clear(&self) -> BTreeMap<u32, ObservedServers> {
         self.seen.take()
     }
 
@@ -69,7 +69,7 @@ impl ServersSeen {
     ) -> Vec<Event> {
         let mut seen = self.seen.borrow_mut();
         let fresh = !seen.contains_key(&server);
-        let known = seen.entry(server).or_insert_with(|| Seen {
+        let known = seen.entry(server).or_insert_with(|| ObservedServers {
             state,
             asked,
             since: answered,

@@ -19,7 +19,7 @@ impl Turns {
 
     /// Waits for a turn. Whoever gives up waiting holds nobody up.
     pub(super) async fn enter(&self) -> Turn<'_> {
-        let place = Place { turns: self, number: self.numbers.replace(self.numbers.get() + 1) };
+        let place = WaiterPlace { turns: self, number: self.numbers.replace(self.numbers.get() + 1) };
         std::future::poll_fn(|cx| place.poll(cx)).await;
         Turn(self)
     }
@@ -32,12 +32,12 @@ impl Turns {
 }
 
 /// A place before the door.
-struct Place<'a> {
+struct WaiterPlace<'a> {
     turns: &'a Turns,
     number: u64,
 }
 
-impl Place<'_> {
+impl WaiterPlace<'_> {
     fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let mut waiting = self.turns.waiting.borrow_mut();
         let free = self.turns.free.get();
@@ -55,7 +55,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaiterPlace<'_> {
     fn drop(&mut self) {
         let mut waiting = self.turns.waiting.borrow_mut();
         if let Ok(place) = waiting.binary_search_by_key(&self.number, |(number, _)| *number) {

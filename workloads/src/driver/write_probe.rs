@@ -19,11 +19,11 @@ const AT_A_TIME: usize = 500;
 /// All probes of a cell, a client for each server, which knows no other.
 #[must_use]
 pub(super) struct WriteProbe<B: Backend> {
-    shared: Rc<Shared<B>>,
+    shared: Rc<ProbeShared<B>>,
     probes: Repeating,
 }
 
-struct Shared<B> {
+struct ProbeShared<B> {
     backend: Rc<B>,
     path: String,
     gaps: Cell<WriteGaps>,
@@ -37,7 +37,7 @@ impl<B: Backend> WriteProbe<B> {
         let path = format!("{}/written", backend.chroot());
         let (t, every_ns) = (backend.now(), EVERY.as_nanos() as Nanos);
         backend.record(Event::WriteProbe { t, every_ns });
-        let shared = Rc::new(Shared {
+        let shared = Rc::new(ProbeShared {
             backend: backend.clone(),
             path,
             gaps: Cell::new(WriteGaps::begin(t)),
@@ -57,7 +57,7 @@ impl<B: Backend> WriteProbe<B> {
     }
 }
 
-impl<B: Backend> Shared<B> {
+impl<B: Backend> ProbeShared<B> {
     async fn write_forever(self: Rc<Self>, server: u32) {
         let backend = &*self.backend;
         loop {

@@ -13,7 +13,7 @@ pub struct Ms {
 
 /// A duration as a scenario tells it. One that has been checked tells it in one way at most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct FaultDuration {
     /// In milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_ms: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Told {
     pub for_t: Option<f64>,
 }
 
-impl Told {
+impl FaultDuration {
     /// Under a session timeout; `None` if nothing is told.
     #[must_use]
     pub fn ms(&self, timeout_ms: u64) -> Option<Ms> {

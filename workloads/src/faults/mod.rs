@@ -9,7 +9,7 @@ mod step;
 use hustings_record::FaultKind;
 use serde::{Deserialize, Serialize};
 
-pub use self::duration::{Ms, Told};
+pub use self::duration::{FaultDuration, Ms};
 pub use self::moment::Moment;
 pub use self::restart::Restart;
 pub use self::slow::Slow;
@@ -90,7 +90,7 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
 
 /// A fault as a scenario has it: durations are told in milliseconds or in multiples of T, and of a scenario that has not been
 /// checked they may be missing.
-pub type ToldFault = Fault<Told, Told>;
+pub type ToldFault = Fault<FaultDuration, FaultDuration>;
 
 impl<Must, May> Fault<Must, May> {
     /// Its kind.
@@ -170,7 +170,7 @@ impl ToldFault {
     #[must_use]
     pub fn resolved(&self, timeout_ms: u64, servers: u32) -> Fault {
         // A scenario that has been checked tells every duration that has to be told.
-        let must = |told: &Told| told.ms(timeout_ms).unwrap_or(Ms { for_ms: 0 });
+        let must = |told: &FaultDuration| told.ms(timeout_ms).unwrap_or(Ms { for_ms: 0 });
         let mut fault = self.lasting(must, |told| told.ms(timeout_ms));
         if let Fault::None { lasts } = &mut fault {
             lasts.get_or_insert(duration::CONTROL);
@@ -183,7 +183,7 @@ impl ToldFault {
 
     /// What it says of its duration; `None` for kinds that have none.
     #[must_use]
-    pub fn told(&self) -> Option<&Told> {
+    pub fn told(&self) -> Option<&FaultDuration> {
         self.lasts(|told| told, |told| told)
     }
 }

@@ -1,8 +1,8 @@
-//! When exactly a fault strikes, once its time has come.
+//! When exactly a fault hits, once its time has come.
 
 use serde::{Deserialize, Serialize};
 
-/// When a fault strikes.
+/// When a fault hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {

@@ -15,22 +15,22 @@ pub(super) struct Trigger {
 }
 
 /// What a transaction is answered with.
-pub(super) type Answer = Result<Response, Code>;
+pub(super) type TransactionReply = Result<Response, Code>;
 
 /// Applies a transaction that the leader found good. The answer is made only if it is `wanted`.
-pub(super) fn apply(tree: &mut Tree, txn: &Txn, wanted: bool, triggers: &mut Vec<Trigger>) -> Answer {
-    Step { tree, txn, wanted, triggers }.take(&txn.change)
+pub(super) fn apply(tree: &mut Tree, txn: &Txn, wanted: bool, triggers: &mut Vec<Trigger>) -> TransactionReply {
+    AppliedStep { tree, txn, wanted, triggers }.take(&txn.change)
 }
 
-struct Step<'a> {
+struct AppliedStep<'a> {
     tree: &'a mut Tree,
     txn: &'a Txn,
     wanted: bool,
     triggers: &'a mut Vec<Trigger>,
 }
 
-impl Step<'_> {
-    fn take(&mut self, change: &Change) -> Answer {
+impl AppliedStep<'_> {
+    fn take(&mut self, change: &Change) -> TransactionReply {
         match change {
             Change::Create(create) => Ok(self.create(create)),
             Change::Delete { path } => {

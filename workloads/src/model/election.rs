@@ -4,7 +4,7 @@ use super::ensemble::Ensemble;
 use hustings_record::ServerState;
 
 use super::interface::{Output, Server};
-use super::lead::{Lead, Wrapped};
+use super::lead::{LeaderState, Wrapped};
 use super::op::Micros;
 use super::server::Follow;
 use super::sessions::Tracker;
@@ -230,8 +230,12 @@ impl Ensemble {
             tracker.track(now, session, timeout_ms, None);
         }
         let containers_due = now + self.options.container_check_ms * 1_000;
-        let lead =
-            Lead { tracker, stalled: std::collections::VecDeque::new(), containers_due, wrapped: Wrapped::default() };
+        let lead = LeaderState {
+            tracker,
+            stalled: std::collections::VecDeque::new(),
+            containers_due,
+            wrapped: Wrapped::default(),
+        };
         self.members[server].lead = Some(Box::new(lead));
         self.members[server].joining = None;
     }

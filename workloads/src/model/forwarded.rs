@@ -9,11 +9,11 @@ use super::op::{Request, SessionId};
 pub(super) struct Forwarded {
     pub(super) conn: Conn,
     pub(super) session: SessionId,
-    pub(super) asked: Asked,
+    pub(super) asked: ForwardedKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum ForwardedKind {
     /// A new session.
     Open {
         timeout_ms: i32,

@@ -32,14 +32,14 @@ pub enum Output {
     /// server when it has arrived there.
     Committed { zxid: Zxid },
     /// What a transaction changed, as the leader applied it; only with [`Options::tell_changes`].
-    Changed { zxid: Zxid, change: Change },
+    Changed { zxid: Zxid, change: ZnodeChange },
     /// A server is in another state than before. None is ever silent here.
     State { server: Server, state: ServerState },
 }
 
 /// A znode that has come or gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ZnodeChange {
     /// `owner`: the session that it belongs to, 0 for none.
     Created {
         path: String,

@@ -12,7 +12,7 @@ use super::tree::Tree;
 use super::txn::Change;
 
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct LeaderState {
     pub(super) tracker: Tracker,
     /// What cannot be decided while too few followers hear the leader.
     pub(super) stalled: VecDeque<Stalled>,

@@ -19,7 +19,7 @@ pub const ANY_VERSION: i32 = -1;
 
 /// How a znode is created, by all that ZooKeeper knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind {
+pub struct CreateKind {
     pub life: Life,
     /// A number from the parent's counter is appended to the name.
     pub sequential: bool,
@@ -36,7 +36,7 @@ pub enum Life {
     Container,
 }
 
-impl From<CreateMode> for Kind {
+impl From<CreateMode> for CreateKind {
     fn from(mode: CreateMode) -> Self {
         let (life, sequential) = match mode {
             CreateMode::Persistent => (Life::Persistent, false),
@@ -99,7 +99,7 @@ pub enum Request {
         path: String,
         data: Vec<u8>,
         acl: Vec<Acl>,
-        kind: Kind,
+        kind: CreateKind,
         with_stat: bool,
     },
     Delete {
@@ -145,7 +145,7 @@ pub enum Request {
         path: String,
     },
     /// All or nothing.
-    Multi(Vec<Step>),
+    Multi(Vec<TransactionStep>),
     /// Reads in one go; each succeeds or fails by itself.
     MultiRead(Vec<Read>),
     AddWatch {
@@ -170,8 +170,8 @@ pub enum Request {
 
 /// One step of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    Create { path: String, data: Vec<u8>, acl: Vec<Acl>, kind: Kind, with_stat: bool },
+pub enum TransactionStep {
+    Create { path: String, data: Vec<u8>, acl: Vec<Acl>, kind: CreateKind, with_stat: bool },
     Delete { path: String, version: i32 },
     SetData { path: String, data: Vec<u8>, version: i32 },
     Check { path: String, version: i32 },

@@ -1,12 +1,12 @@
 //! What the leader decides, and how it comes to the other servers.
 
 use super::acl::Proven;
-use super::apply::Answer;
+use super::apply::TransactionReply;
 use super::clients::origin_of;
 use super::ensemble::Ensemble;
-use super::forwarded::{Asked, Forwarded};
+use super::forwarded::{Forwarded, ForwardedKind};
 use super::interface::{Output, Server, Ticket};
-use super::lead::{Lead, Stalled};
+use super::lead::{LeaderState, Stalled};
 use super::op::{Code, Micros, Request, Response, SessionId, Zxid};
 use super::prep::{self, Prep};
 use super::server::Awaited;
@@ -76,9 +76,9 @@ impl Ensemble {
         let can_commit = self.has_quorum(leader);
         let stalled = &mut self.members[leader].lead.as_mut()?.stalled;
         let waits = match &forwarded.asked {
-            Asked::Move { .. } => false,
-            Asked::Request { request: Request::Sync { .. }, .. } => !stalled.is_empty(),
-            Asked::Open { .. } | Asked::Request { .. } => !stalled.is_empty() || !can_commit,
+            ForwardedKind::Move { .. } => false,
+            ForwardedKind::Request { request: Request::Sync { .. }, .. } => !stalled.is_empty(),
+            ForwardedKind::Open { .. } | ForwardedKind::Request { .. } => !stalled.is_empty() || !can_commit,
         };
         if waits {
             stalled.push_back(Stalled::Ticket { server, ticket, forwarded });
@@ -93,17 +93,17 @@ impl Ensemble {
         let origin = Some(Origin { server, conn });
         let lead = self.lead_mut(leader);
         let (request, proven) = match asked {
-            Asked::Open { timeout_ms } => {
+            ForwardedKind::Open { timeout_ms } => {
                 lead.tracker.track(now, session, timeout_ms, Some(server));
                 return self.commit(now, leader, origin, Change::CreateSession { session, timeout_ms });
             }
-            Asked::Move { timeout_ms } => {
+            ForwardedKind::Move { timeout_ms } => {
                 let is_valid = lead.tracker.touch(now, session, timeout_ms);
                 lead.tracker.set_owner(session, server);
                 self.members[server].awaited.insert((zxid, ticket), Awaited::Moved { conn, is_valid });
                 return zxid;
             }
-            Asked::Request { request, proven } => (request, proven),
+            ForwardedKind::Request { request, proven } => (request, proven),
         };
         match request {
             Request::CloseSession => self.commit_close(now, leader, origin, session),
@@ -120,7 +120,7 @@ impl Ensemble {
         }
     }
 
-    fn sync(&mut self, leader: Server, server: Server, ticket: Ticket, conn: u64, answer: Answer) {
+    fn sync(&mut self, leader: Server, server: Server, ticket: Ticket, conn: u64, answer: TransactionReply) {
         let zxid = self.members[leader].last_zxid;
         let Self { members, log, out, .. } = self;
         members[server].awaited.insert((zxid, ticket), Awaited::Synced { conn, answer });
@@ -165,7 +165,7 @@ impl Ensemble {
         self.commit(now, leader, origin, Change::CloseSession { session, keep_ephemerals })
     }
 
-    fn lead_mut(&mut self, leader: Server) -> &mut Lead {
+    fn lead_mut(&mut self, leader: Server) -> &mut LeaderState {
         self.members[leader].lead.as_mut().expect("only a leader decides")
     }
 

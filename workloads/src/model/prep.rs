@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::acl::{self, Proven};
 use super::lead::Wrapped;
 use super::life;
-use super::op::{ANY_VERSION, Acl, Code, Kind, SessionId, Step};
+use super::op::{ANY_VERSION, Acl, Code, CreateKind, SessionId, TransactionStep};
 use super::path;
 use super::tree::{Node, Tree, shared};
 use super::txn::{Change, Create};
@@ -18,14 +18,14 @@ pub(super) struct Prep<'a> {
     proven: &'a Proven,
     wrapped: &'a Wrapped,
     /// What earlier steps of the same transaction have made of znodes; `None` where they deleted them.
-    changed: BTreeMap<Arc<str>, Option<Seen>>,
+    changed: BTreeMap<Arc<str>, Option<ZnodeState>>,
     /// Whether there may be later steps.
     keeps: bool,
 }
 
 /// What is looked at of a znode.
 #[derive(Clone)]
-struct Seen {
+struct ZnodeState {
     version: i32,
     aversion: i32,
     creates: i32,
@@ -34,7 +34,7 @@ struct Seen {
     acl: Arc<[Acl]>,
 }
 
-impl From<&Node> for Seen {
+impl From<&Node> for ZnodeState {
     fn from(node: &Node) -> Self {
         let Node { version, aversion, creates, children, owner, ref acl, .. } = *node;
         Self { version, aversion, creates, children, owner, acl: acl.clone() }
@@ -47,7 +47,7 @@ impl<'a> Prep<'a> {
     }
 
     /// All or nothing: each step is looked at as if the earlier ones had happened.
-    pub(super) fn multi(mut self, steps: &[Step]) -> Change {
+    pub(super) fn multi(mut self, steps: &[TransactionStep]) -> Change {
         self.keeps = true;
         let mut changes = Vec::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
@@ -64,12 +64,14 @@ impl<'a> Prep<'a> {
         Change::Multi(changes)
     }
 
-    fn step(&mut self, step: &Step) -> Result<Change, Code> {
+    fn step(&mut self, step: &TransactionStep) -> Result<Change, Code> {
         match step {
-            Step::Create { path, data, acl, kind, with_stat } => self.create(path, data, acl, *kind, *with_stat),
-            Step::Delete { path, version } => self.delete(path, *version),
-            Step::SetData { path, data, version } => self.set_data(path, data, *version),
-            Step::Check { path, version } => self.check(path, *version),
+            TransactionStep::Create { path, data, acl, kind, with_stat } => {
+                self.create(path, data, acl, *kind, *with_stat)
+            }
+            TransactionStep::Delete { path, version } => self.delete(path, *version),
+            TransactionStep::SetData { path, data, version } => self.set_data(path, data, *version),
+            TransactionStep::Check { path, version } => self.check(path, *version),
         }
     }
 
@@ -78,7 +80,7 @@ impl<'a> Prep<'a> {
         path: &str,
         data: &[u8],
         asked: &[Acl],
-        kind: Kind,
+        kind: CreateKind,
         with_stat: bool,
     ) -> Result<Change, Code> {
         let owner = life::owner(kind.life, self.session);
@@ -107,7 +109,7 @@ impl<'a> Prep<'a> {
         parent.children += 1;
         let parent_creates = parent.creates;
         if self.keeps {
-            let made = Seen { version: 0, aversion: 0, creates: 0, children: 0, owner, acl: acl.clone() };
+            let made = ZnodeState { version: 0, aversion: 0, creates: 0, children: 0, owner, acl: acl.clone() };
             self.changed.insert(above.into(), Some(parent));
             self.changed.insert(path.clone(), Some(made));
         }
@@ -164,11 +166,11 @@ impl<'a> Prep<'a> {
     }
 
     /// What there is at this path for the next step.
-    fn seen(&self, path: &str) -> Result<Seen, Code> {
+    fn seen(&self, path: &str) -> Result<ZnodeState, Code> {
         match self.changed.get(path) {
             Some(changed) => changed.clone().ok_or(Code::NoNode),
             None => {
-                let mut seen = self.tree.get(path).map(Seen::from).ok_or(Code::NoNode)?;
+                let mut seen = self.tree.get(path).map(ZnodeState::from).ok_or(Code::NoNode)?;
                 seen.creates = self.wrapped.counter(path).unwrap_or(seen.creates);
                 Ok(seen)
             }
@@ -209,7 +211,7 @@ mod tests {
         let mut tree = Tree::new();
         let root = tree.find("/").unwrap();
         tree.node_mut(root).creates = i32::MAX - 1;
-        let kind = Kind { life: Life::Ephemeral, sequential: true };
+        let kind = CreateKind { life: Life::Ephemeral, sequential: true };
         let mut triggers = Vec::new();
         let mut wrapped = Wrapped::default();
         let mut made = |prefix: &str, zxid, arrived| {

@@ -1,7 +1,7 @@
 //! What a server answers from its own tree, and the watches that this leaves behind.
 
 use super::acl;
-use super::apply::Answer;
+use super::apply::TransactionReply;
 use super::interface::{Conn, Output};
 use super::op::{Acl, Code, Event, EventKind, Read, Request, Response, Watches, Zxid};
 use super::path;
@@ -11,7 +11,7 @@ use super::watches::{self, Kinds};
 
 impl Member {
     /// Answers a request that changes nothing. Events that it sets off come before the answer.
-    pub(super) fn read(&mut self, conn: Conn, request: Request, out: &mut Outputs) -> Answer {
+    pub(super) fn read(&mut self, conn: Conn, request: Request, out: &mut Outputs) -> TransactionReply {
         match request {
             Request::Exists { path, watch } => self.exists(conn, &path, watch),
             Request::GetData { path, watch } => {
@@ -70,7 +70,7 @@ impl Member {
         }
     }
 
-    fn exists(&mut self, conn: Conn, path: &str, watch: bool) -> Answer {
+    fn exists(&mut self, conn: Conn, path: &str, watch: bool) -> TransactionReply {
         if path.contains('\0') {
             return Err(Code::BadArguments);
         }
@@ -85,25 +85,25 @@ impl Member {
         Ok(node)
     }
 
-    fn data(&self, conn: Conn, path: &str) -> Answer {
+    fn data(&self, conn: Conn, path: &str) -> TransactionReply {
         let node = self.readable(conn, path)?;
         Ok(Response::Data { data: node.data.to_vec(), stat: node.stat() })
     }
 
-    fn children(&self, conn: Conn, path: &str, with_stat: bool) -> Answer {
+    fn children(&self, conn: Conn, path: &str, with_stat: bool) -> TransactionReply {
         let node = self.readable(conn, path)?;
         let names = self.tree.children(node).map(|child| path::name(&child.path).to_owned()).collect();
         Ok(Response::Children { names, stat: with_stat.then(|| node.stat()) })
     }
 
-    fn one(&self, conn: Conn, read: &Read) -> Answer {
+    fn one(&self, conn: Conn, read: &Read) -> TransactionReply {
         match read {
             Read::Data { path } => self.data(conn, path),
             Read::Children { path } => self.children(conn, path, false),
         }
     }
 
-    fn acl(&self, conn: Conn, path: &str) -> Answer {
+    fn acl(&self, conn: Conn, path: &str) -> TransactionReply {
         let node = self.tree.get(path).ok_or(Code::NoNode)?;
         let proven = &self.conns[&conn].proven;
         acl::check(&node.acl, Acl::READ | Acl::ADMIN, proven)?;

@@ -4,11 +4,11 @@ use hustings_record::ServerState;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::acl::Proven;
-use super::apply::{Answer, Trigger, apply};
+use super::apply::{TransactionReply, Trigger, apply};
 use super::credentials;
 use super::forwarded::Forwarded;
-use super::interface::{Bugs, Change as Told, Conn, Options, Output, Server, Ticket};
-use super::lead::Lead;
+use super::interface::{Bugs, Conn, Options, Output, Server, Ticket, ZnodeChange};
+use super::lead::LeaderState;
 use super::log::Log;
 use super::op::{Code, Connected, Event, EventKind, Micros, Request, Response, SessionId, Zxid};
 use super::table::Table;
@@ -50,7 +50,7 @@ pub(super) struct Member {
     pub(super) awaited: BTreeMap<(Zxid, Ticket), Awaited>,
     /// Sessions that were heard of since the last hand-over.
     pub(super) touched: Vec<(Conn, SessionId, i32)>,
-    pub(super) lead: Option<Box<Lead>>,
+    pub(super) lead: Option<Box<LeaderState>>,
     pub(super) follow: Option<Follow>,
     /// The leader that it is about to join, and since when.
     pub(super) joining: Option<(Server, Micros)>,
@@ -102,7 +102,7 @@ enum Waiting {
 #[derive(Debug)]
 pub(super) enum Awaited {
     Moved { conn: Conn, is_valid: bool },
-    Synced { conn: Conn, answer: Answer },
+    Synced { conn: Conn, answer: TransactionReply },
 }
 
 impl Connection {
@@ -215,9 +215,9 @@ impl Member {
         let change = match trigger.kind {
             EventKind::Created => {
                 let owner = self.tree.get(&path).map_or(0, |node| node.stat().ephemeral_owner);
-                Told::Created { path, owner }
+                ZnodeChange::Created { path, owner }
             }
-            EventKind::Deleted => Told::Deleted { path },
+            EventKind::Deleted => ZnodeChange::Deleted { path },
             EventKind::DataChanged | EventKind::ChildrenChanged => return,
         };
         out.push_back(Output::Changed { zxid, change });
@@ -234,7 +234,7 @@ impl Member {
     }
 
     /// Answers the oldest request of a connection, and those behind it that waited only for that.
-    fn answer_ordered(&mut self, conn: Conn, answer: Answer, out: &mut Outputs) {
+    fn answer_ordered(&mut self, conn: Conn, answer: TransactionReply, out: &mut Outputs) {
         let Some(connection) = self.conns.get_mut(&conn) else { return };
         if answer == Err(Code::SessionMoved) {
             self.close(conn, out);

@@ -11,13 +11,13 @@ use super::table::Table;
 #[derive(Debug)]
 pub(super) struct Tracker {
     tick_ms: u64,
-    rows: Table<SessionId, Row>,
+    rows: Table<SessionId, SessionRow>,
     /// Each session is in one of them; those that were closed meanwhile too, until their tick.
     buckets: BTreeMap<u64, Vec<SessionId>>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct SessionRow {
     touched: Micros,
     expires_ms: u64,
     /// The server that it is connected to, once that is known.
@@ -34,7 +34,7 @@ impl Tracker {
     /// Starts the clock of a session.
     pub(super) fn track(&mut self, now: Micros, session: SessionId, timeout_ms: i32, owner: Option<Server>) {
         let expires_ms = self.expires(now, timeout_ms);
-        let row = Row { touched: now, expires_ms, owner, is_closing: false };
+        let row = SessionRow { touched: now, expires_ms, owner, is_closing: false };
         if self.rows.insert(session, row).is_none() {
             self.buckets.entry(expires_ms).or_default().push(session);
         }

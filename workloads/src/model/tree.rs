@@ -15,12 +15,12 @@ use super::path;
 use super::table::Table;
 
 /// Place of a znode in the arena.
-pub(super) type Place = u32;
+pub(super) type ZnodeIndex = u32;
 
 /// No znode.
-pub(super) const NONE: Place = Place::MAX;
+pub(super) const NONE: ZnodeIndex = ZnodeIndex::MAX;
 
-const ROOT: Place = 0;
+const ROOT: ZnodeIndex = 0;
 
 static EMPTY: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from([]));
 
@@ -46,43 +46,43 @@ pub(super) struct Node {
     /// Creates of children: the counter that sequential names are made from.
     pub(super) creates: i32,
     pub(super) children: u32,
-    parent: Place,
-    first_child: Place,
-    last_child: Place,
+    parent: ZnodeIndex,
+    first_child: ZnodeIndex,
+    last_child: ZnodeIndex,
     /// Links among the children of the parent, in the order of their creation.
-    sibling: Links,
+    sibling: ZnodeLinks,
     /// Links among the ephemerals of the owner, in the order of their creation.
-    owned: Links,
+    owned: ZnodeLinks,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Links {
-    before: Place,
-    after: Place,
+struct ZnodeLinks {
+    before: ZnodeIndex,
+    after: ZnodeIndex,
 }
 
-impl Links {
+impl ZnodeLinks {
     const NONE: Self = Self { before: NONE, after: NONE };
 }
 
 /// A session as every server knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owner {
+pub(super) struct SessionOwner {
     pub(super) timeout_ms: i32,
-    first: Place,
-    last: Place,
+    first: ZnodeIndex,
+    last: ZnodeIndex,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    free: Vec<Place>,
-    by_path: HashTable<Place>,
-    sessions: Table<SessionId, Owner>,
+    free: Vec<ZnodeIndex>,
+    by_path: HashTable<ZnodeIndex>,
+    sessions: Table<SessionId, SessionOwner>,
     ephemerals: usize,
     data_bytes: u64,
     /// Containers that had children and have none.
-    emptied: BTreeSet<Place>,
+    emptied: BTreeSet<ZnodeIndex>,
 }
 
 /// What a new znode is made of.
@@ -124,7 +124,7 @@ impl Tree {
         tree
     }
 
-    pub(super) fn find(&self, path: &str) -> Option<Place> {
+    pub(super) fn find(&self, path: &str) -> Option<ZnodeIndex> {
         self.by_path.find(hash(path), |&place| *self.nodes[place as usize].path == *path).copied()
     }
 
@@ -132,16 +132,16 @@ impl Tree {
         self.find(path).map(|place| self.node(place))
     }
 
-    pub(super) fn node(&self, place: Place) -> &Node {
+    pub(super) fn node(&self, place: ZnodeIndex) -> &Node {
         &self.nodes[place as usize]
     }
 
-    pub(super) fn node_mut(&mut self, place: Place) -> &mut Node {
+    pub(super) fn node_mut(&mut self, place: ZnodeIndex) -> &mut Node {
         &mut self.nodes[place as usize]
     }
 
     /// Adds a znode below `parent`, and counts it there.
-    pub(super) fn insert(&mut self, parent: Place, made: Made) -> Place {
+    pub(super) fn insert(&mut self, parent: ZnodeIndex, made: Made) -> ZnodeIndex {
         let Made { path, data, acl, owner, zxid, time_ms } = made;
         self.data_bytes += (path.len() + data.len()) as u64;
         let mut node = Node {
@@ -161,8 +161,8 @@ impl Tree {
             parent,
             first_child: NONE,
             last_child: NONE,
-            sibling: Links::NONE,
-            owned: Links::NONE,
+            sibling: ZnodeLinks::NONE,
+            owned: ZnodeLinks::NONE,
         };
         if parent != NONE {
             node.sibling.before = self.node(parent).last_child;
@@ -175,7 +175,7 @@ impl Tree {
             }
             None => {
                 self.nodes.push(node);
-                Place::try_from(self.nodes.len() - 1).expect("fewer than 2^32 znodes")
+                ZnodeIndex::try_from(self.nodes.len() - 1).expect("fewer than 2^32 znodes")
             }
         };
         let Self { nodes, by_path, .. } = self;
@@ -187,7 +187,7 @@ impl Tree {
         place
     }
 
-    fn link_child(&mut self, parent: Place, place: Place) {
+    fn link_child(&mut self, parent: ZnodeIndex, place: ZnodeIndex) {
         let above = self.node_mut(parent);
         above.children += 1;
         above.creates = above.creates.wrapping_add(1);
@@ -200,7 +200,7 @@ impl Tree {
         self.emptied.remove(&parent);
     }
 
-    fn link_owned(&mut self, owner: i64, place: Place) {
+    fn link_owned(&mut self, owner: i64, place: ZnodeIndex) {
         if !life::is_session(owner) {
             return;
         }
@@ -217,7 +217,7 @@ impl Tree {
     }
 
     /// Removes a znode that has no children, and gives its parent.
-    pub(super) fn remove(&mut self, place: Place) -> Place {
+    pub(super) fn remove(&mut self, place: ZnodeIndex) -> ZnodeIndex {
         let node = self.node(place);
         let (parent, sibling, owned, owner) = (node.parent, node.sibling, node.owned, node.owner);
         let (hash, bytes) = (hash(&node.path), node.path.len() + node.data.len());
@@ -250,7 +250,7 @@ impl Tree {
         parent
     }
 
-    fn unlink_owned(&mut self, owner: SessionId, place: Place, owned: Links) {
+    fn unlink_owned(&mut self, owner: SessionId, place: ZnodeIndex, owned: ZnodeLinks) {
         self.ephemerals -= 1;
         if owned.before != NONE {
             self.node_mut(owned.before).owned.after = owned.after;
@@ -268,14 +268,14 @@ impl Tree {
     }
 
     /// Replaces the data of a znode.
-    pub(super) fn set_data(&mut self, place: Place, data: Arc<[u8]>) {
+    pub(super) fn set_data(&mut self, place: ZnodeIndex, data: Arc<[u8]>) {
         let node = &mut self.nodes[place as usize];
         self.data_bytes = self.data_bytes + data.len() as u64 - node.data.len() as u64;
         node.data = data;
     }
 
     pub(super) fn open_session(&mut self, session: SessionId, timeout_ms: i32) {
-        self.sessions.insert(session, Owner { timeout_ms, first: NONE, last: NONE });
+        self.sessions.insert(session, SessionOwner { timeout_ms, first: NONE, last: NONE });
     }
 
     pub(super) fn close_session(&mut self, session: SessionId) {
@@ -291,7 +291,7 @@ impl Tree {
         self.sessions.len()
     }
 
-    pub(super) fn first_owned(&self, session: SessionId) -> Option<Place> {
+    pub(super) fn first_owned(&self, session: SessionId) -> Option<ZnodeIndex> {
         self.sessions.get(&session).map(|row| row.first).filter(|&place| place != NONE)
     }
 
@@ -305,7 +305,7 @@ impl Tree {
         self.chain(node.first_child, |node| node.sibling.after)
     }
 
-    fn chain(&self, first: Place, next: impl Fn(&Node) -> Place) -> impl Iterator<Item = &Node> {
+    fn chain(&self, first: ZnodeIndex, next: impl Fn(&Node) -> ZnodeIndex) -> impl Iterator<Item = &Node> {
         let mut place = first;
         std::iter::from_fn(move || {
             let node = self.nodes.get(place as usize)?;

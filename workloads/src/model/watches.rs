@@ -33,26 +33,26 @@ const OF_CHILDREN: Kinds = CHILD | STANDING_CHILD;
 type Slot = u32;
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedPath {
     path: Arc<str>,
     by: BTreeMap<Conn, Kinds>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct WatchTable {
-    slots: Vec<Option<Watched>>,
+    slots: Vec<Option<WatchedPath>>,
     free: Vec<Slot>,
     by_path: Table<Arc<str>, Slot>,
     by_conn: Table<Conn, BTreeSet<Slot>>,
     /// Watches, as ZooKeeper counts them: those for data and those for children apart.
     count: u64,
     recursive: u64,
-    told: BTreeMap<EventKind, Told>,
+    told: BTreeMap<EventKind, FiredWatches>,
 }
 
 /// How many watches the changes of one kind set off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FiredWatches {
     /// Changes that anybody watched.
     pub(super) changes: u64,
     pub(super) watches: u64,
@@ -60,7 +60,7 @@ pub(super) struct Told {
     pub(super) most: u64,
 }
 
-impl Told {
+impl FiredWatches {
     fn add(&mut self, watches: u64) {
         self.least = if self.changes == 0 { watches } else { self.least.min(watches) };
         self.most = self.most.max(watches);
@@ -86,7 +86,7 @@ impl WatchTable {
             return slot;
         }
         let path: Arc<str> = path.into();
-        let watched = Some(Watched { path: path.clone(), by: BTreeMap::new() });
+        let watched = Some(WatchedPath { path: path.clone(), by: BTreeMap::new() });
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = watched;
@@ -243,7 +243,7 @@ impl WatchTable {
         (self.by_conn.len(), self.by_path.len())
     }
 
-    pub(super) fn told(&self, kind: EventKind) -> Told {
+    pub(super) fn told(&self, kind: EventKind) -> FiredWatches {
         self.told.get(&kind).copied().unwrap_or_default()
     }
 }

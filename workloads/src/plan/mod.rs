@@ -1,4 +1,4 @@
-//! From a cell and the run's seed to timed faults: when each strikes, for how long, and whom. Pure: the same arguments give the
+//! From a cell and the run's seed to timed faults: when each injections, for how long, and whom. Pure: the same arguments give the
 //! same plan.
 
 mod target;
@@ -42,15 +42,15 @@ pub(crate) const WON_WITHIN_T: u64 = 2;
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
-    /// Number in the cell: first the fault's repeats from 0, then those of the fault that strikes with it. None: of no plan.
+    /// Number in the cell: first the fault's repeats from 0, then those of the fault that hits with it. None: of no plan.
     pub id: Option<u32>,
-    /// When it is to strike, in milliseconds from the start of measuring.
+    /// When it is to hit, in milliseconds from the start of measuring.
     pub at_ms: u64,
     /// What is done, and for how long.
     pub fault: Fault,
-    /// Whom it hits; who that is is resolved when it strikes.
+    /// Whom it hits; who that is is resolved when it hits.
     pub target: Target,
-    /// When it strikes, once its time has come.
+    /// When it hits, once its time has come.
     #[serde(default, skip_serializing_if = "Moment::is_planned")]
     pub moment: Moment,
     /// Of a partition: ids of the servers that its hosts are cut off from; of all without it.
@@ -63,7 +63,7 @@ pub struct PlannedFault {
 /// The faults of a cell in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In the order in which they strike. A control (`none`) has none.
+    /// In the order in which they hit. A control (`none`) has none.
     pub faults: Vec<PlannedFault>,
     /// How long is measured: the last fault, its duration, and the time that a handover may take.
     pub measure_ms: u64,
@@ -93,8 +93,8 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     let settled_ms = settled_together_ms(cell, fault, after_ms);
     // The shortest gap still leaves a fault and its handover enough time.
     let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / SHORTEST_GAP).ceil() as u64);
-    let mut rng = seed::rng(seed, &cell.luck(), "plan");
-    // The first may strike anywhere in a tick.
+    let mut rng = seed::rng(seed, &cell.round_variance(), "plan");
+    // The first may hit anywhere in a tick.
     let mut at_ms = LEAD_IN_MS + rng.random_range(0..=cell.tick_ms.min(1_000));
     let mut faults = Vec::new();
     for id in 0..fault.repeat {
@@ -102,7 +102,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
             at_ms += (every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round() as u64;
         }
         faults.push(planned(cell, fault, id, at_ms));
-        // Its numbers do not move those of the fault that it strikes with, and so not whom that one hits.
+        // Its numbers do not move those of the fault that it hits with, and so not whom that one hits.
         let with = cell.with.iter().map(|with| planned(cell, with, fault.repeat + id, at_ms + after_ms));
         faults.extend(with);
     }
@@ -123,7 +123,7 @@ fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
     }
 }
 
-/// From a fault to when it and the one that strikes with it are over, and what they caused should be done, in milliseconds.
+/// From a fault to when it and the one that hits with it are over, and what they caused should be done, in milliseconds.
 fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
     let alone_ms = settled_ms(cell, fault);
     let Some(with) = &cell.with else { return alone_ms };
@@ -188,7 +188,7 @@ impl PlannedFault {
         self.fault.for_ms()
     }
 
-    /// This fault as the record has it: the `id`-th to strike, at `t`, whoever it hits.
+    /// This fault as the record has it: the `id`-th to hit, at `t`, whoever it hits.
     #[must_use]
     pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
         Event::Fault(Box::new(FaultOrder {

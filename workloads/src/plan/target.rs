@@ -1,4 +1,4 @@
-//! Whom a fault hits, decided when it strikes: pure, by the seed and by who leads at that moment.
+//! Whom a fault hits, decided when it hits: pure, by the seed and by who leads at that moment.
 
 use hustings_record::{FaultKind, Hits, SessionUse, WithheldReason};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::scenario::cell::Cell;
 use crate::scenario::fault::Target;
 use crate::seed;
 
-/// Who leads, who lives where, and which hosts are there, when a fault strikes.
+/// Who leads, who lives where, and which hosts are there, when a fault hits.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaderView<'a> {
     /// For every group its leader's number and host; `None` for a group that nobody leads.
@@ -76,7 +76,7 @@ impl Hit {
 /// # Errors
 /// The fault hits nobody, and why.
 pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Result<Hit, WithheldReason> {
-    let rng = seed::rng(seed, &cell.luck(), &format!("target {}", fault.id.unwrap_or(0)));
+    let rng = seed::rng(seed, &cell.round_variance(), &format!("target {}", fault.id.unwrap_or(0)));
     let hosts = match fault.kind().facts().needs_no_host {
         true => (0..cell.hosts).collect(),
         false => view.alive.to_vec(),

@@ -1,12 +1,12 @@
 //! The breadcrumb: a persistent znode that says who led last.
 
-use super::candidate::{Answer, Candidate, Flow};
+use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::names;
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Host, Predecessor, Token};
 
 /// What is found where the breadcrumb is.
-pub(super) enum Read {
+pub(super) enum BreadcrumbReading {
     /// Who led last, and the version of the znode.
     Found(Predecessor, i32),
     Absent,
@@ -16,16 +16,16 @@ pub(super) enum Read {
     Bad(String),
 }
 
-pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Read> {
+pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<BreadcrumbReading> {
     let (session, path) = (candidate.session, path(candidate));
     Ok(match candidate.ask(session.get(&path)).await? {
-        Answer::Ok((data, stat)) => match parse(&data) {
-            Some(old) => Read::Found(old, stat.version),
-            None => Read::Bad(format!("{path} names nobody that could be fenced; delete it to go on")),
+        OperationAnswer::Ok((data, stat)) => match parse(&data) {
+            Some(old) => BreadcrumbReading::Found(old, stat.version),
+            None => BreadcrumbReading::Bad(format!("{path} names nobody that could be fenced; delete it to go on")),
         },
-        Answer::Refused(Refusal::NoNode) => Read::Absent,
-        Answer::Refused(refusal) => Read::Bad(format!("{path} could not be read: {refusal}")),
-        Answer::Lost => Read::Lost,
+        OperationAnswer::Refused(Refusal::NoNode) => BreadcrumbReading::Absent,
+        OperationAnswer::Refused(refusal) => BreadcrumbReading::Bad(format!("{path} could not be read: {refusal}")),
+        OperationAnswer::Lost => BreadcrumbReading::Lost,
     })
 }
 
@@ -46,23 +46,23 @@ pub(super) async fn write<S: Session, H: Host>(
     let (session, path, data) = (candidate.session, path(candidate), print(me));
     let answer = match version {
         Some(version) => match candidate.ask(session.set(&path, data.as_bytes(), Some(version))).await? {
-            Answer::Ok(stat) => Answer::Ok(stat.version),
-            Answer::Refused(refusal) => Answer::Refused(refusal),
-            Answer::Lost => Answer::Lost,
+            OperationAnswer::Ok(stat) => OperationAnswer::Ok(stat.version),
+            OperationAnswer::Refused(refusal) => OperationAnswer::Refused(refusal),
+            OperationAnswer::Lost => OperationAnswer::Lost,
         },
         None => match candidate.ask(session.create(&path, data.as_bytes(), CreateMode::Persistent)).await? {
-            Answer::Ok(_) => Answer::Ok(0),
-            Answer::Refused(refusal) => Answer::Refused(refusal),
-            Answer::Lost => Answer::Lost,
+            OperationAnswer::Ok(_) => OperationAnswer::Ok(0),
+            OperationAnswer::Refused(refusal) => OperationAnswer::Refused(refusal),
+            OperationAnswer::Lost => OperationAnswer::Lost,
         },
     };
     Ok(match answer {
-        Answer::Ok(version) => {
+        OperationAnswer::Ok(version) => {
             candidate.breadcrumb = Some(version);
             Written::Yes
         }
-        Answer::Lost | Answer::Refused(Refusal::NodeExists | Refusal::NoNode) => Written::LookAgain,
-        Answer::Refused(refusal) => Written::Rejoin(format!("the breadcrumb was not written: {refusal}")),
+        OperationAnswer::Lost | OperationAnswer::Refused(Refusal::NodeExists | Refusal::NoNode) => Written::LookAgain,
+        OperationAnswer::Refused(refusal) => Written::Rejoin(format!("the breadcrumb was not written: {refusal}")),
     })
 }
 
@@ -72,12 +72,12 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
         let (session, path) = (self.session, path(self));
         while let Some(version) = self.breadcrumb {
             match self.ask(session.delete(&path, Some(version))).await? {
-                Answer::Ok(()) | Answer::Refused(Refusal::NoNode) => self.breadcrumb = None,
-                Answer::Refused(refusal) => {
+                OperationAnswer::Ok(()) | OperationAnswer::Refused(Refusal::NoNode) => self.breadcrumb = None,
+                OperationAnswer::Refused(refusal) => {
                     self.breadcrumb = None;
                     self.note(&format!("left its breadcrumb: {refusal}"));
                 }
-                Answer::Lost => {}
+                OperationAnswer::Lost => {}
             }
         }
         Ok(())

@@ -6,10 +6,10 @@ use std::future::Future;
 use futures::{FutureExt, select_biased};
 use hustings_record::StepDown;
 
-use super::career::{Behind, Career};
 use super::election::Election;
+use super::lifecycle::{Behind, Lifecycle};
 use super::names;
-use super::own::{Node, Own};
+use super::own::{Own, OwnNode};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
@@ -24,7 +24,7 @@ const NOTIFICATION_MAX_MS: u64 = 100;
 pub(super) type Flow<T> = Result<T, Departure>;
 
 /// The ensemble's word on an operation, as far as a recipe goes on after it.
-pub(super) enum Answer<T> {
+pub(super) enum OperationAnswer<T> {
     Ok(T),
     Refused(Refusal),
     /// The outcome is unknown; the connection is back.
@@ -49,7 +49,7 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) session: &'a S,
     pub(super) host: &'a H,
     pub(super) election: &'a Election,
-    pub(super) career: &'a Career,
+    pub(super) lifecycle: &'a Lifecycle,
     pub(super) states: S::States,
     pub(super) guid: String,
     pub(super) own: Own,
@@ -73,12 +73,12 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
 }
 
 impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
-    pub(super) fn new(session: &'a S, host: &'a H, election: &'a Election, career: &'a Career) -> Self {
+    pub(super) fn new(session: &'a S, host: &'a H, election: &'a Election, lifecycle: &'a Lifecycle) -> Self {
         Self {
             session,
             host,
             election,
-            career,
+            lifecycle,
             states: session.states(),
             guid: names::guid(host.draw(), host.draw()),
             own: Own::None,
@@ -101,20 +101,23 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     }
 
     /// Waits for the answer to a question. A lost one comes back only when the connection does.
-    pub(super) async fn ask<T>(&mut self, question: impl Future<Output = Result<T, OpError>>) -> Flow<Answer<T>> {
+    pub(super) async fn ask<T>(
+        &mut self,
+        question: impl Future<Output = Result<T, OpError>>,
+    ) -> Flow<OperationAnswer<T>> {
         match question.await {
             Ok(value) => {
                 self.back_off_ms = BACK_OFF_MIN_MS;
-                Ok(Answer::Ok(value))
+                Ok(OperationAnswer::Ok(value))
             }
             Err(OpError::Refused(refusal)) => {
                 self.back_off_ms = BACK_OFF_MIN_MS;
-                Ok(Answer::Refused(refusal))
+                Ok(OperationAnswer::Refused(refusal))
             }
             Err(OpError::Unknown) => {
                 self.back_off().await;
                 self.connected().await?;
-                Ok(Answer::Lost)
+                Ok(OperationAnswer::Lost)
             }
             Err(OpError::Ended(end)) => Err(Departure::SessionEnded(end)),
         }
@@ -206,7 +209,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     }
 
     /// Says that it stands, once. It has settled in when it waits or leads for the first time.
-    pub(super) fn join(&mut self, node: Option<&Node>) {
+    pub(super) fn join(&mut self, node: Option<&OwnNode>) {
         if !std::mem::replace(&mut self.joined, true) {
             let (name, czxid) = (node.map(|node| node.name().to_owned()), node.map(|node| node.czxid));
             self.record(|t, cand, session| Event::Joined { t, cand, session, node: name, czxid });
@@ -281,7 +284,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     pub(super) fn leave_behind(&self) {
         if self.own != Own::None {
             let (session, guid, own) = (self.session.id(), self.guid.clone(), self.own.clone());
-            self.career.leave_behind(Some(Behind { session, guid, own }));
+            self.lifecycle.leave_behind(Some(Behind { session, guid, own }));
         }
     }
 

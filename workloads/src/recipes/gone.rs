@@ -1,8 +1,8 @@
 //! What was there and is gone: the own znode, or the whole election. An election's path comes before its first candidate, and
 //! its deletion ends all of them.
 
-use super::candidate::{Answer, Candidate, Flow};
-use super::own::{Node, Own};
+use super::candidate::{Candidate, Flow, OperationAnswer};
+use super::own::{Own, OwnNode};
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Departure, Host};
 use hustings_record::STANDS_ANEW_AFTER_MS;
@@ -10,7 +10,7 @@ use hustings_record::STANDS_ANEW_AFTER_MS;
 impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// The own znode is gone though nobody here deleted it: ends with the election if that was deleted, else lets the recipe
     /// stand anew.
-    pub(super) async fn deposed(&mut self, node: &Node) -> Flow<()> {
+    pub(super) async fn deposed(&mut self, node: &OwnNode) -> Flow<()> {
         // What it was told before has led to this and no further.
         self.settle();
         self.drop_own_watch(node.name()).await;
@@ -38,9 +38,11 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
         for end in ends {
             loop {
                 match self.ask(session.create(&path[..end], &[], CreateMode::Persistent)).await? {
-                    Answer::Ok(_) | Answer::Refused(Refusal::NodeExists) => break,
-                    Answer::Refused(refusal) => return Err(self.stuck("the election could not be created", &refusal)),
-                    Answer::Lost => {}
+                    OperationAnswer::Ok(_) | OperationAnswer::Refused(Refusal::NodeExists) => break,
+                    OperationAnswer::Refused(refusal) => {
+                        return Err(self.stuck("the election could not be created", &refusal));
+                    }
+                    OperationAnswer::Lost => {}
                 }
             }
         }
@@ -53,13 +55,17 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
         let (session, path) = (self.session, self.election.path.as_str());
         loop {
             match self.ask(session.exists(path)).await? {
-                Answer::Ok(Some(_)) => {
+                OperationAnswer::Ok(Some(_)) => {
                     self.election_seen = true;
                     return Ok(());
                 }
-                Answer::Ok(None) | Answer::Refused(Refusal::NoNode) => return Err(Departure::ElectionDeleted),
-                Answer::Refused(refusal) => return Err(self.stuck("the election could not be looked at", &refusal)),
-                Answer::Lost => {}
+                OperationAnswer::Ok(None) | OperationAnswer::Refused(Refusal::NoNode) => {
+                    return Err(Departure::ElectionDeleted);
+                }
+                OperationAnswer::Refused(refusal) => {
+                    return Err(self.stuck("the election could not be looked at", &refusal));
+                }
+                OperationAnswer::Lost => {}
             }
         }
     }

@@ -17,7 +17,7 @@ enum Form {
     Lock,
 }
 
-struct Entry {
+struct KindEntry {
     kind: RecipeKind,
     name: &'static str,
     form: Form,
@@ -36,8 +36,8 @@ macro_rules! kinds {
             $(#[doc = $about] $kind,)+
         }
 
-        const RECIPES: &[Entry] = &[
-            $(Entry {
+        const RECIPES: &[KindEntry] = &[
+            $(KindEntry {
                 kind: RecipeKind::$kind,
                 name: $name,
                 form: Form::$form,
@@ -90,7 +90,7 @@ impl RecipeKind {
         self.entry().form == Form::Lock
     }
 
-    fn entry(self) -> &'static Entry {
+    fn entry(self) -> &'static KindEntry {
         // The table is in the order of the kinds.
         &RECIPES[self as usize]
     }

@@ -4,8 +4,8 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::candidate::{Answer, Candidate, Flow};
-use super::career::Behind;
+use super::candidate::{Candidate, Flow, OperationAnswer};
+use super::lifecycle::Behind;
 use super::names;
 use super::own::Own;
 use crate::coordination::{Refusal, Session};
@@ -54,13 +54,13 @@ pub(super) async fn clear_up<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
 ) -> Flow<()> {
-    let Some(Behind { guid, own, .. }) = candidate.career.behind(candidate.session.id()) else { return Ok(()) };
+    let Some(Behind { guid, own, .. }) = candidate.lifecycle.behind(candidate.session.id()) else { return Ok(()) };
     candidate.host.work_done().await;
     let fresh = std::mem::replace(&mut candidate.guid, guid);
     candidate.own = own;
     delete_own(candidate).await?;
     (candidate.guid, candidate.own) = (fresh, Own::None);
-    candidate.career.leave_behind(None);
+    candidate.lifecycle.leave_behind(None);
     Ok(())
 }
 
@@ -90,15 +90,19 @@ pub(super) async fn delete_own<S: Session, H: Host>(
         certain = false;
         first_sent.get_or_insert_with(|| host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
-            answer @ (Answer::Ok(()) | Answer::Refused(Refusal::NoNode)) => {
+            answer @ (OperationAnswer::Ok(()) | OperationAnswer::Refused(Refusal::NoNode)) => {
                 let answered = host.now();
                 candidate.own = Own::None;
                 candidate.drop_own_watch(node.name()).await;
-                let deleted = matches!(answer, Answer::Ok(()));
+                let deleted = matches!(answer, OperationAnswer::Ok(()));
                 return Ok(first_sent.filter(|_| deleted).map(|sent| (sent, answered)));
             }
-            Answer::Refused(refusal) => return Err(candidate.stuck("the deletion of its znode was refused", &refusal)),
-            Answer::Lost => candidate.note("the answer to the deletion of its znode was lost: deleting it again"),
+            OperationAnswer::Refused(refusal) => {
+                return Err(candidate.stuck("the deletion of its znode was refused", &refusal));
+            }
+            OperationAnswer::Lost => {
+                candidate.note("the answer to the deletion of its znode was lost: deleting it again")
+            }
         }
     }
 }
@@ -108,11 +112,11 @@ pub(super) async fn delete_own<S: Session, H: Host>(
 async fn still_holds_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, czxid: i64) -> Flow<bool> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
-        let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { continue };
+        let OperationAnswer::Ok(()) = candidate.ask(session.sync(&path)).await? else { continue };
         match candidate.ask(session.exists(&path)).await? {
-            Answer::Ok(Some(stat)) => return Ok(stat.czxid == czxid && stat.ephemeral_owner == session.id()),
-            Answer::Ok(None) | Answer::Refused(_) => return Ok(false),
-            Answer::Lost => {}
+            OperationAnswer::Ok(Some(stat)) => return Ok(stat.czxid == czxid && stat.ephemeral_owner == session.id()),
+            OperationAnswer::Ok(None) | OperationAnswer::Refused(_) => return Ok(false),
+            OperationAnswer::Lost => {}
         }
     }
 }

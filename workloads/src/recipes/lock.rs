@@ -1,8 +1,8 @@
 //! The one znode that the lock recipes compete for: taking it, telling whether it is one's own.
 
-use super::candidate::{Answer, Candidate, Flow};
+use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::names;
-use super::own::{Node, Own};
+use super::own::{Own, OwnNode};
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
 use crate::host::Host;
 
@@ -32,26 +32,26 @@ pub(super) async fn attempt<S: Session, H: Host>(
     candidate.own = Own::Maybe;
     let data = candidate.identity();
     match candidate.ask(session.create(&path, data.as_bytes(), CreateMode::Ephemeral)).await? {
-        Answer::Ok(created) => {
+        OperationAnswer::Ok(created) => {
             candidate.election_seen = true;
-            candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
+            candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
             Ok(joined(candidate, Attempt::Holds))
         }
-        Answer::Refused(Refusal::NodeExists) => {
+        OperationAnswer::Refused(Refusal::NodeExists) => {
             candidate.election_seen = true;
             candidate.own = Own::None;
             Ok(joined(candidate, Attempt::Taken))
         }
-        Answer::Refused(Refusal::NoNode) => {
+        OperationAnswer::Refused(Refusal::NoNode) => {
             candidate.own = Own::None;
             candidate.election_missing().await?;
             Ok(Attempt::Again)
         }
-        Answer::Refused(refusal) => {
+        OperationAnswer::Refused(refusal) => {
             candidate.own = Own::None;
             Err(candidate.stuck("the lock could not be created", &refusal))
         }
-        Answer::Lost => {
+        OperationAnswer::Lost => {
             candidate.note("the answer to its create was lost: looking at the lock's owner");
             Ok(Attempt::Again)
         }
@@ -81,12 +81,14 @@ pub(super) async fn recover<S: Session, H: Host>(
 ) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     // The server may lag behind the one that took the create.
-    let Answer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
+    let OperationAnswer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
-        Answer::Ok((data, stat)) if holds(candidate, &data, stat) => Own::Node(Node { path, czxid: stat.czxid }),
-        Answer::Ok(_) | Answer::Refused(Refusal::NoNode) => Own::None,
-        Answer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
-        Answer::Lost => Own::Maybe,
+        OperationAnswer::Ok((data, stat)) if holds(candidate, &data, stat) => {
+            Own::Node(OwnNode { path, czxid: stat.czxid })
+        }
+        OperationAnswer::Ok(_) | OperationAnswer::Refused(Refusal::NoNode) => Own::None,
+        OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
+        OperationAnswer::Lost => Own::Maybe,
     };
     Ok(())
 }

@@ -6,12 +6,12 @@ use std::convert::Infallible;
 
 use hustings_record::{Declaration, FanOut};
 
-use super::breadcrumb::{self, Read, Written};
-use super::candidate::{Answer, Armed, Candidate, Flow, Wake};
+use super::breadcrumb::{self, BreadcrumbReading, Written};
+use super::candidate::{Armed, Candidate, Flow, OperationAnswer, Wake};
 use super::declares::Declares;
 use super::lock::Attempt;
 use super::names;
-use super::own::{Node, Own};
+use super::own::{Own, OwnNode};
 use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
 use crate::host::{Host, Predecessor, Token};
@@ -63,18 +63,20 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps:
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
-            Answer::Ok((data, stat, watch)) if steps.holds(candidate, &data, stat) => {
-                candidate.own = Own::Node(Node { path, czxid: stat.czxid });
+            OperationAnswer::Ok((data, stat, watch)) if steps.holds(candidate, &data, stat) => {
+                candidate.own = Own::Node(OwnNode { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());
             }
-            Answer::Ok((_, _, watch)) => candidate.rearm(Some(Armed { name: names::LOCK.to_owned(), watch })),
-            Answer::Refused(Refusal::NoNode) => {
+            OperationAnswer::Ok((_, _, watch)) => candidate.rearm(Some(Armed { name: names::LOCK.to_owned(), watch })),
+            OperationAnswer::Refused(Refusal::NoNode) => {
                 candidate.rearm(None);
                 return candidate.pause(CONTRADICTED_MS).await;
             }
-            Answer::Refused(refusal) => return Err(candidate.stuck("the watch on the lock was refused", &refusal)),
-            Answer::Lost => continue,
+            OperationAnswer::Refused(refusal) => {
+                return Err(candidate.stuck("the watch on the lock was refused", &refusal));
+            }
+            OperationAnswer::Lost => continue,
         }
         if candidate.wait().await? == Wake::Fired(WatchEvent::Deleted) {
             return Ok(());
@@ -93,10 +95,10 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, ste
     let mut fenced = None;
     for _ in 0..STEPS_MAX {
         let found = match breadcrumb::read(candidate).await? {
-            Read::Found(found, version) => Some((found, version)),
-            Read::Absent => None,
-            Read::Lost => continue,
-            Read::Bad(why) => return give_back(candidate, steps, &why).await,
+            BreadcrumbReading::Found(found, version) => Some((found, version)),
+            BreadcrumbReading::Absent => None,
+            BreadcrumbReading::Lost => continue,
+            BreadcrumbReading::Bad(why) => return give_back(candidate, steps, &why).await,
         };
         if let Some((old, version)) = &found {
             if *old == me {

@@ -8,16 +8,16 @@ pub(super) enum Own {
     None,
     /// A create is under way, or its answer was lost.
     Maybe,
-    Node(Node),
+    Node(OwnNode),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct OwnNode {
     pub(super) path: String,
     pub(super) czxid: i64,
 }
 
-impl Node {
+impl OwnNode {
     pub(super) fn name(&self) -> &str {
         names::name_of(&self.path)
     }

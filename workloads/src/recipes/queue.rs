@@ -1,7 +1,7 @@
 //! The queue: an ephemeral-sequential znode each, and their order.
 
-use super::candidate::{Answer, Armed, Candidate, Flow};
-use super::own::{Node, Own};
+use super::candidate::{Armed, Candidate, Flow, OperationAnswer};
+use super::own::{Own, OwnNode};
 use super::{names, order};
 use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
 use crate::host::Host;
@@ -9,7 +9,7 @@ use crate::host::Host;
 /// Sees to it that it has a znode of its own in the queue.
 pub(super) async fn enrol<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<Answer<Created>>,
+    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>>,
     recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
 ) -> Flow<()> {
     loop {
@@ -24,19 +24,19 @@ pub(super) async fn enrol<S: Session, H: Host>(
                 candidate.own = Own::Maybe;
                 candidate.joined = false;
                 match create(candidate).await? {
-                    Answer::Ok(created) => {
+                    OperationAnswer::Ok(created) => {
                         candidate.election_seen = true;
-                        candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
+                        candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
                     }
-                    Answer::Refused(Refusal::NoNode) => {
+                    OperationAnswer::Refused(Refusal::NoNode) => {
                         candidate.own = Own::None;
                         candidate.election_missing().await?;
                     }
-                    Answer::Refused(refusal) => {
+                    OperationAnswer::Refused(refusal) => {
                         candidate.own = Own::None;
                         return Err(candidate.stuck("its znode could not be created", &refusal));
                     }
-                    Answer::Lost => candidate.note("the answer to its create was lost: looking for its guid"),
+                    OperationAnswer::Lost => candidate.note("the answer to its create was lost: looking for its guid"),
                 }
             }
         }
@@ -44,7 +44,7 @@ pub(super) async fn enrol<S: Session, H: Host>(
 }
 
 /// Asks for an ephemeral-sequential znode that bears its guid.
-pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
+pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
     let session = candidate.session;
     let prefix = names::prefix(&candidate.election.path, &candidate.guid);
     let data = candidate.identity();
@@ -58,30 +58,30 @@ pub(super) async fn recover<S: Session, H: Host>(
 ) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that took the create.
-    let Answer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
+    let OperationAnswer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
     let names = match candidate.ask(session.children(path)).await? {
-        Answer::Ok(names) => names,
-        Answer::Refused(Refusal::NoNode) => {
+        OperationAnswer::Ok(names) => names,
+        OperationAnswer::Refused(Refusal::NoNode) => {
             candidate.own = Own::None;
             return candidate.election_missing().await;
         }
-        Answer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
-        Answer::Lost => return Ok(()),
+        OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
+        OperationAnswer::Lost => return Ok(()),
     };
     let (mut mine, mut foreign) = (Vec::new(), false);
     let guid = candidate.guid.clone();
     for name in names.into_iter().filter(|name| names::sequence(name).is_some() && names::bears(name, &guid)) {
         let node_path = format!("{path}/{name}");
         match candidate.ask(session.exists(&node_path)).await? {
-            Answer::Ok(Some(stat)) if owns(session, stat) => {
-                mine.push(Node { path: node_path, czxid: stat.czxid });
+            OperationAnswer::Ok(Some(stat)) if owns(session, stat) => {
+                mine.push(OwnNode { path: node_path, czxid: stat.czxid });
             }
-            Answer::Ok(Some(_)) => {
+            OperationAnswer::Ok(Some(_)) => {
                 foreign = true;
                 candidate.note(&format!("{name} bears its guid but belongs to another session: not adopted"));
             }
-            Answer::Ok(None) | Answer::Refused(_) => {}
-            Answer::Lost => return Ok(()),
+            OperationAnswer::Ok(None) | OperationAnswer::Refused(_) => {}
+            OperationAnswer::Lost => return Ok(()),
         }
     }
     if foreign {
@@ -98,7 +98,7 @@ pub(super) async fn recover<S: Session, H: Host>(
 }
 
 /// Apart, since the compiler sorts anew for every kind of candidate otherwise.
-fn oldest_first(nodes: &mut [Node]) {
+fn oldest_first(nodes: &mut [OwnNode]) {
     nodes.sort_by_key(|node| node.czxid);
 }
 
@@ -122,9 +122,9 @@ pub(super) async fn in_order<S: Session, H: Host>(
 ) -> Flow<Option<Vec<String>>> {
     let (session, election) = (candidate.session, candidate.election.path.as_str());
     match candidate.ask(order::first_come_first(session, election, names)).await? {
-        Answer::Ok(names) => Ok(Some(names)),
-        Answer::Lost => Ok(None),
-        Answer::Refused(refusal) => Err(candidate.stuck("the queue could not be put in order", &refusal)),
+        OperationAnswer::Ok(names) => Ok(Some(names)),
+        OperationAnswer::Lost => Ok(None),
+        OperationAnswer::Refused(refusal) => Err(candidate.stuck("the queue could not be put in order", &refusal)),
     }
 }
 
@@ -136,14 +136,14 @@ pub(super) async fn list<S: Session, H: Host>(
 ) -> Flow<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {
-        Answer::Ok(names) => names,
-        Answer::Refused(Refusal::NoNode) => {
+        OperationAnswer::Ok(names) => names,
+        OperationAnswer::Refused(Refusal::NoNode) => {
             candidate.own = Own::None;
             candidate.election_missing().await?;
             return Ok(None);
         }
-        Answer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
-        Answer::Lost => return Ok(None),
+        OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
+        OperationAnswer::Lost => return Ok(None),
     };
     let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
     let Some(names) = in_order(candidate, names).await? else { return Ok(None) };
@@ -162,19 +162,19 @@ pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {
         // Who is before it is older: this one has the name of one that is gone, and so is its own znode.
-        Answer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
+        OperationAnswer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
             candidate.rearm(None);
             Ok(false)
         }
-        Answer::Ok((_, _, watch)) => {
+        OperationAnswer::Ok((_, _, watch)) => {
             candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
             Ok(true)
         }
-        Answer::Refused(Refusal::NoNode) => {
+        OperationAnswer::Refused(Refusal::NoNode) => {
             candidate.rearm(None);
             Ok(false)
         }
-        Answer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
-        Answer::Lost => Ok(false),
+        OperationAnswer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
+        OperationAnswer::Lost => Ok(false),
     }
 }

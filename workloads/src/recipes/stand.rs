@@ -5,9 +5,9 @@ use std::pin::pin;
 use futures::future::{Either, LocalBoxFuture, select};
 
 use super::candidate::Candidate;
-use super::career::Career;
 use super::election::Election;
 use super::kind::RecipeKind;
+use super::lifecycle::Lifecycle;
 use super::registry::recipes;
 use super::steps::{Recipe, Sound, Steps};
 use super::{broken, leave};
@@ -17,13 +17,18 @@ use crate::host::{Departure, Host, Order};
 /// Stands in `election` under `session` until it is told to go, the session ends, or the election is deleted. This is one
 /// incarnation: for another one, call it again with another session.
 ///
-/// `career` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number,
+/// `lifecycle` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number,
 /// and what one of them left behind under a session is removed before the next one stands under it.
 ///
 /// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
 /// says so, `delete` is `None`, and whoever does not stand again under the session should close it, which removes it too.
-pub async fn stand<S: Session, H: Host>(session: &S, host: &H, election: &Election, career: &Career) -> Departure {
-    stand_by_recipe(Box::new(Candidate::new(session, host, election, career))).await
+pub async fn stand<S: Session, H: Host>(
+    session: &S,
+    host: &H,
+    election: &Election,
+    lifecycle: &Lifecycle,
+) -> Departure {
+    stand_by_recipe(Box::new(Candidate::new(session, host, election, lifecycle))).await
 }
 
 /// The steps of a broken recipe, or those of the sound ones.

@@ -10,12 +10,12 @@ use async_trait::async_trait;
 use hustings_record::StepDown;
 
 use super::breadcrumb::{self, Written};
-use super::candidate::{Answer, Candidate, Flow, Wake};
+use super::candidate::{Candidate, Flow, OperationAnswer, Wake};
 use super::declares::Declares;
+use super::leadership::{self, LeadershipEnd};
 use super::leave::{self, Left};
 use super::lock::{self, Attempt};
-use super::office::{self, Ended};
-use super::own::Node;
+use super::own::OwnNode;
 use super::queue::{self, Queue};
 use crate::coordination::{Created, Session, Stat};
 use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
@@ -62,7 +62,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Asks for a znode in the queue.
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
         queue::create(candidate).await
     }
 
@@ -123,22 +123,22 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         breadcrumb::write(candidate, me, version).await
     }
 
-    // ---- the office
+    // ---- the leadership
 
     /// Leads if the own znode is proven to be its own, until the belief ends. On return the recipe looks at the world afresh.
     async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-        if self.take_office(candidate).await? { self.hold_office(candidate).await } else { Ok(()) }
+        if self.take_leadership(candidate).await? { self.hold_leadership(candidate).await } else { Ok(()) }
     }
 
     /// The owner check, then the grant. False: it may not lead now.
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
         self.grant(candidate, &node);
         Ok(true)
     }
 
     /// The own znode, if it is proven to be there and its own.
-    async fn check_owner(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<Node>> {
+    async fn check_owner(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<OwnNode>> {
         check_owner(candidate, self.as_dyn()).await
     }
 
@@ -148,18 +148,18 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Says that it leads from now on, then believes it.
-    fn grant(&self, candidate: &mut Candidate<'_, S, H>, node: &Node) {
+    fn grant(&self, candidate: &mut Candidate<'_, S, H>, node: &OwnNode) {
         let token = self.token(node, candidate.session.id());
-        office::grant(candidate, node, token);
+        leadership::grant(candidate, node, token);
     }
 
-    fn token(&self, node: &Node, session: i64) -> Token {
+    fn token(&self, node: &OwnNode, session: i64) -> Token {
         Token { czxid: node.czxid, session }
     }
 
     /// Believes until something ends it.
-    async fn hold_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-        hold_office(candidate, self.as_dyn()).await
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+        hold_leadership(candidate, self.as_dyn()).await
     }
 
     /// How long after it saw the loss of the connection a leader steps down, in nanoseconds; `None`: not before its session
@@ -234,17 +234,20 @@ async fn take_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, ste
 async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
-) -> Flow<Option<Node>> {
-    office::check_owner(candidate, |session, stat| steps.owns(session, stat)).await
+) -> Flow<Option<OwnNode>> {
+    leadership::check_owner(candidate, |session, stat| steps.owns(session, stat)).await
 }
 
-async fn hold_office<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
+async fn hold_leadership<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    steps: &dyn Steps<S, H>,
+) -> Flow<()> {
     let host = candidate.host;
     let delay_ns = steps.step_down_delay_ns(candidate.election.step_down, candidate.session.timeout_ms());
     let timer = |delay_ns| steps.step_down_timer(host, delay_ns);
-    match office::hold(candidate, |session, stat| steps.owns(session, stat), delay_ns, timer).await? {
-        Ended::Deposed => {}
-        Ended::Overdue => steps.step_down(candidate).await,
+    match leadership::hold(candidate, |session, stat| steps.owns(session, stat), delay_ns, timer).await? {
+        LeadershipEnd::Deposed => {}
+        LeadershipEnd::Overdue => steps.step_down(candidate).await,
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use hustings_record::{
 use serde::{Deserialize, Serialize};
 
 use super::fault::FaultSpec;
-use super::program::Program;
+use super::program::ResolvedProgram;
 use super::schema::PhasesSpec;
 use crate::faults::Fault;
 use crate::recipes::{Contender, Election, LeadNode, RecipeKind};
@@ -31,14 +31,14 @@ pub struct Cell {
     pub recipe: Contender,
     /// That program.
     #[serde(default)]
-    pub program: Option<Program>,
+    pub program: Option<ResolvedProgram>,
     /// When a leader that lost its connection stops believing.
     pub step_down: StepDown,
     /// Name of the fault's entry.
     pub fault_name: String,
     /// The fault.
     pub fault: FaultSpec,
-    /// The fault that strikes with it, if any.
+    /// The fault that hits with it, if any.
     pub with: Option<FaultSpec>,
     /// Number of groups; 0 in a cell without candidates, which is about its servers alone.
     pub groups: u32,
@@ -154,7 +154,7 @@ impl Cell {
         match (&self.recipe, &self.program) {
             (Contender::Own(recipe), _) if recipe.is_lock() => LeadNode::LOCK,
             (Contender::Own(_), _) => LeadNode::Queue,
-            (Contender::Foreign(_), program) => program.as_ref().map_or(LeadNode::AnyQueue, Program::lead_node),
+            (Contender::Foreign(_), program) => program.as_ref().map_or(LeadNode::AnyQueue, ResolvedProgram::lead_node),
         }
     }
 
@@ -173,7 +173,7 @@ impl Cell {
         }
     }
 
-    /// The kinds of its faults: the one it is called after, and the one that strikes with it.
+    /// The kinds of its faults: the one it is called after, and the one that hits with it.
     pub fn kinds(&self) -> impl Iterator<Item = FaultKind> {
         std::iter::once(&self.fault).chain(&self.with).map(FaultSpec::kind)
     }
@@ -196,14 +196,14 @@ impl Cell {
         self.resolved(fault).for_ms()
     }
 
-    /// The most hosts that may be out when a fault has struck: fewer than half of them, but one at least; all of them
+    /// The most hosts that may be out when a fault has hit: fewer than half of them, but one at least; all of them
     /// where the fault allows a majority.
     #[must_use]
     pub fn hosts_out_max(&self, allow_majority: bool) -> u16 {
         if allow_majority { self.hosts } else { (self.hosts.saturating_sub(1) / 2).max(1) }
     }
 
-    /// The most servers that may be out when a fault has struck: fewer than half of them, so that a quorum is left; all
+    /// The most servers that may be out when a fault has hit: fewer than half of them, so that a quorum is left; all
     /// of them where the fault allows a majority.
     #[must_use]
     pub fn servers_out_max(&self, allow_majority: bool) -> u32 {

@@ -24,7 +24,7 @@ pub fn sides(base: &[Cell], new: &[Cell]) -> Result<Sides, Problem> {
     let refused = |what: String| Problem {
         key: "--against".into(),
         what,
-        remedy: "choose cells with --only, so that each has one to be held against".into(),
+        remedy: "choose cells with --only, so that each has one to be compared with".into(),
     };
     let by_name = base.iter().any(|cell| new.iter().any(|other| other.name == cell.name));
     if !by_name && base.len() != new.len() {
@@ -68,8 +68,8 @@ fn words(cells: &[Cell]) -> String {
     hustings_record::words::plural(cells.len() as u64, "cell", "cells")
 }
 
-/// The cells of round `number`, counted from 1: which side of a pair comes first is drawn for every other round, and the round after
-/// has it the other way round, as in ABBA. Others stay as they are.
+/// The cells of round `number`, counted from 1: which side of a pair comes first is drawn for every other round, and the round
+/// after has it the other way round, as in ABBA. Others stay as they are.
 #[must_use]
 pub fn in_turn(mut cells: Vec<Cell>, seed: u64, number: u32) -> Vec<Cell> {
     for pair in cells.chunk_by_mut(|one, other| one.pair().is_some() && one.pair() == other.pair()) {
@@ -85,16 +85,16 @@ pub fn in_turn(mut cells: Vec<Cell>, seed: u64, number: u32) -> Vec<Cell> {
 }
 
 impl Cell {
-    /// Whether it is of the side that another one is held against.
+    /// Whether it is of the side that another one is compared with.
     #[must_use]
     pub fn is_base(&self) -> bool {
         self.contest.as_ref().is_some_and(|contest| contest.side == Side::Base)
     }
 
-    /// What its times, victims and places are drawn by: its name, and where two sides are held against each other that of their pair,
-    /// so that neither has the better luck.
+    /// What its times, victims and places are drawn by: its name, and where two sides are compared with each other that of their
+    /// pair, so that neither has the better between-round variance.
     #[must_use]
-    pub fn luck(&self) -> Cow<'_, str> {
+    pub fn round_variance(&self) -> Cow<'_, str> {
         match (&self.contest, &self.repetition) {
             (Some(contest), Some(repetition)) => format!("{} {}", contest.pair, repetition.number).into(),
             (Some(contest), None) => contest.pair.as_str().into(),

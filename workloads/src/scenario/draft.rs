@@ -58,12 +58,12 @@ pub(super) struct Draft {
     /// For `server-restart-all`: ids of servers that are killed first, while the others go on with some writes, and so lag
     /// behind.
     behind: Option<Vec<u32>>,
-    /// For faults on hosts that last or kill: when they strike, once their time has come.
+    /// For faults on hosts that last or kill: when they hit, once their time has come.
     #[serde(default, skip_serializing_if = "Moment::is_planned")]
     moment: Moment,
-    /// Name of another fault that strikes each time this one does, whatever its own `repeat` and `every_ms` say.
+    /// Name of another fault that is injected each time this one does, whatever its own `repeat` and `every_ms` say.
     with: Option<String>,
-    /// How long after this one the other strikes, in milliseconds.
+    /// How long after this one the other injections, in milliseconds.
     with_after_ms: Option<u64>,
 }
 

@@ -9,7 +9,7 @@ use super::cell::Cell;
 use super::expected;
 use super::fault::FaultSpec;
 use super::kept_policy::KeptPolicy;
-use super::program::Program;
+use super::program::ResolvedProgram;
 use super::schema::{Links, Paths, Scenario, SelfTest};
 
 /// The longest name of a cell.
@@ -35,7 +35,7 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     let cells = vary(cells, &values(&matrix.tick_ms, ensemble.tick_ms), |cell, v| cell.tick_ms = *v);
     let cells = vary(cells, &values(&matrix.recipe, election.recipe.clone()), |cell, v| {
         cell.recipe = v.clone();
-        cell.program = v.foreign().and_then(|name| Program::find(&scenario.foreign, name));
+        cell.program = v.foreign().and_then(|name| ResolvedProgram::find(&scenario.foreign, name));
     });
     let cells = vary(cells, &values(&matrix.step_down, election.step_down), |cell, v| cell.step_down = *v);
     let cells = one_of_each_policy(cells);
@@ -135,12 +135,12 @@ fn len<T>(axis: &Option<Axis<T>>) -> usize {
     axis.as_ref().map_or(1, |axis| axis.0.len())
 }
 
-/// The numbers of servers under which a fault strikes; as the ensemble has it where none does.
+/// The numbers of servers under which a fault hits; as the ensemble has it where none does.
 pub(super) fn servers_under(scenario: &Scenario, fault: &str) -> BTreeSet<u32> {
-    let strikes = |name: &String| {
+    let injections = |name: &String| {
         name == fault || scenario.faults.get(name).is_some_and(|spec| spec.with.as_deref() == Some(fault))
     };
-    let under = scenario.matrices().filter(|matrix| faults_of(scenario, matrix).iter().any(strikes));
+    let under = scenario.matrices().filter(|matrix| faults_of(scenario, matrix).iter().any(injections));
     let servers: BTreeSet<u32> = under.flat_map(|matrix| values(&matrix.servers, scenario.ensemble.servers)).collect();
     if servers.is_empty() { BTreeSet::from([scenario.ensemble.servers]) } else { servers }
 }

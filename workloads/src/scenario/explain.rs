@@ -30,7 +30,7 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
-/// What a run of these cells of a scenario with this seed would do: their faults and when they strike, how long it takes and what
+/// What a run of these cells of a scenario with this seed would do: their faults and when they hit, how long it takes and what
 /// it needs. Says the same for the same arguments. Of repetitions it says how many there are.
 #[must_use]
 pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {

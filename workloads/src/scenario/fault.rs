@@ -6,7 +6,7 @@ use hustings_record::{FaultKind, Hits, words};
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use crate::faults::{Fault, Moment, Told, ToldFault};
+use crate::faults::{Fault, FaultDuration, Moment, ToldFault};
 
 /// Whom a fault hits. Who that is at the moment is decided when the fault is due, by the run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,13 +82,13 @@ pub struct FaultSpec {
     /// For the target `servers`: their ids, from 1. For partitions: the servers that hosts are cut off from; all without it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<u32>,
-    /// When it strikes, once its time has come.
+    /// When it hits, once its time has come.
     #[serde(skip_serializing_if = "Moment::is_planned")]
     pub moment: Moment,
-    /// Name of another fault that strikes each time this one does.
+    /// Name of another fault that is injected each time this one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
-    /// How long after this one the other strikes, in milliseconds, if told.
+    /// How long after this one the other injections, in milliseconds, if told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_after_ms: Option<u64>,
     /// Keys that were given and that its kind does not take; none in a scenario that has been checked.
@@ -120,7 +120,7 @@ impl FaultSpec {
     /// A control: nothing is done for the usual time.
     #[must_use]
     pub fn none() -> Self {
-        Self::of(Fault::None { lasts: Told::default() })
+        Self::of(Fault::None { lasts: FaultDuration::default() })
     }
 
     /// Its kind.
@@ -196,10 +196,12 @@ pub enum Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Leaders { groups: 1 } => f.write_str("the leader of one group"),
             Self::Leaders { groups } => write!(f, "the leaders of {groups} groups"),
             Self::HostLeadingMost { hosts: 1 } => f.write_str("the host that leads most"),
             Self::HostLeadingMost { hosts } => write!(f, "the {hosts} hosts that lead most"),
             Self::Host { hosts } => write!(f, "{hosts} of the hosts"),
+            Self::Followers { groups: 1 } => f.write_str("a follower in one group"),
             Self::Followers { groups } => write!(f, "a follower in each of {groups} groups"),
             Self::Share { share } => write!(f, "{} % of all", share * 100.0),
             Self::EnsembleLeader => f.write_str("the ensemble's leader"),

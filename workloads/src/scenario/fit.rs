@@ -23,7 +23,7 @@ fn is_sound(matrix: &Coordinates) -> bool {
     matrix.fault.as_ref().is_none_or(|faults| !faults.0.is_empty())
 }
 
-/// Faults that strike whoever has won: a program does not say when that is.
+/// Faults that injection whoever has won: a program does not say when that is.
 fn faults(scenario: &mut Scenario) -> Vec<String> {
     let waits = |name: &String| scenario.faults.get(name).is_some_and(|fault| fault.moment == Moment::Won);
     let with = |name: &String| scenario.faults.get(name).and_then(|fault| fault.with.as_ref()).is_some_and(waits);
@@ -44,7 +44,7 @@ fn faults(scenario: &mut Scenario) -> Vec<String> {
     }
     untold
         .iter()
-        .map(|name| format!("fault {name}: it strikes whoever has won, and a program does not say when it has"))
+        .map(|name| format!("fault {name}: it hits whoever has won, and a program does not say when it has"))
         .collect()
 }
 

@@ -33,8 +33,8 @@ pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario
     Ok(scenario)
 }
 
-/// A program with this command, which `option` of a command line names, and what is said of it as `leader_wakes=one`, by the keys of
-/// `[foreign.<name>]`.
+/// A program with this command, which `option` of a command line names, and what is said of it as `leader_wakes=one`, by the keys
+/// of `[foreign.<name>]`.
 ///
 /// # Errors
 /// A key that there is not, or a value that it does not take.
@@ -134,7 +134,11 @@ fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> Scenari
 }
 
 /// What a type of the parser's is called where people read.
-const NUMBERS: [(&str, &str); 5] = [
+const PARSER_WORDS: [(&str, &str); 9] = [
+    ("a sequence", "a list, as [\"a\", \"b\"]"),
+    ("a map", "a table, as { key = value }"),
+    ("a string", "text in quotes"),
+    ("a boolean", "true or false"),
     ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65,535"),
     ("u32", "a whole number from 0 to 4,294,967,295"),
@@ -145,10 +149,20 @@ const NUMBERS: [(&str, &str); 5] = [
 /// An error of the parser without its names of types.
 #[must_use]
 pub fn in_words(message: &str) -> String {
-    let named = |(name, words): &(&str, &str)| {
-        Some(format!("{}expected {words}", message.strip_suffix(name)?.strip_suffix("expected ")?))
+    let parts = ["invalid type: ", "invalid value: "].iter().find_map(|begin| message.strip_prefix(begin));
+    let Some((given, expected)) = parts.and_then(|parts| parts.rsplit_once(", expected ")) else {
+        return message.to_owned();
     };
-    NUMBERS.iter().find_map(named).unwrap_or_else(|| message.to_owned())
+    let given = match given {
+        "map" => "a table",
+        "sequence" => "a list",
+        // `string "x"`, ``integer `5` ``: what was written says what it is.
+        other => other.split_once(' ').map_or(other, |(_, value)| value),
+    };
+    let is_table = expected.starts_with("struct ") || expected.starts_with("internally tagged enum ");
+    let expected = if is_table { "a map" } else { expected };
+    let words = PARSER_WORDS.iter().find(|(name, _)| *name == expected).map_or(expected, |(_, words)| *words);
+    format!("{given}: {words} is expected")
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {

@@ -50,7 +50,7 @@ pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::kept_policy::KeptPolicy;
 pub use self::load::{declared_program, in_words, value};
 pub use self::placement::placement;
-pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, Program, TOLD_BY_COMMAND};
+pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};
 pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};
@@ -76,8 +76,8 @@ impl Scenario {
         if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
-    /// The same scenario with a program of somebody else's in place of its recipes; and what it asks that no program can take part in,
-    /// which is left out, a line each.
+    /// The same scenario with a program of somebody else's in place of its recipes; and what it asks that no program can take part
+    /// in, which is left out, a line each.
     ///
     /// # Errors
     /// As [`Scenario::parse`], of what the two make together.

@@ -11,7 +11,7 @@ use crate::seed;
 /// groups no host carries more than the rounded-up average.
 #[must_use]
 pub fn placement(cell: &Cell, seed: u64) -> Vec<(u32, u16)> {
-    let mut rng: ChaCha8Rng = seed::rng(seed, &cell.luck(), "placement");
+    let mut rng: ChaCha8Rng = seed::rng(seed, &cell.round_variance(), "placement");
     let mut load = vec![0_u64; usize::from(cell.hosts)];
     let mut places = Vec::with_capacity(usize::try_from(cell.candidates()).unwrap_or(0));
     for group in 0..cell.groups {

@@ -47,8 +47,8 @@ pub struct ForeignSpec {
     /// makes it watch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watches_max: Option<u32>,
-    /// When it stops believing that it leads, having lost its connection: a step-down policy, or "as-told" where it keeps the one that
-    /// `start` or `{step_down}` in its command tells it. Nothing that rests on a policy is expected of it otherwise.
+    /// When it stops believing that it leads, having lost its connection: a step-down policy, or "as-told" where it keeps the one
+    /// that `start` or `{step_down}` in its command tells it. Nothing that rests on a policy is expected of it otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_down: Option<KeptPolicy>,
     /// Parameters of its own, which the program is told as they are.
@@ -58,7 +58,7 @@ pub struct ForeignSpec {
 
 /// A program with everything resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Program {
+pub struct ResolvedProgram {
     /// Its name, without what tells that it is foreign.
     pub name: String,
     /// As [`ForeignSpec::command`].
@@ -74,7 +74,7 @@ pub struct Program {
     pub config: BTreeMap<String, Value>,
 }
 
-impl Program {
+impl ResolvedProgram {
     /// Whether it speaks the protocol; else its command tells it everything, and it holds one seat.
     #[must_use]
     pub fn speaks(&self) -> bool {
@@ -149,16 +149,16 @@ mod tests {
             "[mine]\ncommand = [\"./mine\"]\n[session-latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n[elector]\ncommand = [\"./elect\"]\n\
              lock = \"ActiveLock\"\n",
         );
-        let mine = Program::find(&specs, "mine").unwrap();
+        let mine = ResolvedProgram::find(&specs, "mine").unwrap();
         assert_eq!(mine.lead_node(), LeadNode::AnyQueue);
         assert_eq!((mine.command, mine.lead, mine.declared), (vec!["./mine".to_owned()], LeadKind::Queue, None));
-        let named = Program::find(&specs, "elector").unwrap().lead_node();
+        let named = ResolvedProgram::find(&specs, "elector").unwrap().lead_node();
         assert!(named.takes("ActiveLock") && !named.takes("lock") && !named.is_queue());
-        let latch = Program::find(&specs, "session-latch").unwrap();
+        let latch = ResolvedProgram::find(&specs, "session-latch").unwrap();
         assert!(latch.command.contains(&"CuratorLatch".to_owned()) && latch.declared.is_some());
         assert_eq!(latch.config["policy"].as_str(), Some("session"));
-        assert!(Program::find(&specs, "kazoo-lock").unwrap().speaks());
-        assert_eq!(Program::find(&specs, "nobody"), None);
+        assert!(ResolvedProgram::find(&specs, "kazoo-lock").unwrap().speaks());
+        assert_eq!(ResolvedProgram::find(&specs, "nobody"), None);
     }
 
     #[test]
@@ -168,7 +168,9 @@ mod tests {
              command = [\"./mine\", \"{step_down}\"]\n[latch]\nadapter = \"curator-latch\"\nconfig = { policy = \"session\" }\n\
              [as-told]\ncommand = [\"./mine\"]\nstep_down = \"as-told\"\n",
         );
-        let kept = |name| Program::find(&specs, name).unwrap().step_down.map(|kept| kept.in_cell(StepDown::After(0.4)));
+        let kept = |name| {
+            ResolvedProgram::find(&specs, name).unwrap().step_down.map(|kept| kept.in_cell(StepDown::After(0.4)))
+        };
         assert_eq!(kept("mute"), None);
         assert_eq!(kept("late"), Some(StepDown::OnExpiry));
         assert_eq!((kept("told"), kept("as-told")), (Some(StepDown::After(0.4)), Some(StepDown::After(0.4))));
@@ -179,6 +181,6 @@ mod tests {
     #[test]
     fn a_program_that_is_told_where_to_write_by_its_command_does_not_speak() {
         let specs = specs("[mute]\ncommand = [\"./mute\", \"--to={resource}\", \"--zk={connect}\"]\n");
-        assert!(!Program::find(&specs, "mute").unwrap().speaks());
+        assert!(!ResolvedProgram::find(&specs, "mute").unwrap().speaks());
     }
 }

@@ -156,7 +156,7 @@ pub struct ElectionSpec {
     pub fencing: FencingMethod,
     /// Whether hosts reach the servers over links that faults can act on.
     pub links: Links,
-    /// Whether links read along on what passes: what candidates say of themselves is held against that. In every cell, over links
+    /// Whether links read along on what passes: what candidates say of themselves is compared with that. In every cell, over links
     /// of hustings' own.
     pub witness: bool,
     /// How this program's own recipes reach the servers and the resource.

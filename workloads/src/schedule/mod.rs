@@ -1,5 +1,5 @@
 //! Fixed schedules: what is done to whom, and when, in a simulated cell of one group. Unlike a plan of faults, a schedule can
-//! strike at one request of one candidate, which is where most bugs of elections live.
+//! hit at one request of one candidate, which is where most bugs of elections live.
 
 mod words;
 
@@ -7,10 +7,10 @@ use hustings_record::Direction;
 
 /// Number of a candidate in its cell, from 0. Candidates join in this order, so that candidate 0 leads first; each has a host
 /// of its own, with the same number.
-pub type Candidate = u32;
+pub type CandidateNumber = u32;
 
 /// In an action: whoever leads when it is done, or nobody where nobody does.
-pub const LEADER: Candidate = Candidate::MAX;
+pub const LEADER: CandidateNumber = CandidateNumber::MAX;
 
 /// In an action: the server that leads the ensemble when it is done. The ids of servers begin with 1.
 pub const SERVER_LEADER: u32 = 0;
@@ -29,14 +29,14 @@ pub enum When {
     At(u64),
     /// The candidate sends such a request for the `nth` time, from 1, counted from its start (or, with `after_ms`, from so many
     /// milliseconds after everybody has joined). The step is taken before the request leaves.
-    Sent { cand: Candidate, kind: Request, part: &'static str, nth: u32, after_ms: Option<u64> },
+    Sent { cand: CandidateNumber, kind: ScheduledRequest, part: &'static str, nth: u32, after_ms: Option<u64> },
     /// The candidate begins its `nth` term, from 1, since its process began.
-    Leads { cand: Candidate, nth: u32 },
+    Leads { cand: CandidateNumber, nth: u32 },
 }
 
 /// What a request asks for. `part` of [`When::Sent`] must be in its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Request {
+pub enum ScheduledRequest {
     Create,
     Delete,
     Children,
@@ -60,33 +60,33 @@ pub enum Action {
     /// The answer, and everything after it, is so many milliseconds later.
     DelayReply(u64),
     /// The candidate's connection is reset.
-    Disconnect(Candidate),
+    Disconnect(CandidateNumber),
     /// The ensemble ends the candidate's session, at once.
-    Expire(Candidate),
+    Expire(CandidateNumber),
     /// Nothing passes between the candidate's host and the servers for so long, and nobody is told.
-    Partition { cand: Candidate, way: Direction, for_ms: u64 },
+    Partition { cand: CandidateNumber, way: Direction, for_ms: u64 },
     /// The candidate's process is stopped for so long.
-    Pause { cand: Candidate, for_ms: u64 },
+    Pause { cand: CandidateNumber, for_ms: u64 },
     /// The candidate's process is killed, and started again after so long.
-    Crash { cand: Candidate, for_ms: Option<u64> },
+    Crash { cand: CandidateNumber, for_ms: Option<u64> },
     /// The candidate is told to resign; it stands again later.
-    Resign(Candidate),
+    Resign(CandidateNumber),
     /// The candidate's current znode is deleted by somebody else.
-    DeleteNode(Candidate),
+    DeleteNode(CandidateNumber),
     /// The group's znode is deleted with all that is in it, and made again, if anybody leads.
     DeleteParent,
     /// From now on the candidate's server applies what the leader commits so many milliseconds late.
-    Lag { cand: Candidate, by_ms: u64 },
+    Lag { cand: CandidateNumber, by_ms: u64 },
     /// From now on everything between the candidate's host and the servers takes so many milliseconds more, each way.
-    Slow { cand: Candidate, by_ms: u64 },
+    Slow { cand: CandidateNumber, by_ms: u64 },
     /// From now on the candidate's writes reach the resource so many milliseconds later.
-    SlowWrites { cand: Candidate, by_ms: u64 },
+    SlowWrites { cand: CandidateNumber, by_ms: u64 },
     /// The candidate's session is closed by its own process while the recipe goes on.
-    Close(Candidate),
+    Close(CandidateNumber),
     /// As many znodes have been created in the elections before as it takes for the next one to get this number.
     CountFrom(i32),
     /// The candidate's wall clock is set back by so much.
-    SetClockBack { cand: Candidate, by_ms: u64 },
+    SetClockBack { cand: CandidateNumber, by_ms: u64 },
     /// A server, by its id, is harmed for so long, unless it is already.
     Server { id: u32, harm: Harm, for_ms: u64 },
     /// All servers are killed, and started again so far from each other, unless one is harmed already.

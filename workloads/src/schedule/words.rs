@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use hustings_record::Direction;
 
-use super::{Action, Candidate, Harm, LEADER, Request, SERVER_LEADER, Step, When};
+use super::{Action, CandidateNumber, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, When};
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -30,7 +30,7 @@ impl Display for When {
     }
 }
 
-impl Display for Request {
+impl Display for ScheduledRequest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Create => "a create",
@@ -104,7 +104,7 @@ impl Display for Action {
 }
 
 /// A candidate of an action.
-struct Who(Candidate);
+struct Who(CandidateNumber);
 
 impl Display for Who {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn steps_are_told_in_words() {
-        let when = When::Sent { cand: 2, kind: Request::Exists, part: "n_", nth: 12, after_ms: Some(30) };
+        let when = When::Sent { cand: 2, kind: ScheduledRequest::Exists, part: "n_", nth: 12, after_ms: Some(30) };
         for (step, told) in [
             (
                 Step { when, action: Action::DelayRequest(9) },

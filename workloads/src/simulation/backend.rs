@@ -11,8 +11,8 @@ use super::floor;
 use super::run::ADMIN_TIMEOUT_MS;
 use super::scheduled::{follow, lay_traps};
 use super::session::SimSession;
-use super::sim_cell::{SimCell, Snare};
-use super::world::{COORDINATOR, ClientId, Due, Owner, World, micros};
+use super::sim_cell::{SimCell, SyncPoint};
+use super::world::{COORDINATOR, ClientId, ClientOwner, Due, World, micros};
 use crate::driver::{
     Backend, Effect, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned, lay_out,
     unless,
@@ -47,7 +47,7 @@ impl Backend for SimCell {
         let world = &self.world;
         (0..self.state.cell.servers as usize).for_each(|server| world.start_server(server));
         world.clock.plan(world.tick_us / 2, Due::HandOver);
-        let admin = SimSession::connect(world, Owner::NOBODY, ADMIN_TIMEOUT_MS).await;
+        let admin = SimSession::connect(world, ClientOwner::NOBODY, ADMIN_TIMEOUT_MS).await;
         let admin = admin.ok_or("the servers gave no session")?;
         let laid_out = lay_out(&admin, self.chroot(), &self.state.cell.group_names).await;
         self.admin.replace(Some(admin));
@@ -100,7 +100,7 @@ impl Backend for SimCell {
     }
 
     async fn connect_to(&self, server: u32) -> Option<SimSession> {
-        let client = self.world.open_at(Owner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
+        let client = self.world.open_at(ClientOwner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
         // Given up before it is there: nobody goes on dialling.
         let mut dialling = Dialling { world: &self.world, client, done: false };
         let session = SimSession::of(&self.world, client).await;
@@ -145,7 +145,7 @@ impl Backend for SimCell {
         futures::future::join(deleted, floor::take(self, watches, FloorPart::Watch, one)).await
     }
 
-    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+    fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         self.world.spawn(task);
     }
 
@@ -154,7 +154,7 @@ impl Backend for SimCell {
         true
     }
 
-    async fn strike(self: &Rc<Self>) -> Nanos {
+    async fn injection(self: &Rc<Self>) -> Nanos {
         match &self.schedule {
             None => as_planned(self).await,
             Some(steps) => {
@@ -166,12 +166,12 @@ impl Backend for SimCell {
 
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
         let (tell, sprung) = oneshot::channel();
-        self.snare.replace(Some(Snare { hosts: hosts.to_vec(), sprung: Some(tell), held: None }));
+        self.sync_point.replace(Some(SyncPoint { hosts: hosts.to_vec(), sprung: Some(tell), held: None }));
         unless(self.sleep_until(until), sprung).await.and_then(Result::ok)
     }
 
     fn let_win(&self) {
-        drop(self.snare.take());
+        drop(self.sync_point.take());
     }
 
     async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit, _: &Effect) -> Injury {

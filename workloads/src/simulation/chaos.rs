@@ -12,14 +12,14 @@ use super::run::Simulation;
 use super::timing::Timing;
 use crate::model::Bugs;
 use crate::scenario::Cell;
-use crate::schedule::{Action, LEADER, Request, Step, When};
+use crate::schedule::{Action, LEADER, ScheduledRequest, Step, When};
 use crate::seed;
 
 /// Steps of a schedule, at most, besides those that only hand the lead on.
 const STEPS_MAX: usize = 8;
 /// And so many more of those.
 const HANDOVERS_MAX: usize = 8;
-/// Faults strike within so many session timeouts.
+/// Faults injection within so many session timeouts.
 const WINDOW_T: u64 = 6;
 /// How many candidates a group has, from one on, each as often as its weight.
 const SIZES: [u32; 7] = [6, 14, 26, 16, 22, 8, 8];
@@ -29,8 +29,15 @@ const SYNC_LIMIT_PER_T: u64 = 2;
 /// Servers that are harmed are watched as closely as in runs.
 const WATCH_MS: u64 = 20;
 
-const KINDS: [Request; 7] =
-    [Request::Create, Request::Children, Request::Exists, Request::Get, Request::Delete, Request::Set, Request::Any];
+const KINDS: [ScheduledRequest; 7] = [
+    ScheduledRequest::Create,
+    ScheduledRequest::Children,
+    ScheduledRequest::Exists,
+    ScheduledRequest::Get,
+    ScheduledRequest::Delete,
+    ScheduledRequest::Set,
+    ScheduledRequest::Any,
+];
 
 /// The simulation of a seed: this cell in a size of its own, under a schedule and with service times of its own. `only`: no more
 /// than these steps, by place.
@@ -93,7 +100,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
         12..=16 => {
             let from_start = rng.random_bool(0.3);
             let after_ms = (!from_start).then(|| rng.random_range(0..WINDOW_T * t_ms));
-            let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
+            let kind = KINDS.choose(rng).copied().unwrap_or(ScheduledRequest::Any);
             let when = When::Sent { cand, kind, part: "", nth: rng.random_range(1..=3), after_ms };
             let action = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
             Step { when, action }
@@ -103,8 +110,8 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             Step { when, action: fault(cand, t_ms, rng) }
         }
         19..=20 => {
-            // Somebody is stopped in the middle of what it does: of standing, or of taking office.
-            let kind = KINDS.choose(rng).copied().unwrap_or(Request::Any);
+            // Somebody is stopped in the middle of what it does: of standing, or of taking the lead.
+            let kind = KINDS.choose(rng).copied().unwrap_or(ScheduledRequest::Any);
             let when =
                 When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(rng.random_range(0..WINDOW_T * t_ms)) };
             Step { when, action: Action::Pause { cand, for_ms: lasting_ms(t_ms, rng) } }
@@ -116,7 +123,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
         23 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
         _ => {
             // The counter of sequential znodes comes to its end while they join, or when they stand again.
-            let first = When::Sent { cand: 0, kind: Request::Create, part: "", nth: 1, after_ms: None };
+            let first = When::Sent { cand: 0, kind: ScheduledRequest::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }
         }

@@ -9,7 +9,7 @@ use hustings_record::Direction;
 
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{COORDINATOR, Due, Owner, Owners, World};
+use super::world::{COORDINATOR, ClientOwner, Due, Owners, World};
 use crate::conformance::{Arm, Conformance, check_all};
 use crate::coordination::Session as _;
 use crate::model::{Bugs, Micros, Options};
@@ -42,7 +42,7 @@ impl Arm for Simulated {
     async fn connect(&self) -> SimSession {
         let host = self.next_host.replace(self.next_host.get() + 1);
         self.world.network.hosts.borrow_mut()[usize::from(host)].alive = true;
-        let owner = Owner { host, cand: None, told: false };
+        let owner = ClientOwner { host, cand: None, told: false };
         SimSession::connect(&self.world, owner, TIMEOUT_MS).await.expect("a session")
     }
 

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use hustings_record::{ProcessFate, Seen};
+use hustings_record::{Evidence, ProcessFate};
 
-use super::held::Held;
+use super::held::HeldSeat;
 use super::sim_cell::{SimCell, Withheld};
 use super::world::nanos;
 use crate::driver::{Backend as _, Injury, Proof, Remedy};
@@ -40,7 +40,7 @@ impl SimCell {
             }
         };
         let verified = !hosts.is_empty() && ended.len() == hosts.len();
-        let seen = Some(Seen::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
+        let seen = Some(Evidence::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
         let to = nanos(world.clock.now());
         let proof = Proof { from: nanos(from), to, verified, evidence, touches, seen };
         Injury { proof, remedy: Remedy::Restart(ended) }
@@ -67,7 +67,7 @@ impl SimCell {
             seen.len()
         );
         let to = nanos(world.clock.now());
-        let seen = Some(Seen::Withheld { hosts: seen });
+        let seen = Some(Evidence::Withheld { hosts: seen });
         let proof = Proof { from: nanos(from), to, verified, evidence, seen, ..Proof::default() };
         Injury { proof, remedy: Remedy::Take(hosts.to_vec()) }
     }
@@ -79,12 +79,12 @@ impl SimCell {
             let withheld = self.hung.borrow_mut().remove(host).unwrap_or_default();
             taken.push((*host, withheld.len() as u64));
             for Withheld { seat, token, sent } in withheld {
-                Held { sim: self.clone(), seat }.taken(token, sent);
+                HeldSeat { sim: self.clone(), seat }.taken(token, sent);
             }
         }
         let evidence =
             format!("{} writes were taken that had come meanwhile", taken.iter().map(|(_, n)| n).sum::<u64>());
-        self.seen(true, evidence, Vec::new(), Some(Seen::Withheld { hosts: taken }))
+        self.seen(true, evidence, Vec::new(), Some(Evidence::Withheld { hosts: taken }))
     }
 
     /// Sets the wall clocks of these hosts.
@@ -93,12 +93,12 @@ impl SimCell {
         let mut seen = Vec::new();
         for host in hosts {
             let of_host: Vec<_> = seats.iter().filter(|seat| seat.host == *host).collect();
-            let ahead = |seat: &Rc<super::seat::Seat>| seat.wall_ahead.get() / 1_000_000;
+            let ahead = |seat: &Rc<super::seat::SimSeat>| seat.wall_ahead.get() / 1_000_000;
             let before = of_host.first().map_or(0, |seat| ahead(seat));
             of_host.iter().for_each(|seat| seat.wall_ahead.set(seat.wall_ahead.get() + by_ms * 1_000_000));
             seen.push((*host, before, of_host.first().map_or(0, |seat| ahead(seat))));
         }
         let evidence = format!("{} wall clocks set by {by_ms} ms", seen.len());
-        self.seen(!seen.is_empty(), evidence, Vec::new(), Some(Seen::WallClocks { hosts: seen, due_ms: by_ms }))
+        self.seen(!seen.is_empty(), evidence, Vec::new(), Some(Evidence::WallClocks { hosts: seen, due_ms: by_ms }))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use hustings_record::{Direction, ModelledLink, Nanos, ProcessFate, Seen, Touch};
+use hustings_record::{Direction, Evidence, ModelledLink, Nanos, ProcessFate, Touch};
 
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
-use crate::driver::{Backend as _, Proof, strike};
+use crate::driver::{Backend as _, Proof, injection};
 use crate::faults::{Fault, Moment, Ms, Restart, Slow};
 use crate::model::Request;
 use crate::plan::{Hit, PlannedFault};
@@ -27,7 +27,7 @@ impl SimCell {
     }
 
     /// What is seen at this very moment.
-    pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>, seen: Option<Seen>) -> Proof {
+    pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>, seen: Option<Evidence>) -> Proof {
         let now = self.world.clock.nanos();
         Proof { from: now, to: now, verified, evidence, touches, seen }
     }
@@ -51,14 +51,14 @@ impl SimCell {
     }
 
     /// What has become of the processes of these hosts.
-    pub(super) fn processes(&self, hosts: &[u16]) -> Seen {
+    pub(super) fn processes(&self, hosts: &[u16]) -> Evidence {
         let sides = self.world.network.hosts.borrow();
         let fate = |host: u16| match &sides[usize::from(host)] {
             side if !side.alive => ProcessFate::Ended,
             side if side.paused => ProcessFate::Stopped,
             _ => ProcessFate::Kept,
         };
-        Seen::Processes { hosts: hosts.iter().map(|&host| (host, fate(host))).collect() }
+        Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate(host))).collect() }
     }
 
     pub(super) fn slow(&self, hosts: &[u16], how: &Slow) {
@@ -156,7 +156,7 @@ impl SimCell {
     }
 
     /// The seat of a candidate, or of whoever leads the only group.
-    fn whom(&self, cand: u32) -> Option<Rc<Seat>> {
+    fn whom(&self, cand: u32) -> Option<Rc<SimSeat>> {
         let leader = || self.state.leaders.borrow().of_groups().first().copied().flatten().map(|(cand, _)| cand);
         self.seat(if cand == LEADER { leader()? } else { cand })
     }
@@ -194,6 +194,6 @@ impl SimCell {
             allow_majority: true,
         };
         let own = self.clone();
-        self.errand(strike(own, planned, hit, self.world.clock.nanos(), Nanos::MAX));
+        self.background_task(injection(own, planned, hit, self.world.clock.nanos(), Nanos::MAX));
     }
 }

@@ -9,7 +9,7 @@ use hustings_record::FencingMethod;
 
 use super::event_sink::Writer;
 use super::process::SimProcess;
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::session::SimSession;
 use super::sim_cell::{SimCell, Withheld};
 use super::world::micros;
@@ -19,12 +19,12 @@ use crate::host::{Departure, Event, Host, Nanos, Order, Predecessor, Token};
 
 /// The seat as its recipe holds it.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct HeldSeat {
     pub(super) sim: Rc<SimCell>,
-    pub(super) seat: Rc<Seat>,
+    pub(super) seat: Rc<SimSeat>,
 }
 
-impl Held {
+impl HeldSeat {
     /// A write that was sent at `sent` has come to the resource.
     fn written(&self, token: Token, sent: Nanos) {
         if let Some(withheld) = self.sim.hung.borrow_mut().get_mut(&self.seat.host) {
@@ -44,7 +44,7 @@ impl Held {
     }
 }
 
-impl Host for Held {
+impl Host for HeldSeat {
     fn now(&self) -> Nanos {
         self.sim.world.clock.nanos()
     }
@@ -135,10 +135,13 @@ impl Host for Held {
         let (seat, world) = (&self.seat, &self.sim.world);
         let (hold, go_on) = oneshot::channel();
         {
-            let mut snare = self.sim.snare.borrow_mut();
-            let Some(snare) = snare.as_mut().filter(|snare| snare.hosts.contains(&seat.host)) else { return };
-            let Some(tell) = snare.sprung.take() else { return };
-            snare.held = Some(hold);
+            let mut sync_point = self.sim.sync_point.borrow_mut();
+            let Some(sync_point) = sync_point.as_mut().filter(|sync_point| sync_point.hosts.contains(&seat.host))
+            else {
+                return;
+            };
+            let Some(tell) = sync_point.sprung.take() else { return };
+            sync_point.held = Some(hold);
             // Nobody waits any more: its time was over.
             let _ = tell.send(seat.host);
         }
@@ -164,7 +167,7 @@ impl Host for Held {
     }
 }
 
-impl driver::Seat for Held {
+impl driver::Seat for HeldSeat {
     type Process = SimProcess;
 
     fn begins(&self, session: &SimSession) {

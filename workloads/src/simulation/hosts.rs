@@ -7,9 +7,9 @@ use futures::future::{AbortHandle, Abortable, FutureExt as _};
 use hustings_record::Event;
 
 use super::event_sink::Writer;
-use super::held::Held;
+use super::held::HeldSeat;
 use super::process::SimProcess;
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::sim_cell::SimCell;
 use super::world::{Due, World};
 use crate::driver::{End, Sessions, live};
@@ -34,7 +34,7 @@ impl SimCell {
         };
         self.living.set(self.living.get() + placed.len() as u64);
         for (cand, group) in placed {
-            let seat = Seat::new(cand, group, host);
+            let seat = SimSeat::new(cand, group, host);
             self.seats.borrow_mut()[cand as usize] = seat;
             world.record(Writer::Host(host), Event::Candidate { t: world.clock.nanos(), cand, group });
         }
@@ -43,7 +43,7 @@ impl SimCell {
     /// Lets a candidate stand, unless it does already or its process is dead: with that it stands again.
     pub(super) fn enrol(self: &Rc<Self>, cand: u32) {
         let (abort, registration) = AbortHandle::new_pair();
-        let begins = |seat: &Rc<Seat>| !seat.dead.get() && seat.abort.set(abort).is_ok();
+        let begins = |seat: &Rc<SimSeat>| !seat.dead.get() && seat.abort.set(abort).is_ok();
         let Some(seat) = self.seat(cand).filter(begins) else { return };
         // Aborted: its process was killed.
         self.world.spawn(Abortable::new(live_on(self.clone(), seat), registration).map(drop));
@@ -67,7 +67,7 @@ impl SimCell {
         self.living.set(self.living.get() - placed.len() as u64);
         for cand in placed {
             let gone = self.seats.borrow()[cand as usize].clone();
-            gone.bury();
+            gone.reap();
             self.stands(&gone, false);
             gone.abort.get().inspect(|abort| abort.abort());
         }
@@ -100,7 +100,7 @@ impl SimCell {
     /// Fences a former leader off by killing its host, if it still leads there; a supervisor starts it again.
     pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
         // A process that was started since then never led under that session.
-        let led = |seat: Rc<Seat>| seat.host == old.host && seat.session.get() == old.token.session;
+        let led = |seat: Rc<SimSeat>| seat.host == old.host && seat.session.get() == old.token.session;
         let leads = self.seat(old.candidate).is_some_and(|seat| !seat.dead.get() && led(seat));
         if leads && self.kill_host(old.host) {
             let (sim, host) = (self.clone(), old.host);
@@ -119,7 +119,7 @@ impl SimCell {
         side.alive && !std::mem::replace(&mut side.paused, true)
     }
 
-    /// The process goes on. Its own timers have run out meanwhile and strike at once, one after the other; its client's thread
+    /// The process goes on. Its own timers have run out meanwhile and fire at once, one after the other; its client's thread
     /// is there a moment later, and when that looks at its clocks and when at what has come in, nobody can say. All of it takes
     /// the host's time, in which the process is what it was before.
     pub(super) fn continue_host(&self, host: u16) -> bool {
@@ -162,9 +162,9 @@ pub(super) fn sessions(world: &Rc<World>, cell: &Cell, host: u16) -> Rc<Sessions
     Rc::new(Sessions::new(Rc::new(process), cell.sessions, cell.connect_concurrency))
 }
 
-async fn live_on(sim: Rc<SimCell>, seat: Rc<Seat>) {
-    let held = Held { sim, seat };
-    let Held { sim, seat } = &held;
+async fn live_on(sim: Rc<SimCell>, seat: Rc<SimSeat>) {
+    let held = HeldSeat { sim, seat };
+    let HeldSeat { sim, seat } = &held;
     let sessions = sim.hosts[usize::from(seat.host)].sessions.borrow().clone();
     if live(&held, &sessions, &sim.elections[seat.group as usize]).await == End::Unanswered {
         sim.world.note(Writer::Host(seat.host), Some(seat.cand), "the close of a session was not answered");

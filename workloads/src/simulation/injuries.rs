@@ -1,14 +1,14 @@
-//! Faults on hosts, links and candidates of the simulated world: each is done, proven by what is seen of it there, and healed.
+//! Faults on hosts, links and candidates of the simulated world: each is done, verified by what is seen of it there, and healed.
 
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use hustings_record::{Direction, HeldBack, Seen};
+use hustings_record::{Direction, Evidence, HeldBack};
 
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::sim_cell::SimCell;
 use super::world::{LostReply, ServerSet, nanos};
-use crate::driver::{Backend as _, Injury, Outcome, Proof, Remedy, Stopped, delete_parent, lost_replies};
+use crate::driver::{Backend as _, CandidateOrderOutcome, Injury, Proof, Remedy, Stopped, delete_parent, lost_replies};
 use crate::faults::{Fault, Slow};
 use crate::model::Micros;
 use crate::plan::{Hit, PlannedFault};
@@ -81,7 +81,7 @@ impl SimCell {
         let links = self.links(hosts, &hit.servers);
         let (held, due) = (links.iter().filter(|link| link.held.is_some()).count(), links.len());
         let evidence = format!("{held} of {due} links carry nothing");
-        let seen = Some(Seen::Modelled { links });
+        let seen = Some(Evidence::Modelled { links });
         let proof = self.seen(held == due && held > 0, evidence, touches, seen);
         Injury { proof, remedy: Remedy::Links(hosts.clone()) }
     }
@@ -111,7 +111,7 @@ impl SimCell {
             verified: !lost.is_empty(),
             evidence: lost_replies(lost.iter().map(|reply| (reply.xid, reply.path.as_str(), reply.zxid)), all),
             touches: Vec::new(),
-            seen: Some(Seen::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() }),
+            seen: Some(Evidence::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() }),
         };
         Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
@@ -147,7 +147,7 @@ impl SimCell {
                 let links = self.links(hosts, &[]);
                 let free = links.iter().filter(|link| link.held.is_none() && !link.slow).count();
                 let evidence = format!("{free} of {} links carry everything, without delay", links.len());
-                (free == links.len(), evidence, Seen::Modelled { links })
+                (free == links.len(), evidence, Evidence::Modelled { links })
             }
         };
         self.seen(verified, evidence, Vec::new(), Some(seen))
@@ -158,7 +158,7 @@ impl SimCell {
         self: &Rc<Self>,
         hit: &Hit,
         done: &str,
-        order: fn(&Rc<Self>, &Rc<Seat>, oneshot::Sender<Outcome>),
+        order: fn(&Rc<Self>, &Rc<SimSeat>, oneshot::Sender<CandidateOrderOutcome>),
     ) -> Injury {
         let asked = self.world.clock.nanos();
         let outcome = match hit.cands.first().and_then(|cand| self.seat(*cand)) {
@@ -177,7 +177,7 @@ impl SimCell {
         Injury { proof: Proof::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
     }
 
-    fn resign(self: &Rc<Self>, seat: &Rc<Seat>, outcome: oneshot::Sender<Outcome>) {
+    fn resign(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
         let (world, own) = (&self.world, seat.clone());
         world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
             // One resignation at a time: whoever asked first is told.
@@ -192,7 +192,7 @@ impl SimCell {
     }
 
     /// Ends the seat's session by a second connection that takes it over and closes it.
-    fn expire(self: &Rc<Self>, seat: &Rc<Seat>, outcome: oneshot::Sender<Outcome>) {
+    fn expire(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
         let (world, from) = (self.world.clone(), self.world.clock.now());
         self.world.end_session(seat.session.get(), seat.client.get(), move |ended| {
             let came = if ended {

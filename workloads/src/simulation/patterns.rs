@@ -6,7 +6,7 @@ use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::Cell;
-use crate::schedule::{Action, Harm, LEADER, Request, SERVER_LEADER, Step, When};
+use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, When};
 
 /// So many of a hundred schedules have each of the patterns.
 const PERCENT: u32 = 10;
@@ -19,8 +19,8 @@ const ROUNDS: u64 = 14;
 /// A pattern begins within so many session timeouts.
 const BEGIN_T: u64 = 2;
 
-const WRITES: [Request; 3] = [Request::Create, Request::Set, Request::Delete];
-const READS: [Request; 3] = [Request::Children, Request::Exists, Request::Get];
+const WRITES: [ScheduledRequest; 3] = [ScheduledRequest::Create, ScheduledRequest::Set, ScheduledRequest::Delete];
+const READS: [ScheduledRequest; 3] = [ScheduledRequest::Children, ScheduledRequest::Exists, ScheduledRequest::Get];
 
 /// The steps of one of the patterns, or none.
 pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
@@ -32,7 +32,7 @@ pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
         (0, all) => lossy(all, begin_ms, rng),
         (1, all @ [_, _, ..]) => vanishing(all, begin_ms, t_ms, rng),
         (2, all @ [_, _, _, ..]) => far_away(all, begin_ms, t_ms, rng),
-        (3, all) => taking_office(all, begin_ms, t_ms, rng),
+        (3, all) => taking_leadership(all, begin_ms, t_ms, rng),
         (4, _) => harmed_in_turn(cell, begin_ms, rng),
         _ => Vec::new(),
     }
@@ -40,7 +40,7 @@ pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
 
 /// A network that loses the answer to every second write of one kind, whoever sends it, for a good while.
 fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
-    let kind = WRITES.choose(rng).copied().unwrap_or(Request::Set);
+    let kind = WRITES.choose(rng).copied().unwrap_or(ScheduledRequest::Set);
     let after_ms = rng.random_bool(0.5).then_some(begin_ms);
     let each = cands.iter().flat_map(|&cand| (1..2 * LOST_WRITES).step_by(2).map(move |nth| (cand, nth)));
     let lost = each.map(|(cand, nth)| {
@@ -55,7 +55,7 @@ fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
 fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let in_turn = rng.random_bool(0.5);
     let (first, others) = (cands[0], &cands[1..]);
-    let kind = READS.choose(rng).copied().unwrap_or(Request::Get);
+    let kind = READS.choose(rng).copied().unwrap_or(ScheduledRequest::Get);
     let round_ms = rng.random_range(t_ms / 4..t_ms);
     let late_ms = rng.random_range(1..t_ms / 10);
     let round = |round: u64| {
@@ -75,7 +75,7 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
 /// Everybody is equally far from the servers; one is lost for good while two others, one after the other, look around again.
 fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
-    let kind = READS.choose(rng).copied().unwrap_or(Request::Get);
+    let kind = READS.choose(rng).copied().unwrap_or(ScheduledRequest::Get);
     let far = cands.iter().map(|&cand| Step { when: When::At(begin_ms), action: Action::Slow { cand, by_ms } });
     let (lost, first, second) = (cands[0], cands[1], cands[2]);
     let at_ms = begin_ms + t_ms / 2;
@@ -91,14 +91,17 @@ fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Ve
 }
 
 /// Again and again the leader goes, and whoever then asks for what it needs to know before it leads, or leaves its name where it
-/// must, is struck before the answer is there.
-fn taking_office(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
+/// must, is hit before the answer is there.
+fn taking_leadership(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let mut steps = Vec::new();
     for round in 0..ROUNDS / 4 {
         let at_ms = begin_ms + round * 2 * t_ms;
         let goes = if rng.random_bool(0.6) { Action::Resign(LEADER) } else { Action::Expire(LEADER) };
         steps.push(Step { when: When::At(at_ms), action: goes });
-        let kind = [Request::Get, Request::Set, Request::Create].choose(rng).copied().unwrap_or(Request::Get);
+        let kind = [ScheduledRequest::Get, ScheduledRequest::Set, ScheduledRequest::Create]
+            .choose(rng)
+            .copied()
+            .unwrap_or(ScheduledRequest::Get);
         for &cand in cands {
             if rng.random_bool(0.4) {
                 continue;

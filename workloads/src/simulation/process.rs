@@ -7,7 +7,7 @@ use hustings_record::{Event, Nanos};
 
 use super::event_sink::Writer;
 use super::session::SimSession;
-use super::world::{Owner, World, micros};
+use super::world::{ClientOwner, World, micros};
 use crate::driver::Process;
 
 pub(super) struct SimProcess {
@@ -37,7 +37,7 @@ impl Process for SimProcess {
     }
 
     async fn connect(&self, cand: Option<u32>) -> Result<SimSession, String> {
-        let owner = Owner { host: self.host, cand, told: true };
+        let owner = ClientOwner { host: self.host, cand, told: true };
         let session = SimSession::connect(&self.world, owner, self.timeout_ms).await;
         session.ok_or_else(|| "no server gave one in time".to_owned())
     }

@@ -8,7 +8,7 @@ use hustings_record::Nanos;
 
 use super::event_sink::{EventSink, Writer};
 use super::hosts::sessions;
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::sim_cell::{SimCell, SimHost};
 use super::timing::Timing;
 use super::world::{Owners, World};
@@ -32,7 +32,7 @@ pub struct Simulation {
     pub seed: u64,
     pub timing: Timing,
     pub bugs: Bugs,
-    /// Strikes instead of the faults that the cell plans by its seed; candidates join one after the other then.
+    /// Injections instead of the faults that the cell plans by its seed; candidates join one after the other then.
     pub schedule: Option<Vec<Step>>,
 }
 
@@ -104,7 +104,7 @@ fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<World>) -> Rc<
             .map(|cand| (cand / cell.candidates_per_group.max(1), (cand % u32::from(cell.hosts.max(1))) as u16))
             .collect(),
     };
-    let seats = placed.iter().zip(0..).map(|(&(group, host), cand)| Seat::new(cand, group, host)).collect();
+    let seats = placed.iter().zip(0..).map(|(&(group, host), cand)| SimSeat::new(cand, group, host)).collect();
     let host = |host| SimHost { generation: Cell::new(0), sessions: RefCell::new(sessions(world, cell, host)) };
     Rc::new(SimCell {
         world: world.clone(),
@@ -118,7 +118,7 @@ fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<World>) -> Rc<
         changes: Rc::default(),
         alarm: Cell::new(0),
         on_leading: RefCell::default(),
-        snare: RefCell::default(),
+        sync_point: RefCell::default(),
         hung: RefCell::default(),
         admin: RefCell::default(),
     })

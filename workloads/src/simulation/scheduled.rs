@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::sim_cell::SimCell;
-use super::world::{AnswerFate, Effect, Fate, Trap};
+use super::world::{AnswerFate, RequestFate, Trap, TrapEffect};
 use crate::model::Micros;
 use crate::schedule::{Action, Step, When};
 
@@ -67,15 +67,15 @@ pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
     }
 }
 
-fn effect(sim: &Rc<SimCell>, action: Action) -> Effect {
+fn effect(sim: &Rc<SimCell>, action: Action) -> TrapEffect {
     match action {
-        Action::LoseRequest => Effect::Request(Fate::Lost),
-        Action::DelayRequest(ms) => Effect::Request(Fate::Late(ms * 1_000)),
-        Action::LoseReply => Effect::Answer(AnswerFate::Lost),
-        Action::DelayReply(ms) => Effect::Answer(AnswerFate::Late(ms * 1_000)),
+        Action::LoseRequest => TrapEffect::Request(RequestFate::Lost),
+        Action::DelayRequest(ms) => TrapEffect::Request(RequestFate::Late(ms * 1_000)),
+        Action::LoseReply => TrapEffect::Answer(AnswerFate::Lost),
+        Action::DelayReply(ms) => TrapEffect::Answer(AnswerFate::Late(ms * 1_000)),
         other => {
             let own = sim.clone();
-            Effect::Call(Box::new(move || own.act(other)))
+            TrapEffect::Call(Box::new(move || own.act(other)))
         }
     }
 }

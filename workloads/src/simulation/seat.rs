@@ -8,11 +8,11 @@ use futures::channel::oneshot;
 use futures::future::AbortHandle;
 
 use super::world::ClientId;
-use crate::driver::Outcome;
+use crate::driver::CandidateOrderOutcome;
 use crate::host::Token;
 use crate::model::Micros;
 
-pub(super) struct Seat {
+pub(super) struct SimSeat {
     pub(super) cand: u32,
     pub(super) group: u32,
     pub(super) host: u16,
@@ -35,7 +35,7 @@ pub(super) struct Seat {
     /// How many terms it has begun.
     pub(super) terms: Cell<u32>,
     /// Who waits for what comes of its resignation.
-    pub(super) resigning: Cell<Option<oneshot::Sender<Outcome>>>,
+    pub(super) resigning: Cell<Option<oneshot::Sender<CandidateOrderOutcome>>>,
     /// How often it is told to resign and has not heard it yet.
     pub(super) orders: Cell<u32>,
     pub(super) order_waker: RefCell<Option<Waker>>,
@@ -47,7 +47,7 @@ pub(super) struct Seat {
     pub(super) wall_ahead: Cell<i64>,
 }
 
-impl Seat {
+impl SimSeat {
     pub(super) fn new(cand: u32, group: u32, host: u16) -> Rc<Self> {
         Rc::new(Self {
             cand,
@@ -98,7 +98,7 @@ impl Seat {
     }
 
     /// Its process is gone, and every belief with it.
-    pub(super) fn bury(&self) {
+    pub(super) fn reap(&self) {
         self.dead.set(true);
         self.resigning.take();
         self.belief.set((None, self.belief.get().1 + 1));

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_record::{Nanos, Seen, ServerState};
+use hustings_record::{Evidence, Nanos, ServerState};
 
 use super::session::SimSession;
 use super::sim_cell::SimCell;
-use super::world::{COORDINATOR, Owner};
+use super::world::{COORDINATOR, ClientOwner};
 use crate::coordination::Session as _;
 use crate::driver::{Injury, Proof, Remedy, ServerRemedy};
 use crate::faults::Restart;
@@ -67,7 +67,7 @@ impl SimCell {
             let (server, id) = (*server as u32 + 1, |other: Server| other as u32 + 1);
             others.flat_map(move |other| [(server, id(other)), (id(other), server)]).collect::<Vec<_>>()
         };
-        let seen = Some(Seen::Apart { ways: servers.iter().flat_map(ways).collect(), bytes: None });
+        let seen = Some(Evidence::Apart { ways: servers.iter().flat_map(ways).collect(), bytes: None });
         let proof = Proof { seen, ..self.servers_are_hit(from, hit, ("are parted from the others", parted), None) };
         injury(hit, proof, ServerRemedy::Rejoin(hit.servers.clone()))
     }
@@ -90,9 +90,9 @@ impl SimCell {
     }
 
     /// What these servers say when they are asked.
-    fn asked(&self, ids: &[u32]) -> Option<Seen> {
+    fn asked(&self, ids: &[u32]) -> Option<Evidence> {
         let asked = ids.iter().map(|&id| (id, self.world.servers.says(id as Server - 1))).collect();
-        Some(Seen::Servers { asked })
+        Some(Evidence::Servers { asked })
     }
 
     /// Kills some servers and has the others go on without them for some writes. Gives what was seen, or what went wrong.
@@ -103,7 +103,7 @@ impl SimCell {
         if !self.all_serve(&others).await {
             return Err(format!("without {behind:?} the other servers did not serve"));
         }
-        let client = world.open_at(Owner::NOBODY, TIMEOUT_MS, &places(&others));
+        let client = world.open_at(ClientOwner::NOBODY, TIMEOUT_MS, &places(&others));
         let writes = async {
             let session = SimSession::of(world, client).await.ok_or("no server gave a session".to_owned())?;
             for _ in 0..WRITES_BEHIND {

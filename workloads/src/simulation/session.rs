@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use super::clients::refusal;
-use super::world::{Answer, AnswerSlot, ClientId, On, Owner, Told, Wanted, WatchSlot, World};
+use super::world::{AnswerSlot, ClientId, ClientOwner, On, PendingAnswer, Wanted, WatchDelivery, WatchSlot, World};
 use crate::coordination::{
     CreateMode, Created, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
-use crate::model::{self, ANY_VERSION, Acl, Code, Request, Response, Step, WatcherType};
+use crate::model::{self, ANY_VERSION, Acl, Code, Request, Response, TransactionStep, WatcherType};
 
 /// Closes its session when the last one who shares it lets go.
 struct Handle {
@@ -32,7 +32,7 @@ pub(super) struct SimSession {
 
 impl SimSession {
     /// Opens a session. None: no server gave one in time.
-    pub(super) async fn connect(world: &Rc<World>, owner: Owner, timeout_ms: u64) -> Option<Self> {
+    pub(super) async fn connect(world: &Rc<World>, owner: ClientOwner, timeout_ms: u64) -> Option<Self> {
         Self::of(world, world.open(owner, timeout_ms)).await
     }
 
@@ -93,7 +93,7 @@ impl SimSession {
         found: On,
         missing: Option<On>,
     ) -> (Result<Response, OpError>, SimWatch) {
-        let slot = WatchSlot(Rc::new(RefCell::new(Told::default())));
+        let slot = WatchSlot(Rc::new(RefCell::new(WatchDelivery::default())));
         let (world, client) = (self.handle.world.clone(), self.handle.client);
         let path: Rc<str> = path.into();
         let watch = SimWatch { world, client, path: path.clone(), slot: slot.clone(), fired: None };
@@ -102,7 +102,7 @@ impl SimSession {
 
     async fn put(&self, request: Request, watch: Option<Wanted>) -> Result<Response, OpError> {
         self.requests.set(self.requests.get() + 1);
-        let slot: AnswerSlot = Rc::new(RefCell::new(Answer { watch, ..Answer::default() }));
+        let slot: AnswerSlot = Rc::new(RefCell::new(PendingAnswer { watch, ..PendingAnswer::default() }));
         self.handle.world.send(self.handle.client, request, slot.clone());
         poll_fn(|cx| {
             let mut slot = slot.borrow_mut();
@@ -291,15 +291,15 @@ impl States for SimStates {
     }
 }
 
-fn step(op: Op) -> Step {
+fn step(op: Op) -> TransactionStep {
     let any = |version: Option<i32>| version.unwrap_or(ANY_VERSION);
     match op {
-        Op::Check { path, version } => Step::Check { path, version },
+        Op::Check { path, version } => TransactionStep::Check { path, version },
         Op::Create { path, data, mode } => {
-            Step::Create { path, data, acl: Acl::open(), kind: mode.into(), with_stat: false }
+            TransactionStep::Create { path, data, acl: Acl::open(), kind: mode.into(), with_stat: false }
         }
-        Op::Set { path, data, version } => Step::SetData { path, data, version: any(version) },
-        Op::Delete { path, version } => Step::Delete { path, version: any(version) },
+        Op::Set { path, data, version } => TransactionStep::SetData { path, data, version: any(version) },
+        Op::Delete { path, version } => TransactionStep::Delete { path, version: any(version) },
     }
 }
 

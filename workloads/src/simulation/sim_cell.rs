@@ -9,7 +9,7 @@ use futures::channel::oneshot;
 use hustings_record::{Nanos, Token};
 
 use super::process::SimProcess;
-use super::seat::Seat;
+use super::seat::SimSeat;
 use super::session::SimSession;
 use super::world::World;
 use crate::driver::{Sessions, State};
@@ -19,11 +19,11 @@ use crate::schedule::{Action, Step};
 pub(super) struct SimCell {
     pub(super) world: Rc<World>,
     pub(super) state: State,
-    /// What strikes instead of what the cell plans, if anything does.
+    /// What hits instead of what the cell plans, if anything does.
     pub(super) schedule: Option<Vec<Step>>,
     pub(super) elections: Vec<Election>,
     /// By candidate; those of a dead host are its last ones.
-    pub(super) seats: RefCell<Vec<Rc<Seat>>>,
+    pub(super) seats: RefCell<Vec<Rc<SimSeat>>>,
     pub(super) hosts: Vec<SimHost>,
     /// Candidates that stand.
     pub(super) standing: Cell<u64>,
@@ -36,7 +36,7 @@ pub(super) struct SimCell {
     /// What a schedule does when a candidate begins its n-th term.
     pub(super) on_leading: RefCell<BTreeMap<(u32, u32), Vec<Action>>>,
     /// What lies in wait for a candidate that wins.
-    pub(super) snare: RefCell<Option<Snare>>,
+    pub(super) sync_point: RefCell<Option<SyncPoint>>,
     /// Hosts whose writes are not taken, and those that have come.
     pub(super) hung: RefCell<BTreeMap<u16, Vec<Withheld>>>,
     /// The coordinator's own, which no fault hits.
@@ -44,7 +44,7 @@ pub(super) struct SimCell {
 }
 
 /// Lies in wait on some hosts for a candidate that wins.
-pub(super) struct Snare {
+pub(super) struct SyncPoint {
     pub(super) hosts: Vec<u16>,
     /// Until it has sprung.
     pub(super) sprung: Option<oneshot::Sender<u16>>,
@@ -54,7 +54,7 @@ pub(super) struct Snare {
 
 /// A write that has come and is not taken.
 pub(super) struct Withheld {
-    pub(super) seat: Rc<Seat>,
+    pub(super) seat: Rc<SimSeat>,
     pub(super) token: Token,
     pub(super) sent: Nanos,
 }
@@ -67,12 +67,12 @@ pub(super) struct SimHost {
 }
 
 impl SimCell {
-    pub(super) fn seat(&self, cand: u32) -> Option<Rc<Seat>> {
+    pub(super) fn seat(&self, cand: u32) -> Option<Rc<SimSeat>> {
         self.seats.borrow().get(cand as usize).cloned()
     }
 
     /// A candidate stands, or stands no more.
-    pub(super) fn stands(&self, seat: &Seat, stands: bool) {
+    pub(super) fn stands(&self, seat: &SimSeat, stands: bool) {
         if seat.stands.replace(stands) != stands {
             self.standing.set(if stands { self.standing.get() + 1 } else { self.standing.get() - 1 });
             self.changes.tell();

@@ -1,6 +1,6 @@
-//! `slow` in a simulated cell: proven by probes over the links, each way by itself.
+//! `slow` in a simulated cell: verified by probes over the links, each way by itself.
 
-use hustings_record::{Direction, Seen, Slowness};
+use hustings_record::{Direction, Evidence, Slowness};
 
 use super::sim_cell::SimCell;
 use super::world::World;
@@ -26,7 +26,7 @@ impl SimCell {
         let servers = 1..=self.state.cell.servers;
         let links = hosts.iter().flat_map(|&host| servers.clone().map(move |server| (host, server))).collect();
         let evidence = format!("{how} on {} links: {seen}", hosts.len());
-        self.seen(verified, evidence, Vec::new(), Some(Seen::Slow { links, held }))
+        self.seen(verified, evidence, Vec::new(), Some(Evidence::Slow { links, held }))
     }
 }
 

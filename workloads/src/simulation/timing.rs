@@ -37,7 +37,7 @@ pub struct Timing {
     pub notify_us: Micros,
     /// A host's time for each message that it gets.
     pub client_us: Micros,
-    /// From the waking of a stopped process until its client looks around, on average: its own timers strike before that.
+    /// From the waking of a stopped process until its client looks around, on average: its own timers fire before that.
     pub waking_us: Micros,
     /// One way from a host to the resource.
     pub resource_us: Micros,

@@ -75,7 +75,7 @@ fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifies_f
         fake.sleepers.borrow_mut().extend(later);
         due.into_iter().for_each(|(_, waker)| waker.wake());
     }
-    // What an errand of a cell that was cut short has yet to heal.
+    // What an background task of a cell that was cut short has yet to heal.
     pool.run_until_stalled();
     fake.events.take()
 }
@@ -188,7 +188,7 @@ impl Backend for Fake {
         (Err("nobody".to_owned()), Err("nobody".to_owned()))
     }
 
-    fn errand(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+    fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
         self.spawn(task);
     }
 
@@ -197,7 +197,7 @@ impl Backend for Fake {
         at < self.cut_at
     }
 
-    async fn strike(self: &Rc<Self>) -> Nanos {
+    async fn injection(self: &Rc<Self>) -> Nanos {
         as_planned(self).await
     }
 

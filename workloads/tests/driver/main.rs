@@ -1,5 +1,5 @@
 //! What the driver does with a cell, whoever makes it happen: whoever is hit follows from the seed and from who leads, and
-//! every fault strikes and is healed when the plan says so.
+//! every fault hits and is healed when the plan says so.
 
 mod fake;
 
@@ -45,10 +45,10 @@ fn healed(events: &[Event], id: u32) -> Option<Nanos> {
 }
 
 /// A fault of the record: kind, intended time, and whom it hit.
-type Struck = (FaultKind, Nanos, Hit);
+type Hitting = (FaultKind, Nanos, Hit);
 
-fn struck(events: &[Event]) -> Vec<Struck> {
-    let mut all: Vec<Struck> = events
+fn hit(events: &[Event]) -> Vec<Hitting> {
+    let mut all: Vec<Hitting> = events
         .iter()
         .filter_map(|event| match event.clone() {
             Event::Fault(fault) => {
@@ -81,7 +81,7 @@ fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
 }
 
 /// What the plan and the seed say of a cell whose groups are led by their first candidates.
-fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Struck> {
+fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Hitting> {
     let mut leaders = Leaders::new(cell.groups as usize, placement(cell, seed));
     for group in 0..cell.groups {
         leaders.believe(group * cell.candidates_per_group, Some(Token { czxid: 1, session: 1 }));
@@ -109,7 +109,7 @@ fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Struck> {
 }
 
 #[test]
-fn every_scenario_that_ships_strikes_as_planned_and_hits_whom_the_seed_and_the_leaders_say() {
+fn every_scenario_that_ships_hits_as_planned_and_hits_whom_the_seed_and_the_leaders_say() {
     for shipped in SHIPPED {
         // Whom a fault hits that lies in wait, no plan knows.
         let planned = |cell: &Cell| cell.faults().all(|(_, fault)| fault.moment.is_planned());
@@ -117,7 +117,7 @@ fn every_scenario_that_ships_strikes_as_planned_and_hits_whom_the_seed_and_the_l
             let events = drive(&cell, 7, true, NEVER);
             let begin = phase(&events, Phase::Measure).expect("it is measured");
             let due = due(&cell, 7, begin, &events);
-            assert_eq!(struck(&events), due, "{}: {}", shipped.name, cell.name);
+            assert_eq!(hit(&events), due, "{}: {}", shipped.name, cell.name);
             assert_eq!(due.is_empty(), cell.fault.kind() == FaultKind::None, "{}", cell.name);
         }
     }
@@ -126,7 +126,7 @@ fn every_scenario_that_ships_strikes_as_planned_and_hits_whom_the_seed_and_the_l
 #[test]
 fn a_fault_is_healed_after_its_time_and_a_server_that_was_killed_for_good_when_the_measuring_ends() {
     let events = drive(&one_cell("kind = \"pause\"\nfor_ms = 700"), 1, true, NEVER);
-    let (_, intended, _) = struck(&events)[0];
+    let (_, intended, _) = hit(&events)[0];
     assert_eq!(healed(&events, 0), Some(intended + 700 * MS));
     let killed = one_cell("kind = \"server-kill\"");
     let events = drive(&killed, 1, true, NEVER);
@@ -139,18 +139,18 @@ fn a_fault_is_healed_after_its_time_and_a_server_that_was_killed_for_good_when_t
 fn what_is_injured_when_a_cell_is_cut_short_is_healed_at_once_and_the_dead_stay_dead() {
     for (fault, heals) in [("kind = \"pause\"\nfor_ms = 60000", true), ("kind = \"crash\"\nfor_ms = 60000", false)] {
         let cell = one_cell(fault);
-        let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+        let (_, intended, _) = hit(&drive(&cell, 1, true, NEVER))[0];
         let cut = intended + 5 * MS;
         assert_eq!(healed(&drive(&cell, 1, true, cut), 0), heals.then_some(cut), "{fault}");
-        assert!(struck(&drive(&cell, 1, true, intended - MS)).is_empty(), "nothing strikes a cell that is over");
+        assert!(hit(&drive(&cell, 1, true, intended - MS)).is_empty(), "nothing hits a cell that is over");
     }
 }
 
 #[test]
-fn a_cell_whose_candidates_do_not_come_to_stand_is_told_so_and_not_struck() {
+fn a_cell_whose_candidates_do_not_come_to_stand_is_told_so_and_not_hit() {
     let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
     let events = drive(&cell, 1, false, NEVER);
-    assert!(struck(&events).is_empty() && phase(&events, Phase::Measure).is_none());
+    assert!(hit(&events).is_empty() && phase(&events, Phase::Measure).is_none());
     let told = events
         .iter()
         .any(|event| matches!(event, Event::Note { text, .. } if text.contains("only 0 of 15 candidates stand")));
@@ -176,7 +176,7 @@ fn the_phases_come_in_order_and_the_drain_takes_its_time() {
 #[test]
 fn whatever_ends_a_cell_it_is_torn_down() {
     let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
-    let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+    let (_, intended, _) = hit(&drive(&cell, 1, true, NEVER))[0];
     for (cut, reached) in [(0, Phase::Enrol), (intended, Phase::Heal)] {
         let events = drive(&cell, 1, true, cut);
         assert_eq!(phase(&events, reached), None, "it was cut short before");
@@ -199,7 +199,7 @@ fn fates(events: &[Event]) -> (Vec<u32>, BTreeSet<u32>, Vec<(u32, WithheldReason
     (planned, ordered, withheld)
 }
 
-/// Everybody is cut off, and something else is to strike them meanwhile.
+/// Everybody is cut off, and something else is to hit them meanwhile.
 fn together(with: &str) -> Cell {
     one_cell(&format!(
         "kind = \"partition\"\ntarget = \"share\"\nshare = 1.0\nallow_majority = true\nfor_ms = 900\nrepeat = 2\n\
@@ -219,7 +219,7 @@ fn every_planned_fault_is_ordered_or_withheld_with_its_reason() {
 #[test]
 fn faults_that_were_due_after_a_cell_was_cut_short_are_withheld() {
     let cell = together("parent-delete");
-    let (_, intended, _) = struck(&drive(&cell, 1, true, NEVER))[0];
+    let (_, intended, _) = hit(&drive(&cell, 1, true, NEVER))[0];
     let (_, ordered, withheld) = fates(&drive(&cell, 1, true, intended + 5 * MS));
     assert_eq!(ordered, BTreeSet::from([0]));
     assert_eq!(withheld, [2, 1, 3].map(|id| (id, WithheldReason::CutShort)));
@@ -239,7 +239,7 @@ fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverifi
     let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
     for (takes, verified) in [(0, true), (500 * MS, true), (900 * MS, false)] {
         let events = drive_verifying(&cell, 1, takes);
-        let (_, intended, _) = struck(&events)[0];
+        let (_, intended, _) = hit(&events)[0];
         assert_eq!(healed(&events, 0), Some(intended + 700 * MS), "{takes}");
         assert_eq!(is_verified(&events), verified, "{takes}");
     }

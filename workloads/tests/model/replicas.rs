@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Connect, Ensemble, Kind, Life, Micros, Options, Output, Request, Response, Server, SessionId, Step, Ticket,
-    Zxid,
+    Acl, Connect, CreateKind, Ensemble, Life, Micros, Options, Output, Request, Response, Server, SessionId, Ticket,
+    TransactionStep, Zxid,
 };
 use proptest::prelude::*;
 
@@ -37,17 +37,18 @@ fn path() -> impl Strategy<Value = String> {
     prop_oneof![(0..3_u8).prop_map(|a| format!("/{a}")), (0..3_u8, 0..3_u8).prop_map(|(a, b)| format!("/{a}/{b}"))]
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let kind = (any::<bool>(), any::<bool>()).prop_map(|(ephemeral, sequential)| Kind {
+fn step() -> impl Strategy<Value = TransactionStep> {
+    let kind = (any::<bool>(), any::<bool>()).prop_map(|(ephemeral, sequential)| CreateKind {
         life: if ephemeral { Life::Ephemeral } else { Life::Container },
         sequential,
     });
     prop_oneof![
-        (path(), kind)
-            .prop_map(|(path, kind)| { Step::Create { path, data: vec![], acl: Acl::open(), kind, with_stat: true } }),
-        path().prop_map(|path| Step::Delete { path, version: -1 }),
-        (path(), -1..2).prop_map(|(path, version)| Step::SetData { path, data: b"m".to_vec(), version }),
-        (path(), -1..2).prop_map(|(path, version)| Step::Check { path, version }),
+        (path(), kind).prop_map(|(path, kind)| {
+            TransactionStep::Create { path, data: vec![], acl: Acl::open(), kind, with_stat: true }
+        }),
+        path().prop_map(|path| TransactionStep::Delete { path, version: -1 }),
+        (path(), -1..2).prop_map(|(path, version)| TransactionStep::SetData { path, data: b"m".to_vec(), version }),
+        (path(), -1..2).prop_map(|(path, version)| TransactionStep::Check { path, version }),
     ]
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Code, Conn, Connect, Connected, Ensemble, Event, EventKind, Kind, Life, Micros, Options, Output, Request,
-    Response, Server, SessionId, Ticket, Zxid, settle,
+    Acl, Code, Conn, Connect, Connected, CreateKind, Ensemble, Event, EventKind, Life, Micros, Options, Output,
+    Request, Response, Server, SessionId, Ticket, Zxid, settle,
 };
 
 pub(crate) const MS: Micros = 1_000;
@@ -207,12 +207,12 @@ fn note(heard: &mut BTreeMap<Conn, Vec<Heard>>, roles: &mut Vec<(Server, ServerS
 }
 
 pub(crate) fn create(path: &str, life: Life) -> Request {
-    let kind = Kind { life, sequential: false };
+    let kind = CreateKind { life, sequential: false };
     Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
 }
 
 pub(crate) fn sequential(path: &str) -> Request {
-    let kind = Kind { life: Life::Ephemeral, sequential: true };
+    let kind = CreateKind { life: Life::Ephemeral, sequential: true };
     Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
 }
 

@@ -1,7 +1,7 @@
 //! The tree: what can be created, what stats say, transactions, and what ends by itself.
 
 use hustings_workloads::model::{
-    Acl, Code, Kind, Life, Options, Read, Request, Response, Server, Stat, Step, Znode, validate,
+    Acl, Code, CreateKind, Life, Options, Read, Request, Response, Server, Stat, TransactionStep, Znode, validate,
 };
 
 use super::support::{Bench, Client, MS, children, create, delete, get, made, options, sequential, set};
@@ -107,11 +107,11 @@ fn a_transaction_is_all_or_nothing_watches_included() {
     bench.call(watcher, children("/p", true)).unwrap();
     bench.call(watcher, get("/p", true)).unwrap();
     let create = |path: &str, sequential| {
-        let kind = Kind { life: Life::Ephemeral, sequential };
-        Step::Create { path: path.into(), data: vec![], acl: Acl::open(), kind, with_stat: false }
+        let kind = CreateKind { life: Life::Ephemeral, sequential };
+        TransactionStep::Create { path: path.into(), data: vec![], acl: Acl::open(), kind, with_stat: false }
     };
-    let set = |version| Step::SetData { path: "/p".into(), data: b"1".to_vec(), version };
-    let failing = vec![create("/p/n_", true), set(0), Step::Check { path: "/p".into(), version: 0 }, set(1)];
+    let set = |version| TransactionStep::SetData { path: "/p".into(), data: b"1".to_vec(), version };
+    let failing = vec![create("/p/n_", true), set(0), TransactionStep::Check { path: "/p".into(), version: 0 }, set(1)];
     let answer = bench.call(client, Request::Multi(failing));
     let codes = vec![Code::Ok, Code::Ok, Code::BadVersion, Code::RuntimeInconsistency];
     assert_eq!(answer, Ok(Response::MultiFailed(codes)));
@@ -120,10 +120,10 @@ fn a_transaction_is_all_or_nothing_watches_included() {
     let good = vec![
         create("/p/n_", true),
         create("/p/n_", true),
-        Step::Delete { path: "/p/n_0000000000".into(), version: 0 },
+        TransactionStep::Delete { path: "/p/n_0000000000".into(), version: 0 },
         set(0),
-        Step::Check { path: "/p".into(), version: 1 },
-        Step::Check { path: "/p/n_0000000001".into(), version: 0 },
+        TransactionStep::Check { path: "/p".into(), version: 1 },
+        TransactionStep::Check { path: "/p/n_0000000001".into(), version: 0 },
     ];
     let before = bench.ensemble.last_zxid(0);
     let Ok(Response::Multi(done)) = bench.call(client, Request::Multi(good)) else { panic!("it is good") };
@@ -139,9 +139,10 @@ fn a_transaction_is_all_or_nothing_watches_included() {
 fn a_failed_transaction_gives_no_number_away() {
     let (mut bench, client) = one();
     bench.create(client, "/p").unwrap();
-    let kind = Kind { life: Life::Ephemeral, sequential: true };
-    let create = Step::Create { path: "/p/n_".into(), data: vec![], acl: Acl::open(), kind, with_stat: false };
-    let steps = vec![create, Step::Check { path: "/none".into(), version: 0 }];
+    let kind = CreateKind { life: Life::Ephemeral, sequential: true };
+    let create =
+        TransactionStep::Create { path: "/p/n_".into(), data: vec![], acl: Acl::open(), kind, with_stat: false };
+    let steps = vec![create, TransactionStep::Check { path: "/none".into(), version: 0 }];
     bench.call(client, Request::Multi(steps)).unwrap();
     assert_eq!(bench.call(client, sequential("/p/n_")), made("/p/n_0000000000"));
 }
@@ -169,7 +170,7 @@ fn access_is_for_those_whom_the_list_names() {
     bench.call(owner, Request::AddAuth { scheme: "digest".into(), id: "ann:hash".into() }).unwrap();
     let entry = |perms, scheme: &str, id: &str| Acl { perms, scheme: scheme.into(), id: id.into() };
     let acl = vec![entry(Acl::ALL, "auth", ""), entry(Acl::READ, "world", "anyone")];
-    let kind = Kind::default();
+    let kind = CreateKind::default();
     let request = Request::Create { path: "/p".into(), data: vec![], acl, kind, with_stat: false };
     bench.call(owner, request).unwrap();
     bench.call(stranger, get("/p", false)).unwrap();

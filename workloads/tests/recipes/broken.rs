@@ -10,7 +10,7 @@ use hustings_workloads::coordination::SessionEnd;
 use hustings_workloads::host::{Departure, Order, RevokeReason, Token};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Case, RecipeKind, cases};
-use hustings_workloads::simulation::bench::{Bench, Entry, TIMEOUT_MS, election};
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, TIMEOUT_MS, election};
 use hustings_workloads::simulation::{EventSink, Simulation, Timing, Writer, simulate};
 
 #[derive(Default)]
@@ -121,7 +121,7 @@ fn even_the_deaf_obey_an_order() {
         bench.advance_ms(2_000);
         assert!(bench.believers().is_empty(), "{recipe}");
         assert_eq!(bench.departure(0), Some(Departure::Stopped), "{recipe}");
-        assert_eq!(bench.count(0, |e| matches!(e, Entry::Said(Event::Revoke { .. }))), 1, "{recipe}");
+        assert_eq!(bench.count(0, |e| matches!(e, JournalEntry::Said(Event::Revoke { .. }))), 1, "{recipe}");
     }
 }
 
@@ -199,7 +199,7 @@ fn a_release_that_failed_and_is_not_repeated_keeps_the_lead() {
 }
 
 #[test]
-fn a_notification_under_way_makes_the_znode_anew_after_the_farewell() {
+fn a_notification_under_way_makes_the_znode_anew_after_the_shutdown() {
     nobody_leads_in_the_end("recreates-after-close");
 }
 

@@ -5,7 +5,7 @@ use hustings_workloads::host::Order;
 use hustings_workloads::recipes::RecipeKind;
 use proptest::prelude::*;
 
-use hustings_workloads::schedule::Request;
+use hustings_workloads::schedule::ScheduledRequest;
 use hustings_workloads::simulation::bench::{Bench, election};
 
 const CANDIDATES: usize = 4;
@@ -39,10 +39,17 @@ fn blows() -> impl Strategy<Value = Vec<Blow>> {
     prop::collection::vec(blow, 1..60)
 }
 
-const KINDS: [Request; 7] =
-    [Request::Create, Request::Delete, Request::Children, Request::Exists, Request::Get, Request::Set, Request::Sync];
+const KINDS: [ScheduledRequest; 7] = [
+    ScheduledRequest::Create,
+    ScheduledRequest::Delete,
+    ScheduledRequest::Children,
+    ScheduledRequest::Exists,
+    ScheduledRequest::Get,
+    ScheduledRequest::Set,
+    ScheduledRequest::Sync,
+];
 
-fn strike(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recipes::Election) {
+fn injection(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recipes::Election) {
     match blow {
         Blow::Disconnect(i) => bench.disconnect(i),
         Blow::Reconnect(i) => bench.reconnect(i),
@@ -76,7 +83,7 @@ proptest! {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::with(CANDIDATES, &election);
         for blow in blows {
-            strike(&mut bench, blow, &election);
+            injection(&mut bench, blow, &election);
             prop_assert!(bench.believers_max() <= 1, "{recipe}: two lead after {blow:?}");
         }
         bench.clear_hooks();
@@ -86,7 +93,7 @@ proptest! {
                 bench.reconnect(i);
                 bench.advance_ms(2_000);
                 if round < 2 {
-                    strike(&mut bench, Blow::Back(i), &election);
+                    injection(&mut bench, Blow::Back(i), &election);
                 }
             }
         }

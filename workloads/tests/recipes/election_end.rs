@@ -5,7 +5,7 @@ use hustings_workloads::host::{Departure, RevokeReason};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Election, RecipeKind};
 
-use hustings_workloads::simulation::bench::{Bench, Entry, PATH, election};
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, PATH, election};
 
 fn all_told(bench: &Bench, n: usize, recipe: RecipeKind) {
     for i in 0..n {
@@ -22,7 +22,8 @@ fn when_the_election_is_deleted_everybody_is_told_and_ends() {
         bench.delete_election(PATH).unwrap();
         bench.advance_ms(2_000);
         all_told(&bench, 5, recipe);
-        let deposed = |e: &Entry| matches!(e, Entry::Said(Event::Revoke { reason: RevokeReason::Deposed, .. }));
+        let deposed =
+            |e: &JournalEntry| matches!(e, JournalEntry::Said(Event::Revoke { reason: RevokeReason::Deposed, .. }));
         assert_eq!(bench.count(0, deposed), 1, "{recipe}");
     }
 }

@@ -4,8 +4,8 @@ use hustings_record::{Event, StepDown};
 use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::RecipeKind;
 
-use hustings_workloads::schedule::Request;
-use hustings_workloads::simulation::bench::{Bench, Entry, election};
+use hustings_workloads::schedule::ScheduledRequest;
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, election};
 
 #[test]
 fn a_leader_that_resigns_leaves_nothing_and_says_when_its_znode_went() {
@@ -28,7 +28,7 @@ fn the_watch_on_its_own_znode_is_told_of_when_it_goes() {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         bench.order(0, Order::Resign);
         bench.run();
-        assert_eq!(bench.count(0, |e| matches!(e, Entry::Said(Event::Notified { .. }))), 1, "{recipe}");
+        assert_eq!(bench.count(0, |e| matches!(e, JournalEntry::Said(Event::Notified { .. }))), 1, "{recipe}");
     }
 }
 
@@ -38,7 +38,7 @@ fn a_delete_that_never_arrived_is_sent_again_when_the_connection_is_back() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         let own = bench.owned(id).remove(0);
-        bench.before(id, Request::Delete, &own, move |ground| ground.disconnect(id));
+        bench.before(id, ScheduledRequest::Delete, &own, move |ground| ground.disconnect(id));
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
         assert!(bench.has(&own), "{recipe}");
@@ -56,7 +56,7 @@ fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let id = 0;
         let own = bench.owned(id).remove(0);
-        bench.drop_reply(id, Request::Delete, &own);
+        bench.drop_reply(id, ScheduledRequest::Delete, &own);
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
         assert_eq!(bench.believers(), [1], "{recipe}");
@@ -64,7 +64,7 @@ fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
         bench.advance_ms(500);
         assert_eq!(bench.owned(1).len(), 1, "{recipe}");
         assert_eq!(bench.believers(), [1], "{recipe}");
-        assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Revoke { .. }))), 0, "{recipe}");
+        assert_eq!(bench.count(1, |e| matches!(e, JournalEntry::Said(Event::Revoke { .. }))), 0, "{recipe}");
         // That it is found gone later is no answer to its deletion.
         assert_eq!(bench.departure(0), Some(Departure::Resigned { delete: None }), "{recipe}");
     }
@@ -88,7 +88,7 @@ fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left
             assert_eq!(
                 bench.count(
                     0,
-                    |e| matches!(e, Entry::Said(Event::Note { text, .. }) if text.starts_with("left its znode"))
+                    |e| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.starts_with("left its znode"))
                 ),
                 1
             );
@@ -103,7 +103,7 @@ fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
         bench.order(0, Order::Resign);
         bench.run();
         let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.hold_reply(late, Request::Create, "/election/g0/");
+        bench.hold_reply(late, ScheduledRequest::Create, "/election/g0/");
         bench.run();
         assert_eq!(bench.owned(late).len(), 1);
         bench.order(late, Order::Resign);
@@ -112,7 +112,7 @@ fn an_order_between_a_create_and_its_answer_leaves_nothing_behind() {
         bench.run();
         assert!(matches!(bench.departure(late), Some(Departure::Resigned { .. })), "{recipe}");
         assert!(bench.paths("/election/g0").is_empty(), "{recipe}");
-        assert_eq!(bench.count(late, |e| matches!(e, Entry::Said(Event::Grant { .. }))), 0, "{recipe}");
+        assert_eq!(bench.count(late, |e| matches!(e, JournalEntry::Said(Event::Grant { .. }))), 0, "{recipe}");
     }
 }
 
@@ -121,7 +121,7 @@ fn an_order_in_the_middle_of_a_lost_create_leaves_nothing_behind() {
     for recipe in RecipeKind::sound() {
         let mut bench = Bench::new();
         let only = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.drop_reply(only, Request::Create, "/election/g0/");
+        bench.drop_reply(only, ScheduledRequest::Create, "/election/g0/");
         bench.run();
         bench.order(only, Order::Stop);
         bench.run();
@@ -188,6 +188,6 @@ fn one_whose_lock_went_while_it_was_away_does_not_delete_the_next_holders() {
         bench.reconnect(id);
         bench.advance_ms(500);
         assert_eq!(bench.believers(), [next], "{recipe}");
-        assert_eq!(bench.count(next, |e| matches!(e, Entry::Said(Event::Revoke { .. }))), 0, "{recipe}");
+        assert_eq!(bench.count(next, |e| matches!(e, JournalEntry::Said(Event::Revoke { .. }))), 0, "{recipe}");
     }
 }

@@ -4,8 +4,8 @@ use hustings_record::{Event, StepDown};
 use hustings_workloads::host::Order;
 use hustings_workloads::recipes::{Election, RecipeKind};
 
-use hustings_workloads::schedule::Request;
-use hustings_workloads::simulation::bench::{Bench, Entry, election};
+use hustings_workloads::schedule::ScheduledRequest;
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, election};
 
 const BREADCRUMB: &str = "/election/g0/breadcrumb";
 const LOCK: &str = "/election/g0/lock";
@@ -15,7 +15,7 @@ fn race() -> Election {
 }
 
 fn fenced(bench: &Bench, index: usize) -> Vec<u32> {
-    let old = |entry: &Entry| if let Entry::Fences(old) = entry { Some(old.candidate) } else { None };
+    let old = |entry: &JournalEntry| if let JournalEntry::Fences(old) = entry { Some(old.candidate) } else { None };
     bench.journal(index).iter().filter_map(old).collect()
 }
 
@@ -25,12 +25,14 @@ fn a_crash_leaves_the_breadcrumb_and_the_next_fences_the_old_leader_before_it_le
     bench.expire(0);
     bench.run();
     assert_eq!(bench.believers(), [1]);
-    let order: Vec<Entry> = bench
+    let order: Vec<JournalEntry> = bench
         .journal(1)
         .into_iter()
-        .filter(|e| matches!(e, Entry::Fences(_) | Entry::Said(Event::Grant { .. })))
+        .filter(|e| matches!(e, JournalEntry::Fences(_) | JournalEntry::Said(Event::Grant { .. })))
         .collect();
-    assert!(matches!(order.as_slice(), [Entry::Fences(old), Entry::Said(Event::Grant { .. })] if old.candidate == 0));
+    assert!(
+        matches!(order.as_slice(), [JournalEntry::Fences(old), JournalEntry::Said(Event::Grant { .. })] if old.candidate == 0)
+    );
     assert!(bench.data(BREADCRUMB).unwrap().starts_with("1 1 "), "it names the new leader");
 }
 
@@ -74,7 +76,7 @@ fn one_who_cannot_fence_gives_the_lock_back_and_tries_again() {
 fn a_breadcrumb_whose_answer_was_lost_is_read_again_and_not_fought_over() {
     let mut bench = Bench::with(2, &race());
     let id = 1;
-    bench.drop_reply(id, Request::Set, BREADCRUMB);
+    bench.drop_reply(id, ScheduledRequest::Set, BREADCRUMB);
     bench.expire(0);
     bench.run();
     assert!(bench.believers().is_empty(), "no answer, no belief");
@@ -88,7 +90,7 @@ fn a_breadcrumb_whose_answer_was_lost_is_read_again_and_not_fought_over() {
 fn the_first_breadcrumb_of_all_survives_a_lost_answer_too() {
     let mut bench = Bench::new();
     let only = bench.enter(&race());
-    bench.drop_reply(only, Request::Create, BREADCRUMB);
+    bench.drop_reply(only, ScheduledRequest::Create, BREADCRUMB);
     bench.run();
     bench.reconnect(only);
     bench.advance_ms(200);
@@ -101,7 +103,7 @@ fn the_first_breadcrumb_of_all_survives_a_lost_answer_too() {
 #[test]
 fn one_who_finds_the_breadcrumb_changed_under_it_rejoins() {
     let mut bench = Bench::with(2, &race());
-    bench.before(1, Request::Set, BREADCRUMB, |ground| {
+    bench.before(1, ScheduledRequest::Set, BREADCRUMB, |ground| {
         ground.set(BREADCRUMB, "7 7 1 1");
     });
     bench.expire(0);
@@ -132,7 +134,7 @@ fn after_a_lost_create_the_owner_of_the_lock_decides() {
         let election = election(recipe, StepDown::OnDisconnect);
         let mut bench = Bench::new();
         let first = bench.enter(&election);
-        bench.drop_reply(first, Request::Create, LOCK);
+        bench.drop_reply(first, ScheduledRequest::Create, LOCK);
         bench.run();
         let second = bench.enter(&election);
         bench.run();

@@ -5,8 +5,8 @@ use hustings_workloads::coordination::SessionEnd;
 use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::{Election, RecipeKind};
 
-use hustings_workloads::schedule::Request;
-use hustings_workloads::simulation::bench::{Bench, Entry, election};
+use hustings_workloads::schedule::ScheduledRequest;
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, election};
 
 fn queue() -> Election {
     election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect)
@@ -67,7 +67,7 @@ fn a_create_whose_answer_was_lost_leaves_one_znode_and_not_two() {
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
         let mut bench = Bench::with(1, &election(recipe, StepDown::OnDisconnect));
         let late = bench.enter(&election(recipe, StepDown::OnDisconnect));
-        bench.drop_reply(late, Request::Create, "-n_");
+        bench.drop_reply(late, ScheduledRequest::Create, "-n_");
         bench.advance_ms(500);
         assert_eq!(own(&bench, late).len(), 1);
         bench.reconnect(late);
@@ -84,7 +84,7 @@ fn a_create_that_never_arrived_is_sent_again() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
     let id = only;
-    bench.before(id, Request::Create, "-n_", move |ground| ground.disconnect(id));
+    bench.before(id, ScheduledRequest::Create, "-n_", move |ground| ground.disconnect(id));
     bench.advance_ms(100);
     assert!(own(&bench, only).is_empty());
     bench.reconnect(id);
@@ -98,12 +98,12 @@ fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
     let mut bench = Bench::with(1, &queue());
     let late = bench.enter(&queue());
     let id = late;
-    bench.drop_reply(id, Request::Create, "-n_");
+    bench.drop_reply(id, ScheduledRequest::Create, "-n_");
     bench.run();
     let [path] = own(&bench, late).try_into().unwrap();
     let others = path.clone();
     // The server shows the znode as one of a session that is being closed.
-    bench.before(id, Request::Sync, "", move |ground| {
+    bench.before(id, ScheduledRequest::Sync, "", move |ground| {
         ground.remove(&path);
         ground.put_ephemeral(&path);
     });
@@ -112,7 +112,8 @@ fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
     assert_eq!(own(&bench, late).len(), 1);
     assert!(!own(&bench, late).contains(&others));
     assert_eq!(
-        bench.count(late, |e| matches!(e, Entry::Said(Event::Note { text, .. }) if text.contains("not adopted"))),
+        bench
+            .count(late, |e| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.contains("not adopted"))),
         1
     );
     bench.remove(&others);
@@ -126,13 +127,13 @@ fn a_predecessor_that_goes_between_list_and_watch_costs_no_place_in_the_queue() 
     let mut bench = Bench::with(1, &queue());
     let (second, third) = (bench.enter(&queue()), bench.enter(&queue()));
     for late in [second, third] {
-        bench.before(late, Request::Get, "-n_", |ground| ground.expire(0));
+        bench.before(late, ScheduledRequest::Get, "-n_", |ground| ground.expire(0));
     }
     bench.run();
     assert_eq!(bench.believers(), [second]);
     for late in [second, third] {
         assert_eq!(
-            bench.count(late, |e| matches!(e, Entry::Said(Event::Joined { .. }))),
+            bench.count(late, |e| matches!(e, JournalEntry::Said(Event::Joined { .. }))),
             1,
             "nobody gave its place up"
         );
@@ -146,12 +147,12 @@ fn one_whose_znode_vanished_before_it_listed_stands_anew_and_does_not_lead_on_it
     let mut bench = Bench::with(1, &queue());
     let late = bench.enter(&queue());
     let id = late;
-    bench.before(id, Request::Children, "", move |ground| {
+    bench.before(id, ScheduledRequest::Children, "", move |ground| {
         ground.owned(id).iter().for_each(|path| ground.remove(path));
     });
     bench.advance_ms(1_000);
     assert_eq!(bench.believers(), [0]);
-    assert_eq!(bench.count(late, |e| matches!(e, Entry::Said(Event::Joined { .. }))), 2);
+    assert_eq!(bench.count(late, |e| matches!(e, JournalEntry::Said(Event::Joined { .. }))), 2);
     assert_eq!(own(&bench, late).len(), 1);
 }
 
@@ -160,7 +161,7 @@ fn one_who_expires_between_create_and_list_does_not_lead() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
     let id = only;
-    bench.before(id, Request::Children, "", move |ground| ground.expire(id));
+    bench.before(id, ScheduledRequest::Children, "", move |ground| ground.expire(id));
     bench.run();
     assert_eq!(bench.departure(only), Some(Departure::SessionEnded(SessionEnd::Expired)));
     assert_eq!(bench.believers_max(), 0);
@@ -171,7 +172,7 @@ fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
     let mut bench = Bench::with(2, &queue());
     let (first, second) = (0, 1);
     // Its turn comes, and its session ends before the owner check without its knowing.
-    bench.before(second, Request::Get, "-n_", move |ground| ground.expire_untold(second));
+    bench.before(second, ScheduledRequest::Get, "-n_", move |ground| ground.expire_untold(second));
     bench.expire(first);
     bench.run();
     assert!(bench.believers().is_empty());
@@ -184,7 +185,7 @@ fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
 fn an_owner_check_that_was_long_under_way_is_made_again() {
     let mut bench = Bench::new();
     let only = bench.enter(&queue());
-    bench.delay(only, Request::Get, "-n_", 700);
+    bench.delay(only, ScheduledRequest::Get, "-n_", 700);
     bench.advance_ms(800);
     assert_eq!(bench.believers(), [only]);
     let quick = Bench::with(1, &queue());
@@ -221,8 +222,8 @@ fn a_late_notification_of_an_older_watch_does_no_harm() {
     bench.reconnect(1);
     bench.advance_ms(500);
     assert_eq!(bench.believers(), [1]);
-    assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Grant { .. }))), 1);
-    assert_eq!(bench.count(1, |e| matches!(e, Entry::Said(Event::Notified { .. }))), 1);
+    assert_eq!(bench.count(1, |e| matches!(e, JournalEntry::Said(Event::Grant { .. }))), 1);
+    assert_eq!(bench.count(1, |e| matches!(e, JournalEntry::Said(Event::Notified { .. }))), 1);
 }
 
 #[test]

@@ -5,18 +5,21 @@ use hustings_workloads::coordination::{SessionEnd, WatchEvent};
 use hustings_workloads::host::{Departure, Order, RevokeReason};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::schedule::Request;
+use hustings_workloads::schedule::ScheduledRequest;
 
-use hustings_workloads::simulation::bench::{Bench, Entry, election};
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, election};
 
 fn revokes(bench: &Bench, index: usize) -> Vec<RevokeReason> {
-    let reason =
-        |entry: &Entry| if let Entry::Said(Event::Revoke { reason, .. }) = entry { Some(*reason) } else { None };
+    let reason = |entry: &JournalEntry| {
+        if let JournalEntry::Said(Event::Revoke { reason, .. }) = entry { Some(*reason) } else { None }
+    };
     bench.journal(index).iter().filter_map(reason).collect()
 }
 
 fn tokens(bench: &Bench, index: usize) -> Vec<i64> {
-    let token = |entry: &Entry| if let Entry::Said(Event::Grant { czxid, .. }) = entry { Some(*czxid) } else { None };
+    let token = |entry: &JournalEntry| {
+        if let JournalEntry::Said(Event::Grant { czxid, .. }) = entry { Some(*czxid) } else { None }
+    };
     bench.journal(index).iter().filter_map(token).collect()
 }
 
@@ -87,8 +90,8 @@ fn an_owner_check_without_an_answer_does_not_stop_the_clock_of_the_step_down() {
     let id = 0;
     bench.disconnect(id);
     bench.advance_ms(200);
-    bench.before(id, Request::Exists, "", move |ground| ground.silence(id));
-    bench.before(id, Request::Sync, "", move |ground| ground.silence(id));
+    bench.before(id, ScheduledRequest::Exists, "", move |ground| ground.silence(id));
+    bench.before(id, ScheduledRequest::Sync, "", move |ground| ground.silence(id));
     bench.reconnect(id);
     bench.advance_ms(810);
     assert!(bench.believers().is_empty());
@@ -123,7 +126,7 @@ fn a_leader_whose_znode_is_deleted_from_outside_is_deposed_at_once_and_stands_an
         bench.run();
         assert!(!bench.believers().contains(&0), "{recipe}");
         assert_eq!(revokes(&bench, 0), [RevokeReason::Deposed], "{recipe}");
-        let of_own = |e: &Entry| matches!(e, Entry::Said(Event::Notified { node, kind: WatchEvent::Deleted, .. }) if path.ends_with(node));
+        let of_own = |e: &JournalEntry| matches!(e, JournalEntry::Said(Event::Notified { node, kind: WatchEvent::Deleted, .. }) if path.ends_with(node));
         assert_eq!(bench.count(0, of_own), 1, "{recipe}");
         bench.advance_ms(1_000);
         assert_eq!(bench.believers().len(), 1, "{recipe}");

@@ -5,7 +5,7 @@ use hustings_workloads::coordination::SessionEnd;
 use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::RecipeKind;
 
-use hustings_workloads::simulation::bench::{Bench, Entry, election};
+use hustings_workloads::simulation::bench::{Bench, JournalEntry, election};
 
 #[test]
 fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
@@ -14,16 +14,16 @@ fn a_sole_candidate_leads_by_an_ephemeral_znode_and_says_nothing_more() {
         bench.advance_ms(5_000);
         assert_eq!(bench.believers(), [0], "{recipe}");
         assert_eq!(bench.owned(0).len(), 1, "{recipe}");
-        let told: Vec<Entry> = bench.journal(0);
+        let told: Vec<JournalEntry> = bench.journal(0);
         assert!(
             matches!(
                 told.as_slice(),
                 [
-                    Entry::Said(Event::Joined { .. }),
-                    Entry::Said(Event::Grant { term: 0, .. }),
-                    Entry::Believes(Some(_)),
-                    Entry::Said(Event::Granted { term: 0, .. }),
-                    Entry::Said(Event::Settled { .. })
+                    JournalEntry::Said(Event::Joined { .. }),
+                    JournalEntry::Said(Event::Grant { term: 0, .. }),
+                    JournalEntry::Believes(Some(_)),
+                    JournalEntry::Said(Event::Granted { term: 0, .. }),
+                    JournalEntry::Said(Event::Settled { .. })
                 ]
             ),
             "{recipe}: {told:?}"
@@ -36,8 +36,8 @@ fn a_grant_names_the_znode_and_the_session_that_own_the_lead() {
     for recipe in RecipeKind::sound() {
         let mut bench = Bench::with(2, &election(recipe, StepDown::OnDisconnect));
         let journal = bench.journal(0);
-        let Some(Entry::Said(Event::Grant { czxid, session, node, .. })) =
-            journal.iter().find(|e| matches!(e, Entry::Said(Event::Grant { .. })))
+        let Some(JournalEntry::Said(Event::Grant { czxid, session, node, .. })) =
+            journal.iter().find(|e| matches!(e, JournalEntry::Said(Event::Grant { .. })))
         else {
             panic!("{recipe}: no grant")
         };
@@ -87,9 +87,9 @@ fn every_notification_is_settled() {
         bench.order(0, Order::Resign);
         bench.advance_ms(300);
         for i in 0..6 {
-            let notified = bench.count(i, |e| matches!(e, Entry::Said(Event::Notified { .. })));
+            let notified = bench.count(i, |e| matches!(e, JournalEntry::Said(Event::Notified { .. })));
             assert_eq!(
-                bench.count(i, |e| matches!(e, Entry::Said(Event::Settled { .. }))),
+                bench.count(i, |e| matches!(e, JournalEntry::Said(Event::Settled { .. }))),
                 usize::from(notified > 0),
                 "{recipe}: {i}"
             );
@@ -110,8 +110,8 @@ fn what_is_settled_says_how_many_requests_it_took() {
         bench.order(0, Order::Resign);
         bench.run();
         let [leader] = bench.believers().try_into().unwrap();
-        let settled = |entry: &Entry| match entry {
-            Entry::Said(Event::Settled { requests, .. }) => Some(*requests),
+        let settled = |entry: &JournalEntry| match entry {
+            JournalEntry::Said(Event::Settled { requests, .. }) => Some(*requests),
             _ => None,
         };
         let of = |index: usize| bench.journal(index).iter().filter_map(settled).collect::<Vec<_>>();
@@ -148,7 +148,7 @@ fn terms_of_one_candidate_never_share_a_number() {
     let terms: Vec<u32> = bench
         .journal(0)
         .iter()
-        .filter_map(|entry| if let Entry::Said(Event::Grant { term, .. }) = entry { Some(*term) } else { None })
+        .filter_map(|entry| if let JournalEntry::Said(Event::Grant { term, .. }) = entry { Some(*term) } else { None })
         .collect();
     assert_eq!(terms, [0, 1, 2, 3]);
 }
@@ -162,11 +162,11 @@ fn the_report_of_a_grant_comes_before_the_belief_and_that_of_a_revoke_after_it()
         .journal(0)
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Said(Event::Grant { .. }) => Some("grant"),
-            Entry::Believes(Some(_)) => Some("believe"),
-            Entry::Said(Event::Granted { .. }) => Some("granted"),
-            Entry::Believes(None) => Some("disbelieve"),
-            Entry::Said(Event::Revoke { .. }) => Some("revoke"),
+            JournalEntry::Said(Event::Grant { .. }) => Some("grant"),
+            JournalEntry::Believes(Some(_)) => Some("believe"),
+            JournalEntry::Said(Event::Granted { .. }) => Some("granted"),
+            JournalEntry::Believes(None) => Some("disbelieve"),
+            JournalEntry::Said(Event::Revoke { .. }) => Some("revoke"),
             _ => None,
         })
         .collect();

@@ -7,10 +7,10 @@ use bollard::query_parameters::{KillContainerOptionsBuilder, StartContainerOptio
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::{Seen, SeenApart};
+use super::super::control::{SeenApart, ServerEvidence};
 use super::super::{EnsembleError, ServerControl};
-use super::faults::Faults;
-use super::networks::{Pair, pairs};
+use super::faults::ServerFaults;
+use super::networks::{ServerPair, pairs};
 use super::{DockerEnsemble, logs};
 
 /// How long a killed container may take to be dead.
@@ -18,7 +18,7 @@ const DEAD_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
 
 impl ServerControl for DockerEnsemble {
-    fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             self.need(server, "killed")?;
             // Noted before: nobody shall miss it while it goes.
@@ -34,7 +34,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, Seen> {
+    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let container = self.container(server)?;
             if !self.faults.borrow().killed.contains(&server) {
@@ -57,7 +57,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn pause(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let container = self.need(server, "paused")?;
             if self.faults.borrow().paused.contains(&server) {
@@ -71,7 +71,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let container = self.need(server, "resumed")?;
             if !self.faults.borrow().paused.contains(&server) {
@@ -100,7 +100,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, ServerEvidence> {
         Box::pin(async move {
             let cut = self.side(servers, "rejoined")?;
             let before = self.faults.borrow().clone();
@@ -142,7 +142,7 @@ impl DockerEnsemble {
         Ok(side)
     }
 
-    async fn kill_container(&self, server: u32) -> Seen {
+    async fn kill_container(&self, server: u32) -> ServerEvidence {
         let container = self.container(server)?;
         let options = KillContainerOptionsBuilder::new().signal("SIGKILL").build();
         let killed = self.engine.docker.kill_container(&container, Some(options));
@@ -163,7 +163,7 @@ impl DockerEnsemble {
         }
     }
 
-    async fn see_paused(&self, server: u32, container: &str, wanted: bool) -> Seen {
+    async fn see_paused(&self, server: u32, container: &str, wanted: bool) -> ServerEvidence {
         let state = self.engine.state(container).await?;
         match (state.running, state.paused) {
             (Some(true), Some(paused)) if paused == wanted => {
@@ -184,7 +184,7 @@ impl DockerEnsemble {
 
     /// Takes servers off networks or puts them back, where the cuts of now say otherwise than those before, and looks
     /// whether that is how it is. Always those of the `moved` side, so that both ways touch the same containers.
-    async fn follow(&self, before: &Faults, moved: &BTreeSet<u32>) -> Result<(), EnsembleError> {
+    async fn follow(&self, before: &ServerFaults, moved: &BTreeSet<u32>) -> Result<(), EnsembleError> {
         let now = self.faults.borrow().clone();
         let changed =
             pairs(self.options.servers.count).into_iter().filter(|pair| before.part(*pair) != now.part(*pair));
@@ -195,7 +195,7 @@ impl DockerEnsemble {
         futures::future::join_all(moves).await.into_iter().collect()
     }
 
-    async fn put(&self, pair: Pair, server: u32, on: bool) -> Result<(), EnsembleError> {
+    async fn put(&self, pair: ServerPair, server: u32, on: bool) -> Result<(), EnsembleError> {
         let container = self.container(server)?;
         let network = self.networks.of(pair);
         // After a cut that failed halfway some are where they shall be.

@@ -37,10 +37,10 @@ pub use options::{
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
+use crate::cleanup::workdir::{DOCKER_FILE, WorkDir};
 use crate::links::External;
-use crate::workdir::{DOCKER_FILE, WorkDir};
 use engine::Engine;
-use faults::Faults;
+use faults::ServerFaults;
 use guard::Guard;
 use networks::{Networks, pairs};
 use ports::Ports;
@@ -86,7 +86,7 @@ pub struct DockerEnsemble {
     networks: Networks,
     /// By name, as long as testcontainers knows them.
     containers: RefCell<BTreeMap<String, ContainerAsync<GenericImage>>>,
-    faults: RefCell<Faults>,
+    faults: RefCell<ServerFaults>,
     /// What containers had logged that others took the place of.
     earlier_logs: RefCell<BTreeMap<u32, String>>,
     version: String,

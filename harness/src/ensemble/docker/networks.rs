@@ -23,10 +23,10 @@ const PAIR_ADDRESSES: u32 = 1 << (32 - PAIR_BITS);
 const ATTEMPTS_MAX: u32 = 5;
 
 /// Two servers, the lower one first.
-pub(super) type Pair = (u32, u32);
+pub(super) type ServerPair = (u32, u32);
 
 /// All pairs of `servers` servers.
-pub(super) fn pairs(servers: u32) -> Vec<Pair> {
+pub(super) fn pairs(servers: u32) -> Vec<ServerPair> {
     (1..=servers).flat_map(|low| (low + 1..=servers).map(move |high| (low, high))).collect()
 }
 
@@ -76,7 +76,7 @@ impl Networks {
     }
 
     /// The name of a pair's network.
-    pub(super) fn of(&self, (low, high): Pair) -> String {
+    pub(super) fn of(&self, (low, high): ServerPair) -> String {
         format!("{}-quorum-{low}-{high}", self.ensemble)
     }
 
@@ -90,7 +90,7 @@ impl Networks {
     pub(super) async fn connect(
         &self,
         engine: &Engine,
-        pair: Pair,
+        pair: ServerPair,
         server: u32,
         container: &str,
     ) -> Result<(), EnsembleError> {
@@ -103,7 +103,12 @@ impl Networks {
     }
 
     /// Takes a container off a pair's network.
-    pub(super) async fn disconnect(&self, engine: &Engine, pair: Pair, container: &str) -> Result<(), EnsembleError> {
+    pub(super) async fn disconnect(
+        &self,
+        engine: &Engine,
+        pair: ServerPair,
+        container: &str,
+    ) -> Result<(), EnsembleError> {
         let request = NetworkDisconnectRequest { container: container.to_owned(), force: Some(false) };
         let network = self.of(pair);
         engine
@@ -165,16 +170,16 @@ impl Networks {
         futures::future::join_all(removed).await;
     }
 
-    fn subnet(&self, pair: Pair) -> String {
+    fn subnet(&self, pair: ServerPair) -> String {
         format!("{}/{PAIR_BITS}", self.first(pair))
     }
 
     /// The first address is the network's own, the second that of the engine's bridge.
-    fn on(&self, pair: Pair, server: u32) -> Ipv4Addr {
+    fn on(&self, pair: ServerPair, server: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.first(pair).to_bits().wrapping_add(if server == pair.0 { 2 } else { 3 }))
     }
 
-    fn first(&self, pair: Pair) -> Ipv4Addr {
+    fn first(&self, pair: ServerPair) -> Ipv4Addr {
         let index = pairs(self.servers).iter().position(|p| *p == pair).unwrap_or_default();
         let offset = u32::try_from(index).unwrap_or_default().wrapping_mul(PAIR_ADDRESSES);
         Ipv4Addr::from_bits(self.base.to_bits().wrapping_add(offset))
@@ -182,7 +187,7 @@ impl Networks {
 }
 
 /// The pair of two different servers.
-fn pair(one: u32, other: u32) -> Pair {
+fn pair(one: u32, other: u32) -> ServerPair {
     (one.min(other), one.max(other))
 }
 

@@ -8,19 +8,19 @@ use futures::future::LocalBoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::super::control::{Seen, SeenApart};
+use super::super::control::{SeenApart, ServerEvidence};
 use super::super::four_letter;
 use super::super::{EnsembleError, ServerControl};
-use crate::aside;
+use crate::recording::sidecar;
 
-use super::{EmbeddedEnsemble, EmbeddedError, Order};
+use super::{EmbeddedEnsemble, EmbeddedError, ServerOrder};
 
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 impl ServerControl for EmbeddedEnsemble {
-    fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
-            let seen = self.one(server, "killed", Order::Kill { server }).await?;
+            let seen = self.one(server, "killed", ServerOrder::Kill { server }).await?;
             match timeout(ANSWERS_WITHIN, TcpStream::connect(self.address(server)?)).await {
                 Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     Ok(format!("server {server}: {seen}; a connection is refused"))
@@ -30,37 +30,37 @@ impl ServerControl for EmbeddedEnsemble {
         })
     }
 
-    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, Seen> {
+    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
-            let seen = self.one(server, "started", Order::Start { server, empty }).await?;
+            let seen = self.one(server, "started", ServerOrder::Start { server, empty }).await?;
             self.answers(server, "started", seen).await
         })
     }
 
-    fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn pause(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
-            let seen = self.one(server, "paused", Order::Pause { server }).await?;
+            let seen = self.one(server, "paused", ServerOrder::Pause { server }).await?;
             Ok(format!("server {server}: {seen}"))
         })
     }
 
-    fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
-            let seen = self.one(server, "resumed", Order::Resume { server }).await?;
+            let seen = self.one(server, "resumed", ServerOrder::Resume { server }).await?;
             self.answers(server, "resumed", seen).await
         })
     }
 
     fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
         Box::pin(async move {
-            let text = self.several(servers, "cut off", Order::Cut { servers: servers.to_vec() }).await?;
+            let text = self.several(servers, "cut off", ServerOrder::Cut { servers: servers.to_vec() }).await?;
             in_effect();
             Ok((text, None))
         })
     }
 
-    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
-        Box::pin(self.several(servers, "rejoined", Order::Rejoin { servers: servers.to_vec() }))
+    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, ServerEvidence> {
+        Box::pin(self.several(servers, "rejoined", ServerOrder::Rejoin { servers: servers.to_vec() }))
     }
 }
 
@@ -70,18 +70,18 @@ impl EmbeddedEnsemble {
         at.and_then(|at| self.addresses.get(at)).copied().ok_or(EnsembleError::NoSuchServer(server))
     }
 
-    pub(super) async fn one(&self, server: u32, what: &'static str, order: Order) -> Seen {
+    pub(super) async fn one(&self, server: u32, what: &'static str, order: ServerOrder) -> ServerEvidence {
         self.address(server)?;
         self.obeyed(&order).await?.map_err(|why| cannot(server, what, why))
     }
 
     /// Has the process write down its own stalls.
-    pub(super) async fn record(&self, order: aside::Order) -> anyhow::Result<()> {
-        let obeyed = self.obeyed(&Order::Record { order }).await?;
+    pub(super) async fn record(&self, order: sidecar::SidecarOrder) -> anyhow::Result<()> {
+        let obeyed = self.obeyed(&ServerOrder::Record { order }).await?;
         obeyed.map(drop).map_err(|why| anyhow::anyhow!("the servers' process cannot write down its own stalls: {why}"))
     }
 
-    async fn several(&self, servers: &[u32], what: &'static str, order: Order) -> Seen {
+    async fn several(&self, servers: &[u32], what: &'static str, order: ServerOrder) -> ServerEvidence {
         let address = servers.iter().try_for_each(|server| self.address(*server).map(drop));
         address?;
         let seen = self.obeyed(&order).await?;
@@ -92,7 +92,7 @@ impl EmbeddedEnsemble {
         })
     }
 
-    async fn answers(&self, server: u32, what: &'static str, seen: String) -> Seen {
+    async fn answers(&self, server: u32, what: &'static str, seen: String) -> ServerEvidence {
         match four_letter::ask(self.address(server)?, "ruok", ANSWERS_WITHIN).await {
             Ok(answer) if answer == "imok" => Ok(format!("server {server}: {seen}; it answers imok")),
             other => Err(cannot(server, what, format!("{seen}, and it does not answer ruok: {other:?}"))),
@@ -100,7 +100,7 @@ impl EmbeddedEnsemble {
     }
 
     /// Orders are given one at a time.
-    async fn obeyed(&self, order: &Order) -> Result<Result<String, String>, EnsembleError> {
+    async fn obeyed(&self, order: &ServerOrder) -> Result<Result<String, String>, EnsembleError> {
         let mut process = self.process.lock().await;
         let Some(process) = process.as_mut() else { return Ok(Err("the ensemble was stopped".into())) };
         let obeyed = process.obey(order).await;

@@ -16,19 +16,19 @@ use hustings_record::EnsembleKind;
 use tokio::sync::Mutex;
 
 pub use options::{EmbeddedError, EmbeddedOptions};
-pub use orders::{ORDER_BYTES_MAX, Order, Outcome};
+pub use orders::{ORDER_BYTES_MAX, OrderOutcome, ServerOrder};
 
 use super::local::reserve_row;
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
-use crate::archive::AddSegment;
-use crate::aside;
-use crate::limits::descriptor_limit_hard;
-use crate::procfs::process_state;
+use crate::cleanup::workdir::WorkDir;
+use crate::process::limits::descriptor_limit_hard;
+use crate::process::procfs::process_state;
+use crate::recording::archive::AddSegment;
+use crate::recording::sidecar;
 use crate::wire::serve::VERSION;
-use crate::workdir::WorkDir;
 use options::OVERHEAD;
-use process::Process;
+use process::EmbeddedProcess;
 
 /// How often a start is tried again when another process took a port between the choice and the bind.
 const PORT_ATTEMPTS_MAX: u32 = 5;
@@ -41,7 +41,7 @@ pub(super) const WRITER: &str = "servers";
 #[derive(Debug)]
 pub struct EmbeddedEnsemble {
     addresses: Vec<SocketAddr>,
-    process: Mutex<Option<Process>>,
+    process: Mutex<Option<EmbeddedProcess>>,
     pid: Option<u32>,
     stopped: Cell<bool>,
     described: String,
@@ -92,7 +92,7 @@ impl EmbeddedEnsemble {
     /// Its name, if it does not run.
     async fn look_at_process(&self) -> Result<Option<String>, EnsembleError> {
         let mut process = self.process.lock().await;
-        let status = match process.as_mut().map(Process::ended) {
+        let status = match process.as_mut().map(EmbeddedProcess::ended) {
             None | Some(Ok(None)) => {
                 let stopped = self.pid().is_some_and(|pid| process_state(pid) == Some('T'));
                 return Ok(stopped.then(|| WRITER.to_owned()));
@@ -108,7 +108,7 @@ impl EmbeddedEnsemble {
 async fn start_process(
     options: &EmbeddedOptions,
     sync_limit: u64,
-) -> Result<(Process, Vec<SocketAddr>), EnsembleError> {
+) -> Result<(EmbeddedProcess, Vec<SocketAddr>), EnsembleError> {
     let mut attempt = 1;
     loop {
         let first = match options.base_port {
@@ -116,7 +116,7 @@ async fn start_process(
             None => reserve_row(u16::try_from(options.servers.count).unwrap_or(u16::MAX), attempt)
                 .map_err(|source| EnsembleError::NoPorts { servers: options.servers.count, source })?,
         };
-        match Process::start(options, sync_limit, first).await {
+        match EmbeddedProcess::start(options, sync_limit, first).await {
             Err(error) if options.base_port.is_none() && attempt < PORT_ATTEMPTS_MAX => {
                 tracing::info!(%error, "trying other ports");
                 attempt += 1;
@@ -178,7 +178,7 @@ impl Ensemble for EmbeddedEnsemble {
     }
 
     fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>> {
-        Box::pin(async move { self.one(server, "asked for its log", Order::Log { server }).await.map(Some) })
+        Box::pin(async move { self.one(server, "asked for its log", ServerOrder::Log { server }).await.map(Some) })
     }
 
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
@@ -189,12 +189,12 @@ impl Ensemble for EmbeddedEnsemble {
         Box::pin(async move {
             let writer = WRITER.to_owned();
             let segment = segment(&writer)?;
-            self.record(aside::Order::Begin { cell, writer, segment, witnessed: None }).await
+            self.record(sidecar::SidecarOrder::Begin { cell, writer, segment, witnessed: None }).await
         })
     }
 
     fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
-        Box::pin(self.record(aside::Order::End))
+        Box::pin(self.record(sidecar::SidecarOrder::End))
     }
 
     fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::aside;
+use crate::recording::sidecar;
 
 /// The longest line to the process.
 pub const ORDER_BYTES_MAX: u64 = 64 << 10;
@@ -13,7 +13,7 @@ pub(super) const OUTCOME_BYTES_MAX: u64 = 8 << 20;
 /// Something to be done to the servers, which are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Order {
+pub enum ServerOrder {
     Kill {
         server: u32,
     },
@@ -39,14 +39,14 @@ pub enum Order {
     },
     /// Not to a server: the process that all of them are in writes down its own stalls.
     Record {
-        order: aside::Order,
+        order: sidecar::SidecarOrder,
     },
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum OrderOutcome {
     /// It was done, and this was seen.
     Seen(String),
     /// It was not done, and this is why.

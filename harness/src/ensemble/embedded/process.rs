@@ -11,14 +11,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::options::{EmbeddedError, EmbeddedOptions};
-use super::orders::{OUTCOME_BYTES_MAX, Order, Outcome};
+use super::orders::{OUTCOME_BYTES_MAX, OrderOutcome, ServerOrder};
 
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const OBEYS_WITHIN: Duration = Duration::from_secs(10);
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct EmbeddedProcess {
     child: Child,
     orders: ChildStdin,
     outcomes: BufReader<ChildStdout>,
@@ -29,7 +29,7 @@ struct Ready {
     servers: Vec<SocketAddr>,
 }
 
-impl Process {
+impl EmbeddedProcess {
     /// Starts it, and waits until its servers listen. Gives their addresses.
     pub(super) async fn start(
         options: &EmbeddedOptions,
@@ -66,7 +66,7 @@ impl Process {
     }
 
     /// Gives an order and waits until it was carried out. Afterwards, if it fails, the process may not be told anything more.
-    pub(super) async fn obey(&mut self, order: &Order) -> Result<Result<String, String>, io::Error> {
+    pub(super) async fn obey(&mut self, order: &ServerOrder) -> Result<Result<String, String>, io::Error> {
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
         let exchange = async {
@@ -77,8 +77,8 @@ impl Process {
             io::Error::new(io::ErrorKind::TimedOut, format!("it did not obey within {} s", OBEYS_WITHIN.as_secs()))
         })??;
         Ok(match serde_json::from_slice(&answer)? {
-            Outcome::Seen(seen) => Ok(seen),
-            Outcome::Refused(why) => Err(why),
+            OrderOutcome::Seen(seen) => Ok(seen),
+            OrderOutcome::Refused(why) => Err(why),
         })
     }
 

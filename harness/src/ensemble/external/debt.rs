@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::way::Way;
 use super::znodes;
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE};
-use crate::note::{self, Note};
+use crate::cleanup::borrowed::{self, Note};
 
 const FILE: &str = "external";
 
@@ -60,7 +60,7 @@ pub struct Debt {
 /// The note cannot be read.
 pub fn debt(folder: &Path, run: &str) -> io::Result<Option<Debt>> {
     // The prefix follows from the run's id alone: a note can never name znodes of others.
-    let borrowed = note::read::<Borrowed>(folder, FILE)?;
+    let borrowed = borrowed::read::<Borrowed>(folder, FILE)?;
     let owed = |borrowed: Borrowed| Debt {
         servers: Access { chroot: borrowed.chroot.clone(), ..Access::default() }.connect_string(&borrowed.servers, ""),
         prefix: znodes::prefix(run),

@@ -24,12 +24,12 @@ pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, server_name};
 use crate::access::{Access, addresses};
-use crate::archive::AddSegment;
-use crate::aside::Order;
+use crate::cleanup::borrowed::Note;
+use crate::cleanup::workdir::WorkDir;
 use crate::links::External;
-use crate::note::Note;
-use crate::workdir::WorkDir;
-use survey::Server;
+use crate::recording::archive::AddSegment;
+use crate::recording::sidecar::SidecarOrder;
+use survey::NamedServer;
 use way::Way;
 
 /// What the tunnel's segment is called.
@@ -42,7 +42,7 @@ const SLUGGISH: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct ExternalEnsemble {
     /// In the order of their ids.
-    servers: Vec<Server>,
+    servers: Vec<NamedServer>,
     access: Access,
     way: Way,
     toxiproxy: Option<External>,
@@ -102,7 +102,7 @@ impl ExternalEnsemble {
         below.into_iter().chain(ways).map(|how| format!(", {how}")).collect()
     }
 
-    fn server(&self, server: u32) -> Result<&Server, EnsembleError> {
+    fn server(&self, server: u32) -> Result<&NamedServer, EnsembleError> {
         let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
         at.and_then(|at| self.servers.get(at)).ok_or(EnsembleError::NoSuchServer(server))
     }
@@ -131,7 +131,8 @@ impl Ensemble for ExternalEnsemble {
     }
 
     fn upstreams(&self) -> Vec<String> {
-        let own = |(server, addr): (&Server, &SocketAddr)| server.upstream.clone().unwrap_or_else(|| addr.to_string());
+        let own =
+            |(server, addr): (&NamedServer, &SocketAddr)| server.upstream.clone().unwrap_or_else(|| addr.to_string());
         self.servers.iter().zip(self.way.addrs()).map(own).collect()
     }
 
@@ -200,14 +201,14 @@ impl Ensemble for ExternalEnsemble {
         Box::pin(async move {
             let Some(tunnel) = self.way.tunnel() else { return Ok(()) };
             let (writer, segment) = (WRITER.to_owned(), segment(WRITER)?);
-            tunnel.record(Order::Begin { cell, writer, segment, witnessed: None }).await
+            tunnel.record(SidecarOrder::Begin { cell, writer, segment, witnessed: None }).await
         })
     }
 
     fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
         Box::pin(async {
             match self.way.tunnel() {
-                Some(tunnel) => tunnel.record(Order::End).await,
+                Some(tunnel) => tunnel.record(SidecarOrder::End).await,
                 None => Ok(()),
             }
         })

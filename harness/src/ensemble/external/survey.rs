@@ -21,7 +21,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
 /// One server, as it was named and as it answers.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(super) struct NamedServer {
     pub(super) name: String,
     pub(super) addr: SocketAddr,
     /// Where the proxies of links reach it, if that is not where clients do.
@@ -31,14 +31,14 @@ pub(super) struct Server {
     pub(super) conf: Conf,
 }
 
-struct Place {
+struct ServerPlace {
     name: String,
     addr: SocketAddr,
     upstream: Option<String>,
 }
 
 /// The servers in the order of their ids, once they serve and can bear the run. Servers that are starting are waited for.
-pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<Server>, ExternalError> {
+pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>, ExternalError> {
     let places = places(options).await?;
     let until = Instant::now() + options.within;
     let mut servers = loop {
@@ -50,7 +50,7 @@ pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<Server>, Ext
     };
     servers.sort_by_key(|server| server.conf.id);
     let needed = connections_needed(options.sessions, servers.len());
-    let too_few = |server: &&Server| server.conf.connections_max.is_some_and(|limit| limit < needed);
+    let too_few = |server: &&NamedServer| server.conf.connections_max.is_some_and(|limit| limit < needed);
     match servers.iter().find(too_few) {
         None => Ok(servers),
         Some(server) => Err(ExternalError::Connections {
@@ -68,7 +68,7 @@ fn connections_needed(sessions: u64, servers: usize) -> u64 {
     2 * sessions.div_ceil(servers.max(1) as u64) + CONNECTIONS_BESIDE
 }
 
-async fn places(options: &ExternalOptions) -> Result<Vec<Place>, ExternalError> {
+async fn places(options: &ExternalOptions) -> Result<Vec<ServerPlace>, ExternalError> {
     let named = options.connect.len();
     if named == 0 {
         return Err(ExternalError::Address { given: "''".to_owned(), why: "no server is named".to_owned() });
@@ -82,7 +82,7 @@ async fn places(options: &ExternalOptions) -> Result<Vec<Place>, ExternalError> 
     for (at, name) in options.connect.iter().enumerate() {
         let addr = resolve(name).await.map_err(|why| ExternalError::Address { given: name.clone(), why })?;
         let upstream = options.upstreams.as_ref().and_then(|all| all.get(at)).cloned();
-        places.push(Place { name: name.clone(), addr, upstream });
+        places.push(ServerPlace { name: name.clone(), addr, upstream });
     }
     Ok(places)
 }
@@ -100,7 +100,7 @@ async fn resolve(name: &str) -> Result<SocketAddr, String> {
     all.first().copied().ok_or_else(|| "the name has no address".to_owned())
 }
 
-async fn look(places: &[Place], tls: Option<&Tls>, within: Duration) -> Result<Vec<Server>, ExternalError> {
+async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Result<Vec<NamedServer>, ExternalError> {
     let seen = join_all(places.iter().map(|place| async move { (place, answers(place, tls).await) })).await;
     let silent = seen.iter().filter_map(|(place, answers)| Some((place, answers.as_ref().err()?)));
     let mut unreachable = Vec::new();
@@ -118,7 +118,7 @@ async fn look(places: &[Place], tls: Option<&Tls>, within: Duration) -> Result<V
     if !unreachable.is_empty() {
         return Err(ExternalError::Unreachable(unreachable));
     }
-    let servers: Result<Vec<Server>, _> = seen
+    let servers: Result<Vec<NamedServer>, _> = seen
         .into_iter()
         .filter_map(|(place, answers)| Some((place, answers.ok()?)))
         .map(|(place, answers)| read(place, &answers, within))
@@ -130,12 +130,12 @@ async fn look(places: &[Place], tls: Option<&Tls>, within: Duration) -> Result<V
 }
 
 /// Answers of a server to `srvr`, `conf` and `mntr`.
-async fn answers(place: &Place, tls: Option<&Tls>) -> Result<[String; 3], FourLetterError> {
+async fn answers(place: &ServerPlace, tls: Option<&Tls>) -> Result<[String; 3], FourLetterError> {
     let ask = |word| way::ask(tls, (place.addr, &place.name), word, ASK_WITHIN);
     Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
 }
 
-fn read(place: &Place, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Result<Server, ExternalError> {
+fn read(place: &ServerPlace, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Result<NamedServer, ExternalError> {
     let server = || place.name.clone();
     for text in [srvr, conf, mntr] {
         let why = match text.trim() {
@@ -155,11 +155,11 @@ fn read(place: &Place, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Re
         return Err(foreign("mntr", mntr));
     }
     let conf = Conf::parse(conf).ok_or_else(|| foreign("conf", conf))?;
-    Ok(Server { name: server(), addr: place.addr, upstream: place.upstream.clone(), mode, version, conf })
+    Ok(NamedServer { name: server(), addr: place.addr, upstream: place.upstream.clone(), mode, version, conf })
 }
 
 /// All servers of one ensemble, each once.
-fn one_ensemble(servers: &[Server]) -> Result<(), ExternalError> {
+fn one_ensemble(servers: &[NamedServer]) -> Result<(), ExternalError> {
     let Some((first, others)) = servers.split_first() else { return Ok(()) };
     if let Some(other) = others.iter().find(|other| other.conf.members != first.conf.members) {
         return Err(ExternalError::Apart { first: first.name.clone(), second: other.name.clone() });
@@ -183,7 +183,7 @@ fn one_ensemble(servers: &[Server]) -> Result<(), ExternalError> {
 }
 
 /// One standalone server, or one leader with all others following.
-fn quorum(servers: &[Server], within: Duration) -> Result<(), ExternalError> {
+fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError> {
     let count = |mode| servers.iter().filter(|server| server.mode == mode).count();
     let serves = match servers.len() {
         1 => count("standalone") + count("leader") == 1,
@@ -200,9 +200,9 @@ fn quorum(servers: &[Server], within: Duration) -> Result<(), ExternalError> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Conf, ExternalError, Server, connections_needed, one_ensemble, quorum};
+    use super::{Conf, ExternalError, NamedServer, connections_needed, one_ensemble, quorum};
 
-    fn server(name: &str, id: u64, members: &[u64], mode: &str) -> Server {
+    fn server(name: &str, id: u64, members: &[u64], mode: &str) -> NamedServer {
         let conf = Conf {
             id,
             tick_ms: 500,
@@ -213,7 +213,7 @@ mod tests {
         };
         let addr = format!("127.0.0.1:{}", 2_180 + name.len()).parse().expect("an address");
         let (mode, version) = (mode.to_owned(), "3.8.0".to_owned());
-        Server { name: name.to_owned(), addr, upstream: None, mode, version, conf }
+        NamedServer { name: name.to_owned(), addr, upstream: None, mode, version, conf }
     }
 
     #[test]

@@ -7,20 +7,20 @@ use std::time::Duration;
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::{Seen, SeenApart};
+use super::super::control::{SeenApart, ServerEvidence};
 use super::super::{EnsembleError, ServerControl};
 use super::LocalEnsemble;
 use super::quorum_links::crosses;
 use super::server::{GONE_WITHIN, ServerProcess};
 use crate::links::Mesh;
-use crate::procfs::{ProcessId, process_state};
+use crate::process::procfs::{ProcessId, process_state};
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// The kernel shows a new state, and the guard becomes a JVM, long before this.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
 impl ServerControl for LocalEnsemble {
-    fn kill(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let pid = self.on(server, ServerProcess::kill)?;
             let ended = || self.on(server, ServerProcess::ended);
@@ -30,7 +30,7 @@ impl ServerControl for LocalEnsemble {
         })
     }
 
-    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, Seen> {
+    fn start(&self, server: u32, empty: bool) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let pid = self.on(server, |process| process.start(&self.launcher, empty))?;
             let is_java = || {
@@ -46,11 +46,11 @@ impl ServerControl for LocalEnsemble {
         })
     }
 
-    fn pause(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn pause(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(self.stop_or_go(server, true))
     }
 
-    fn resume(&self, server: u32) -> LocalBoxFuture<'_, Seen> {
+    fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(self.stop_or_go(server, false))
     }
 
@@ -66,11 +66,11 @@ impl ServerControl for LocalEnsemble {
                 held.ways.len(),
                 held.watched.as_millis(),
             );
-            Ok((text, Some(hustings_record::Seen::Apart { ways: held.ways, bytes: Some(held.bytes) })))
+            Ok((text, Some(hustings_record::Evidence::Apart { ways: held.ways, bytes: Some(held.bytes) })))
         })
     }
 
-    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, Seen> {
+    fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, ServerEvidence> {
         const WHAT: &str = "rejoined";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;
@@ -92,7 +92,7 @@ impl LocalEnsemble {
         act(process.ok_or(EnsembleError::NoSuchServer(server))?)
     }
 
-    async fn stop_or_go(&self, server: u32, stop: bool) -> Seen {
+    async fn stop_or_go(&self, server: u32, stop: bool) -> ServerEvidence {
         let pid = self.on(server, |process| process.stop_or_go(stop))?;
         let state = || Ok(process_state(pid).filter(|state| (*state == 'T') == stop));
         let state = shown(SHOWN_WITHIN, state).await?.filter(|state| !"ZX".contains(*state));

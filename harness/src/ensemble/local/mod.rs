@@ -28,9 +28,9 @@ pub(super) use ports::{check_free, reserve_row};
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
-use crate::archive::AddSegment;
+use crate::cleanup::workdir::WorkDir;
 use crate::links::{LinkError, Mesh};
-use crate::workdir::WorkDir;
+use crate::recording::archive::AddSegment;
 use ports::Ports;
 use server::{Launcher, ServerProcess};
 

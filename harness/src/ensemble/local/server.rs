@@ -14,8 +14,8 @@ use super::super::EnsembleError;
 use super::super::server_options::collector;
 use super::log::{self, LOG_FILE};
 use super::{Install, LocalOptions, config};
-use crate::procfs::process_state;
-use crate::workdir::ChildNotes;
+use crate::cleanup::workdir::ChildNotes;
+use crate::process::procfs::process_state;
 
 const MAIN_CLASS: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 /// A killed JVM with a large heap takes a moment to give it back.

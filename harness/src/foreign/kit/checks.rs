@@ -7,14 +7,14 @@ use hustings_record::Grade;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::super::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
+use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, Write, guest_seats};
-use super::outcome::{Examined, Finding, NOT_TESTED, Need, next};
-use super::stage::{ELECTIONS, Fact, TIMEOUT_MS, WRITE_EVERY_MS, What, election_of};
-use crate::clock;
-use crate::wire::end::{Taken as TakenOver, end_session};
-use crate::witness::Node;
+use super::outcome::{Examined, KitFinding, NOT_TESTED, Need, next};
+use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
+use crate::process::clock;
+use crate::wire::end::{TakenSession as TakenOver, end_session};
+use crate::witness::EphemeralNode;
 
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
 const SYNC_WITHIN: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ const WRITES_MIN: usize = (1_000 / WRITE_EVERY_MS / 4) as usize;
 /// It cannot go on.
 struct Over;
 
-type Step = anyhow::Result<Result<(), Over>>;
+type CheckStep = anyhow::Result<Result<(), Over>>;
 
 macro_rules! step {
     ($step:expr) => {
@@ -51,7 +51,7 @@ impl Examination<'_> {
         self.write_tokens();
         self.all_reports();
         self.note_garbage();
-        let failed = self.outcomes.iter().any(|outcome| outcome.result == Finding::Failed);
+        let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
         let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
         let evidence = self.evidence();
         let next = next(self.stage.command());
@@ -59,7 +59,7 @@ impl Examination<'_> {
         Ok(Examined { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
     }
 
-    async fn all(&mut self) -> Step {
+    async fn all(&mut self) -> CheckStep {
         step!(self.hello().await?);
         self.clocks().await;
         step!(self.stand().await?);
@@ -75,7 +75,7 @@ impl Examination<'_> {
         Ok(Ok(()))
     }
 
-    async fn hello(&mut self) -> Step {
+    async fn hello(&mut self) -> CheckStep {
         (self.progress)("hello");
         self.start(0).await?;
         match self.said_hello(0).await {
@@ -123,7 +123,7 @@ impl Examination<'_> {
 
     fn why_no_hello(&mut self, number: usize) -> String {
         let garbage = self.stage.facts(|fact| match &fact.what {
-            What::Garbage(text) if fact.guest == number => Some(text.clone()),
+            StageFact::Garbage(text) if fact.guest == number => Some(text.clone()),
             _ => None,
         });
         let said = match garbage.first() {
@@ -147,7 +147,9 @@ impl Examination<'_> {
             self.guests[0].program.tell(ToProgram::Sync { n });
             let answer = || {
                 self.stage.facts(|fact| match fact.what {
-                    What::Said(FromProgram::Sync { n: of, t, .. }) if fact.guest == 0 && of == n => Some((fact.t, t)),
+                    StageFact::Said(FromProgram::Sync { n: of, t, .. }) if fact.guest == 0 && of == n => {
+                        Some((fact.t, t))
+                    }
                     _ => None,
                 })
             };
@@ -156,10 +158,10 @@ impl Examination<'_> {
             }
         }
         let (fits, text) = match judge(&rounds, same_namespace(self.guests[0].program.pid())) {
-            Clock::Ours { most, .. } => {
+            ProgramClock::Ours { most, .. } => {
                 (true, format!("its stamps are of our clock, answers within {} µs", most / 1_000))
             }
-            Clock::Other(why) => (false, format!("its stamps are of no use: {why}")),
+            ProgramClock::Other(why) => (false, format!("its stamps are of no use: {why}")),
         };
         let need = Need::Optional;
         if fits || self.has(Ability::Report) {
@@ -169,7 +171,7 @@ impl Examination<'_> {
         }
     }
 
-    async fn stand(&mut self) -> Step {
+    async fn stand(&mut self) -> CheckStep {
         (self.progress)("stand and lead");
         for number in 0..2 {
             for seat in self.seats_of(number) {
@@ -218,7 +220,7 @@ impl Examination<'_> {
         self.guest_of(leader).program.tell(ToProgram::Resign { seat: leader, fault: 1 });
         let next = self.succeeded(write, from, SOON).await;
         let resigned = |fact: &Fact| match fact.what {
-            What::Said(FromProgram::Resigned { seat, fault: 1, t1, .. }) if seat == leader => Some(t1),
+            StageFact::Said(FromProgram::Resigned { seat, fault: 1, t1, .. }) if seat == leader => Some(t1),
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
@@ -315,7 +317,7 @@ impl Examination<'_> {
         Err(Over)
     }
 
-    async fn pauses(&mut self) -> Step {
+    async fn pauses(&mut self) -> CheckStep {
         (self.progress)("a pause longer than the timeout");
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
         let number = self.guest_of(leader).number;
@@ -340,7 +342,7 @@ impl Examination<'_> {
         Ok(Ok(()))
     }
 
-    async fn is_killed(&mut self) -> Step {
+    async fn is_killed(&mut self) -> CheckStep {
         (self.progress)("killed");
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
@@ -356,7 +358,7 @@ impl Examination<'_> {
         self.one_more().await
     }
 
-    async fn is_terminated(&mut self) -> Step {
+    async fn is_terminated(&mut self) -> CheckStep {
         (self.progress)("SIGTERM");
         let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
@@ -381,14 +383,14 @@ impl Examination<'_> {
     }
 
     /// What a program holds in its elections.
-    fn held_by(&self, number: usize) -> Vec<(u32, Node)> {
+    fn held_by(&self, number: usize) -> Vec<(u32, EphemeralNode)> {
         let seats = self.guests[number].seats.borrow();
         let nodes = |seat| seats.seat(seat).into_iter().flat_map(|seen| seen.nodes.clone());
         guest_seats(number).flat_map(|seat| nodes(seat).map(move |node| (election_of(seat), node))).collect()
     }
 
     /// Names of those of them that are still there.
-    async fn left_of(&self, held: &[(u32, Node)]) -> anyhow::Result<Vec<String>> {
+    async fn left_of(&self, held: &[(u32, EphemeralNode)]) -> anyhow::Result<Vec<String>> {
         let mut left = Vec::new();
         for (election, node) in held {
             if self.stage.has(*election, node).await? {
@@ -399,7 +401,7 @@ impl Examination<'_> {
     }
 
     /// Starts another one in place of one that has ended.
-    async fn one_more(&mut self) -> Step {
+    async fn one_more(&mut self) -> CheckStep {
         let place = self.guests.len();
         self.start(place).await?;
         let back = self.stage.until(HELLO_WITHIN, || self.hello_of(place).is_some()).await;
@@ -445,10 +447,10 @@ impl Examination<'_> {
 
     fn note_garbage(&mut self) {
         let garbage = self.stage.facts(|fact| match &fact.what {
-            What::Garbage(text) => Some(text.clone()),
+            StageFact::Garbage(text) => Some(text.clone()),
             _ => None,
         });
-        let said = !self.stage.facts(|fact| matches!(fact.what, What::Said(_)).then_some(())).is_empty();
+        let said = !self.stage.facts(|fact| matches!(fact.what, StageFact::Said(_)).then_some(())).is_empty();
         if garbage.is_empty() && !said {
             return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
-use super::outcome::{Finding, Need, Outcome};
-use super::stage::{ELECTIONS, Fact, Guest, Stage, What, election_of};
+use super::outcome::{CheckOutcome, KitFinding, Need};
+use super::stage::{ELECTIONS, Fact, Guest, Stage, StageFact, election_of};
 
 /// One examination under way.
 pub(super) struct Examination<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Examination<'a> {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) can: Vec<Ability>,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<CheckOutcome>,
     /// When programs were stopped, by their numbers.
     pub(super) stopped: Vec<(usize, (Nanos, Nanos))>,
 }
@@ -73,19 +73,24 @@ impl<'a> Examination<'a> {
 
     pub(super) fn hello_of(&self, number: usize) -> Option<FromProgram> {
         let hello = |fact: &Fact| match &fact.what {
-            What::Said(hello @ FromProgram::Hello { .. }) if fact.guest == number => Some(hello.clone()),
+            StageFact::Said(hello @ FromProgram::Hello { .. }) if fact.guest == number => Some(hello.clone()),
             _ => None,
         };
         self.stage.facts(hello).into_iter().next()
     }
 
     pub(super) fn is_over(&self, number: usize) -> bool {
-        !self.stage.facts(|fact| (fact.guest == number && matches!(fact.what, What::Over)).then_some(())).is_empty()
+        !self
+            .stage
+            .facts(|fact| (fact.guest == number && matches!(fact.what, StageFact::Over)).then_some(()))
+            .is_empty()
     }
 
     pub(super) fn grants(&self, seat: u32) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
-            What::Said(grant @ FromProgram::Grant { seat: of, .. }) if *of == seat => Some((fact.t, grant.clone())),
+            StageFact::Said(grant @ FromProgram::Grant { seat: of, .. }) if *of == seat => {
+                Some((fact.t, grant.clone()))
+            }
             _ => None,
         })
     }
@@ -93,7 +98,7 @@ impl<'a> Examination<'a> {
     /// The writes to an election since then.
     pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
         self.stage.facts(|fact| match fact.what {
-            What::Wrote { seat, czxid, taken, .. } if election_of(seat) == election && fact.t >= from => {
+            StageFact::Wrote { seat, czxid, taken, .. } if election_of(seat) == election && fact.t >= from => {
                 Some(Write { t: fact.t, seat, czxid, stale: taken.unfenced_stale })
             }
             _ => None,
@@ -124,16 +129,16 @@ impl<'a> Examination<'a> {
     }
 
     pub(super) fn found(&mut self, name: &'static str, need: Need, grade: Grade, fits: bool, text: String) {
-        let result = if fits { Finding::Passed } else { Finding::Failed };
-        self.outcomes.push(Outcome { name, need, grade, result, text });
+        let result = if fits { KitFinding::Passed } else { KitFinding::Failed };
+        self.outcomes.push(CheckOutcome { name, need, grade, result, text });
     }
 
     pub(super) fn untested(&mut self, name: &'static str, need: Need, grade: Grade, why: &str) {
-        self.outcomes.push(Outcome { name, need, grade, result: Finding::Untested, text: why.to_owned() });
+        self.outcomes.push(CheckOutcome { name, need, grade, result: KitFinding::Untested, text: why.to_owned() });
     }
 
     pub(super) fn passed(&self, name: &str) -> bool {
-        self.outcomes.iter().any(|outcome| outcome.name == name && outcome.result == Finding::Passed)
+        self.outcomes.iter().any(|outcome| outcome.name == name && outcome.result == KitFinding::Passed)
     }
 
     /// In which grades verdicts can be had.

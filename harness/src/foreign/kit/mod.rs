@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use outcome::{Examined, Finding, Need, Outcome};
+pub use outcome::{CheckOutcome, Examined, KitFinding, Need};
 
 /// What is examined.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct CheckOutcome {
     pub name: &'static str,
     pub need: Need,
     /// What is trusted for it.
     pub grade: Grade,
-    pub result: Finding,
+    pub result: KitFinding,
     /// What was seen, or why it was not looked at.
     pub text: String,
 }
@@ -28,7 +28,7 @@ pub enum Need {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Finding {
+pub enum KitFinding {
     Passed,
     Failed,
     Untested,
@@ -40,7 +40,7 @@ pub struct Examined {
     /// What it calls itself; empty where it said nothing.
     pub name: String,
     pub version: String,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<CheckOutcome>,
     /// In which grades verdicts on it can be had.
     pub evidence: Vec<Grade>,
     /// The last lines of its logs, where something failed.
@@ -72,11 +72,11 @@ impl Examined {
     /// Whether it has everything that is required.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.of(Need::Required).all(|outcome| outcome.result == Finding::Passed)
-            && self.of(Need::Optional).all(|outcome| outcome.result != Finding::Failed)
+        self.of(Need::Required).all(|outcome| outcome.result == KitFinding::Passed)
+            && self.of(Need::Optional).all(|outcome| outcome.result != KitFinding::Failed)
     }
 
-    pub fn of(&self, need: Need) -> impl Iterator<Item = &Outcome> {
+    pub fn of(&self, need: Need) -> impl Iterator<Item = &CheckOutcome> {
         self.outcomes.iter().filter(move |outcome| outcome.need == need)
     }
 }

@@ -1,16 +1,16 @@
-//! What a program says of its leads, held against what it does, and against what passed on its connections.
+//! What a program says of its leads, compared with what it does, and against what passed on its connections.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hustings_record::{Grade, Nanos};
 
-use super::super::beliefs::{Beliefs, Held};
+use super::super::beliefs::{HeldZnodes, ProgramBeliefs};
 use super::super::message::{Ability, FromProgram};
 use super::examination::{Examination, Write, guest_seats};
 use super::outcome::Need;
-use super::stage::{WRITE_EVERY_MS, What};
-use crate::clock;
+use super::stage::{StageFact, WRITE_EVERY_MS};
+use crate::process::clock;
 
 /// A report and a write come on two ways: so much later one of them may be there.
 const WAYS_DIFFER: Duration = Duration::from_millis(250);
@@ -49,7 +49,7 @@ impl Examination<'_> {
             return self.untested(NAME, Need::Optional, Grade::Wire, "it does not claim to know its token");
         }
         let compared = self.stage.facts(|fact| match &fact.what {
-            What::Granted { seat, node, token, by_wire: Some(wire) } => {
+            StageFact::Granted { seat, node, token, by_wire: Some(wire) } => {
                 let other_name = node.as_ref().is_some_and(|node| *node != wire.name);
                 let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
                 let wrong = other_name || token.is_none() || other_token;
@@ -73,7 +73,7 @@ impl Examination<'_> {
         const NAME: &str = "writes_bear_its_own_token";
         let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
         let writes = self.stage.facts(|fact| match &fact.what {
-            What::Wrote { seat, said, own, .. } => Some((fact.t, *seat, *said, own.clone())),
+            StageFact::Wrote { seat, said, own, .. } => Some((fact.t, *seat, *said, own.clone())),
             _ => None,
         });
         let (mut compared, mut others) = (0, Vec::new());
@@ -115,9 +115,10 @@ impl Examination<'_> {
         let mut astray = Vec::new();
         let mut delayed = Vec::new();
         for guest in 0..self.guests.len() {
-            let mut beliefs = Beliefs::new(Grade::Report, guest_seats(guest), WRITE_EVERY_MS, clock::uncertainty());
+            let mut beliefs =
+                ProgramBeliefs::new(Grade::Report, guest_seats(guest), WRITE_EVERY_MS, clock::uncertainty());
             for (heard, said) in self.said_by(guest) {
-                odd.extend(beliefs.reported(heard, &said, &Held::default()).err().map(|(_, why)| why));
+                odd.extend(beliefs.reported(heard, &said, &HeldZnodes::default()).err().map(|(_, why)| why));
             }
             astray.extend(guest_seats(guest).filter_map(|seat| self.astray(seat)));
             delayed.extend(self.delayed(guest));
@@ -153,18 +154,18 @@ impl Examination<'_> {
 
     fn said_by(&self, guest: usize) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
-            What::Said(said) if fact.guest == guest => Some((fact.t, said.clone())),
+            StageFact::Said(said) if fact.guest == guest => Some((fact.t, said.clone())),
             _ => None,
         })
     }
 
-    /// Writes of a seat that came when it had said that it leads no more, or had not said that it does; unless they say that they were
-    /// sent while it led, and were not on their way for long.
+    /// Writes of a seat that came when it had said that it leads no more, or had not said that it does; unless they say that they
+    /// were sent while it led, and were not on their way for long.
     fn astray(&self, seat: u32) -> Option<String> {
         // When each was heard, and what it is stamped with.
         let said = self.stage.facts(|fact| match fact.what {
-            What::Said(FromProgram::Grant { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, true)),
-            What::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),
+            StageFact::Said(FromProgram::Grant { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, true)),
+            StageFact::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),
             _ => None,
         });
         let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
@@ -177,7 +178,7 @@ impl Examination<'_> {
                 || said.iter().any(|(heard, _, leads)| *leads && t < *heard && *heard <= t + slack)
         };
         let wrote = self.stage.facts(|fact| match fact.what {
-            What::Wrote { seat: of, sent, .. } if of == seat && !leads(fact.t) => {
+            StageFact::Wrote { seat: of, sent, .. } if of == seat && !leads(fact.t) => {
                 sent.is_none_or(|sent| !sent_in_time(sent, fact.t)).then_some(fact.t)
             }
             _ => None,

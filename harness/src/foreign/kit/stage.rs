@@ -11,26 +11,26 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::{Nanos, StepDown, Token};
 use hustings_workloads::coordination::{CreateMode, Session as _};
-use hustings_workloads::resource::{Resource, Taken};
+use hustings_workloads::resource::{LedgerResult, Resource};
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
 use super::super::beliefs::Token0;
-use super::super::intake::{Answer, Fenced, Incoming, Intake};
+use super::super::intake::{Fenced, Incoming, Intake, ResourceAnswer};
 use super::super::message::{FromProgram, Start, ToProgram};
 use super::super::program::{Heard, Program};
 use super::super::words::ToldByCommand;
 use super::Command;
 use crate::access::Access;
-use crate::clock;
+use crate::cleanup::workdir::WorkDir;
+use crate::client::session::ZkSession;
 use crate::ensemble::Ensemble as _;
 use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
-use crate::session::ZkSession;
-use crate::witness::{Node, Relay, SeatSeen, Seating, Seats, Tell};
-use crate::workdir::WorkDir;
+use crate::process::clock;
+use crate::witness::{EphemeralNode, Relay, SeatSeen, Seating, Seats, Tell};
 
 /// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
 pub(super) const TICK_MS: u64 = 200;
@@ -49,30 +49,30 @@ pub(super) struct Fact {
     pub(super) t: Nanos,
     /// Number of the program that it is of.
     pub(super) guest: usize,
-    pub(super) what: What,
+    pub(super) what: StageFact,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum StageFact {
     Said(FromProgram),
     /// What a grant says, which was heard right before, and the znode that the wire showed by then.
     Granted {
         seat: u32,
         node: Option<String>,
         token: Option<i64>,
-        by_wire: Option<Node>,
+        by_wire: Option<EphemeralNode>,
     },
     Garbage(String),
     Over,
-    /// `czxid`: its token's. `sent`: when it says that it was sent. `said`: the token that it bears; `own`: those of the znodes that
-    /// its seat has by the wire.
+    /// `czxid`: its token's. `sent`: when it says that it was sent. `said`: the token that it bears; `own`: those of the znodes
+    /// that its seat has by the wire.
     Wrote {
         seat: u32,
         sent: Option<Nanos>,
         czxid: i64,
         said: Option<i64>,
         own: Vec<i64>,
-        taken: Taken,
+        taken: LedgerResult,
     },
 }
 
@@ -176,7 +176,7 @@ impl Stage {
     }
 
     /// Whether this very znode of an election is there.
-    pub(super) async fn has(&self, election: u32, node: &Node) -> anyhow::Result<bool> {
+    pub(super) async fn has(&self, election: u32, node: &EphemeralNode) -> anyhow::Result<bool> {
         let path = format!("{}/{}", path_of(election), node.name);
         let failed = |error| anyhow::anyhow!("{path}: {error:?}");
         self.observer.sync(&path).await.map_err(failed)?;
@@ -234,32 +234,32 @@ async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
-            Heard::Said { t, message } => (t, What::Said(message)),
+            Heard::Said { t, message } => (t, StageFact::Said(message)),
             Heard::Garbage { t, why, line } => {
                 garbage += 1;
-                (t, What::Garbage(format!("{line:?} ({why})")))
+                (t, StageFact::Garbage(format!("{line:?} ({why})")))
             }
             Heard::TooMuch { t } => {
-                (t, What::Garbage("so many notes and the like that most were not taken".to_owned()))
+                (t, StageFact::Garbage("so many notes and the like that most were not taken".to_owned()))
             }
-            Heard::Over { t } => (t, What::Over),
+            Heard::Over { t } => (t, StageFact::Over),
         };
-        let over = matches!(what, What::Over);
+        let over = matches!(what, StageFact::Over);
         let granted = granted(&seats.borrow(), &what).map(|what| Fact { t, guest, what });
         log.borrow_mut().extend([Fact { t, guest, what }].into_iter().chain(granted));
         // It is not listened to any more.
         if garbage >= GARBAGE_MAX && !over {
-            log.borrow_mut().push(Fact { t, guest, what: What::Over });
+            log.borrow_mut().push(Fact { t, guest, what: StageFact::Over });
             return;
         }
     }
 }
 
 /// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its seat has.
-fn granted(seats: &Seats, what: &What) -> Option<What> {
-    let What::Said(FromProgram::Grant { seat, node, token, .. }) = what else { return None };
+fn granted(seats: &Seats, what: &StageFact) -> Option<StageFact> {
+    let StageFact::Said(FromProgram::Grant { seat, node, token, .. }) = what else { return None };
     let by_wire = seats.seat(*seat).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
-    Some(What::Granted { seat: *seat, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
+    Some(StageFact::Granted { seat: *seat, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
 }
 
 async fn take_writes(
@@ -273,11 +273,11 @@ async fn take_writes(
         let (token, sent) = (token(&seats.borrow(), seat, said.token), said.t);
         let own = seats.borrow().seat(seat).map_or_else(Vec::new, SeatSeen::tokens);
         let taken = resource.borrow_mut().write(election_of(seat) as usize, seat, token);
-        let what = What::Wrote { seat, sent, czxid: token.czxid, said: said.token, own, taken };
+        let what = StageFact::Wrote { seat, sent, czxid: token.czxid, said: said.token, own, taken };
         log.borrow_mut().push(Fact { t, guest, what });
         let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
         // Whoever asked may have gone.
-        let _ = answer.send(Answer { seq: taken.seq, fenced });
+        let _ = answer.send(ResourceAnswer { seq: taken.seq, fenced });
     }
 }
 

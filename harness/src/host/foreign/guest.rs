@@ -1,5 +1,5 @@
-//! The program itself with all that stands around it: relays that read along on its connections, the port that it writes to, its seats
-//! and what it believes.
+//! The program itself with all that stands around it: relays that read along on its connections, the port that it writes to, its
+//! seats and what it believes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,16 +17,16 @@ use super::introduction::Introduced;
 use super::survivors::{Cut, Survivors};
 use super::waits::Waits;
 use super::wall_clock::{Set, WallClock};
-use crate::clock;
-use crate::foreign::beliefs::{Beliefs, Held, Lead, Odd, Told};
-use crate::foreign::intake::{Answer, Incoming};
+use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, Odd, ProgramBeliefs, TermBasis};
+use crate::foreign::intake::{Incoming, ResourceAnswer};
 use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
 use crate::foreign::program::{Heard, Program};
 use crate::foreign::words::ToldByCommand;
 use crate::host::paths::{Passed, Paths};
-use crate::host::process::Shared;
+use crate::host::process::HostShared;
+use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
-use crate::wire::end::{Taken, end_session, holders_last, root};
+use crate::wire::end::{TakenSession, end_session, holders_last, root};
 use crate::witness::{Seating, Seats};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
@@ -45,10 +45,10 @@ pub(super) struct Guest {
     survivors: Rc<Survivors>,
     /// How long it was kept waiting for a processor; None: it has not been started.
     waits: Option<Waits>,
-    beliefs: Option<Beliefs>,
+    beliefs: Option<ProgramBeliefs>,
     can_resign: bool,
     /// Writes that the coordinator has not answered yet, by seat.
-    waiting: BTreeMap<u32, VecDeque<oneshot::Sender<Answer>>>,
+    waiting: BTreeMap<u32, VecDeque<oneshot::Sender<ResourceAnswer>>>,
     /// The fault that a seat was told to resign for.
     resigning: BTreeMap<u32, u32>,
     exe: std::path::PathBuf,
@@ -57,7 +57,7 @@ pub(super) struct Guest {
 
 impl Guest {
     /// Starts the program unless it is told by its command where to stand. Gives what it says.
-    pub(super) fn prepare(shared: &Rc<Shared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
+    pub(super) fn prepare(shared: &Rc<HostShared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
         let set_up = &shared.set_up;
         let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
         let root = root(&set_up.cluster);
@@ -105,7 +105,7 @@ impl Guest {
     }
 
     /// Starts a program that does not speak, in its one seat.
-    pub(super) fn start_mute(&mut self, shared: &Rc<Shared>) -> anyhow::Result<()> {
+    pub(super) fn start_mute(&mut self, shared: &Rc<HostShared>) -> anyhow::Result<()> {
         let set_up = &shared.set_up;
         let (cand, _, path) = set_up.candidates.first().context("no seat")?;
         let told = ToldByCommand {
@@ -123,12 +123,12 @@ impl Guest {
         Ok(())
     }
 
-    pub(super) fn introduced(&mut self, shared: &Shared, introduced: Introduced) {
+    pub(super) fn introduced(&mut self, shared: &HostShared, introduced: Introduced) {
         let set_up = &shared.set_up;
         let seats = set_up.candidates.iter().map(|(cand, ..)| *cand);
         self.can_resign = introduced.can(Ability::Resign);
         let uncertain = clock::uncertainty();
-        self.beliefs = Some(Beliefs::new(introduced.belief, seats, set_up.work_interval_ms, uncertain));
+        self.beliefs = Some(ProgramBeliefs::new(introduced.belief, seats, set_up.work_interval_ms, uncertain));
     }
 
     pub(super) fn is_introduced(&self) -> bool {
@@ -136,7 +136,7 @@ impl Guest {
     }
 
     /// Tells it all of its seats.
-    pub(super) fn stand(&self, shared: &Shared) {
+    pub(super) fn stand(&self, shared: &HostShared) {
         let Some(program) = &self.program else { return };
         for (cand, _, path) in &shared.set_up.candidates {
             if !program.tell(self.start_of(shared, *cand, path)) {
@@ -148,7 +148,7 @@ impl Guest {
     }
 
     /// What it is told about one of its seats.
-    fn start_of(&self, shared: &Shared, cand: u32, path: &str) -> ToProgram {
+    fn start_of(&self, shared: &HostShared, cand: u32, path: &str) -> ToProgram {
         let set_up = &shared.set_up;
         ToProgram::Start(Start {
             seat: cand,
@@ -184,7 +184,7 @@ impl Guest {
     // ---- what it says and does
 
     /// Something has passed on one of its connections.
-    pub(super) fn passed(&self, shared: &Shared, Passed { t, connection, what }: &Passed) {
+    pub(super) fn passed(&self, shared: &HostShared, Passed { t, connection, what }: &Passed) {
         let mut seats = self.seats.borrow_mut();
         let was_sound = seats.is_sound();
         seats.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
@@ -194,17 +194,17 @@ impl Guest {
     }
 
     /// What a seat holds by which it leads from now on, by the name that it says of it, if it says one.
-    fn held(&self, cand: u32, named: Option<&str>) -> Held {
+    fn held(&self, cand: u32, named: Option<&str>) -> HeldZnodes {
         let seats = self.seats.borrow();
-        let Some(seen) = seats.seat(cand) else { return Held::default() };
-        Held::of(seen.session, seen.rests_on(named))
+        let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
+        HeldZnodes::of(seen.session, seen.rests_on(named))
     }
 
     /// What a seat writes by that says nothing of it.
-    fn writes_by(&self, cand: u32) -> Held {
+    fn writes_by(&self, cand: u32) -> HeldZnodes {
         let seats = self.seats.borrow();
-        let Some(seen) = seats.seat(cand) else { return Held::default() };
-        Held::of(seen.session, seen.writes_by())
+        let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
+        HeldZnodes::of(seen.session, seen.writes_by())
     }
 
     /// Why a grant cannot be by the znode that it names: the connections show another one, and never that.
@@ -216,13 +216,15 @@ impl Guest {
         Some((Misbehaviour::WrongNode, text))
     }
 
-    pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<Told, Odd> {
+    pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<BeliefOutcome, Odd> {
         let held = match said {
             FromProgram::Grant { seat, node, .. } => self.held(*seat, node.as_deref()),
-            FromProgram::Revoke { .. } => Held::default(),
-            _ => return Ok(Told::default()),
+            FromProgram::Revoke { .. } => HeldZnodes::default(),
+            _ => return Ok(BeliefOutcome::default()),
         };
-        self.beliefs.as_mut().map_or_else(|| Ok(Told::default()), |beliefs| beliefs.reported(heard, said, &held))
+        self.beliefs
+            .as_mut()
+            .map_or_else(|| Ok(BeliefOutcome::default()), |beliefs| beliefs.reported(heard, said, &held))
     }
 
     /// Whether a write may come now, by what its seat has reported.
@@ -234,23 +236,23 @@ impl Guest {
     }
 
     /// Takes a write: passes it on, and tells what it comes to where nothing else tells what its seat believes.
-    pub(super) fn write(&mut self, shared: &Shared, write: Incoming) -> Told {
+    pub(super) fn write(&mut self, shared: &HostShared, write: Incoming) -> BeliefOutcome {
         let Incoming { t, seat, said, answer } = write;
         let held = self.writes_by(seat);
         let seats = self.seats.clone();
         let told = |node: &str| seats.borrow().seat(seat)?.rests_on(Some(node))?.czxid;
-        let Some(beliefs) = &mut self.beliefs else { return Told::default() };
+        let Some(beliefs) = &mut self.beliefs else { return BeliefOutcome::default() };
         let lead = beliefs.written_by(seat, &said, held, told);
         let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
         let waiting = self.waiting.entry(seat).or_default();
         if waiting.len() >= WRITES_WAITING_MAX {
             // Dropped, it is answered that the resource is not there.
-            return Told::default();
+            return BeliefOutcome::default();
         }
         waiting.push_back(answer);
         let told = beliefs.wrote(t, seat, &lead);
         let (sent, is_stamped) = (stamped.unwrap_or(t), stamped.is_some());
-        let Lead { token, node } = lead;
+        let TermBasis { token, node } = lead;
         let node = node.filter(|_| !token.is_ordered());
         shared.tell(FromHost::Write { cand: seat, token, node, sent, is_stamped });
         told
@@ -264,13 +266,13 @@ impl Guest {
         }
     }
 
-    pub(super) fn fall_silent(&mut self, now: Nanos) -> Vec<Told> {
+    pub(super) fn fall_silent(&mut self, now: Nanos) -> Vec<BeliefOutcome> {
         self.beliefs.as_mut().map_or_else(Vec::new, |beliefs| beliefs.fall_silent(now))
     }
 
     // ---- what is done to it
 
-    pub(super) fn resign(&mut self, shared: &Rc<Shared>, fault: u32, cand: u32) {
+    pub(super) fn resign(&mut self, shared: &Rc<HostShared>, fault: u32, cand: u32) {
         let refused = if !self.can_resign {
             Some("the program does not claim that it can resign")
         } else if self.resigning.contains_key(&cand) {
@@ -288,7 +290,7 @@ impl Guest {
 
     /// It has resigned, by its own word: what the connections show of it goes before the times that it tells. False: nobody had
     /// told it to.
-    pub(super) fn resigned(&mut self, shared: &Shared, (cand, fault): (u32, u32), told: (Nanos, Nanos)) -> bool {
+    pub(super) fn resigned(&mut self, shared: &HostShared, (cand, fault): (u32, u32), told: (Nanos, Nanos)) -> bool {
         if self.resigning.get(&cand) != Some(&fault) {
             return false;
         }
@@ -299,11 +301,12 @@ impl Guest {
     }
 
     /// Has the servers end the session of a seat.
-    pub(super) fn expire(&self, shared: &Rc<Shared>, fault: u32, cand: u32) {
+    pub(super) fn expire(&self, shared: &Rc<HostShared>, fault: u32, cand: u32) {
         let held = {
             let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
             let session = seats.seat(cand).and_then(|seat| seat.session);
-            let taken = session.and_then(|id| Some(Taken { session: id, password: seats.session(id)?.password }));
+            let taken =
+                session.and_then(|id| Some(TakenSession { session: id, password: seats.session(id)?.password }));
             taken.map(|taken| (taken, holders_last(cluster, &self.paths.lines.holders(taken.session))))
         };
         let (shared, survivors) = (shared.clone(), self.survivors.clone());
@@ -320,13 +323,13 @@ impl Guest {
     }
 
     /// Cuts the connections that servers keep although their session was ended, and writes that down.
-    pub(super) fn cut_survivors(&self, shared: &Shared) {
+    pub(super) fn cut_survivors(&self, shared: &HostShared) {
         for Cut { session, answered_after } in self.survivors.cut(&self.seats.borrow()) {
             shared.journal.push(&Event::Severed { t: clock::now(), session, answered_ns: answered_after });
         }
     }
 
-    pub(super) fn set_clock(&mut self, shared: &Shared, by_ms: i64) {
+    pub(super) fn set_clock(&mut self, shared: &HostShared, by_ms: i64) {
         let begun = match &self.program {
             Some(program) => self.wall_clock.set(by_ms, program),
             None => Err("it was not started".to_owned()),
@@ -362,7 +365,7 @@ impl Guest {
     pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(String, bool)> {
         let Some(program) = &mut self.program else { return Ok(("it was not started".to_owned(), false)) };
         let (status, killed): (ExitStatus, bool) = program.wait(at_most).await.context("the program's end")?;
-        program.kill_group();
+        program.kill_descendants();
         Ok((status.to_string(), killed))
     }
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use hustings_record::{Event, Grade, Nanos};
 
-use crate::clock;
-use crate::foreign::clocks::{Clock, ROUNDS, Round, judge, same_namespace};
+use crate::foreign::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use crate::foreign::program::{Heard, Program};
+use crate::process::clock;
 use crate::protocol::ProgramSetUp;
 
 /// A program that has not said hello by then never will.
@@ -16,14 +16,14 @@ const SYNC_WITHIN: Duration = Duration::from_secs(2);
 
 /// How far it is.
 pub(super) struct Introduction {
-    step: Step,
+    step: IntroductionStep,
     hello: Option<(String, String, Vec<Ability>)>,
     rounds: Vec<Round>,
     /// What was wrong.
     wrong: Option<String>,
 }
 
-enum Step {
+enum IntroductionStep {
     Hello {
         until: Nanos,
     },
@@ -53,30 +53,35 @@ fn within(limit: Duration) -> Nanos {
 impl Introduction {
     /// Of a program that does not speak there is none to wait for.
     pub(super) fn begin(spec: &ProgramSetUp) -> Self {
-        let step = if spec.speaks { Step::Hello { until: within(HELLO_WITHIN) } } else { Step::Over };
+        let step =
+            if spec.speaks { IntroductionStep::Hello { until: within(HELLO_WITHIN) } } else { IntroductionStep::Over };
         Self { step, hello: None, rounds: Vec::new(), wrong: None }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.step, Step::Over)
+        matches!(self.step, IntroductionStep::Over)
     }
 
     pub(super) fn heard(&mut self, heard: Heard, program: &Option<Program>) {
         match (heard, &self.step) {
-            (Heard::Said { message: FromProgram::Hello { protocol, name, version, can }, .. }, Step::Hello { .. }) => {
+            (
+                Heard::Said { message: FromProgram::Hello { protocol, name, version, can }, .. },
+                IntroductionStep::Hello { .. },
+            ) => {
                 if protocol != PROTOCOL {
                     self.wrong = Some(format!("it speaks protocol {protocol}, and here it is {PROTOCOL}"));
                 }
                 self.hello = Some((name, version, can));
                 self.ask(program);
             }
-            (Heard::Said { t, message: FromProgram::Sync { n, t: told, .. } }, Step::Sync { asked, .. })
-                if n == self.rounds.len() as u64 + 1 =>
-            {
+            (
+                Heard::Said { t, message: FromProgram::Sync { n, t: told, .. } },
+                IntroductionStep::Sync { asked, .. },
+            ) if n == self.rounds.len() as u64 + 1 => {
                 self.rounds.push(Round { asked: *asked, told, answered: t });
                 self.ask(program);
             }
-            (Heard::Garbage { why, line, .. }, Step::Hello { .. }) => {
+            (Heard::Garbage { why, line, .. }, IntroductionStep::Hello { .. }) => {
                 self.wrong = Some(format!("it said {line:?} in place of hello, which is no message: {why}"));
             }
             _ => {}
@@ -87,13 +92,13 @@ impl Introduction {
     fn ask(&mut self, program: &Option<Program>) {
         let n = self.rounds.len() as u64 + 1;
         if n > ROUNDS {
-            self.step = Step::Asked;
+            self.step = IntroductionStep::Asked;
             return;
         }
         if let Some(program) = program {
             program.tell(ToProgram::Sync { n });
         }
-        self.step = Step::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
+        self.step = IntroductionStep::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
     }
 
     /// What is known once nothing more is waited for. `pid` is the program's.
@@ -106,15 +111,15 @@ impl Introduction {
         }
         let now = clock::now();
         match self.step {
-            Step::Hello { until } if now > until => {
+            IntroductionStep::Hello { until } if now > until => {
                 return Err(format!("the program said no hello within {} s", HELLO_WITHIN.as_secs()));
             }
             // One that does not answer has no clock to go by.
-            Step::Sync { until, .. } if now <= until => return Ok(None),
-            Step::Asked | Step::Sync { .. } => {}
-            Step::Hello { .. } | Step::Over => return Ok(None),
+            IntroductionStep::Sync { until, .. } if now <= until => return Ok(None),
+            IntroductionStep::Asked | IntroductionStep::Sync { .. } => {}
+            IntroductionStep::Hello { .. } | IntroductionStep::Over => return Ok(None),
         }
-        self.step = Step::Over;
+        self.step = IntroductionStep::Over;
         let (name, version, can) = self.hello.take().unwrap_or_default();
         let clock = judge(&self.rounds, pid.and_then(same_namespace));
         Ok(Some(Introduced::new(name, version, can, clock)))
@@ -122,11 +127,11 @@ impl Introduction {
 }
 
 impl Introduced {
-    fn new(name: String, version: String, can: Vec<Ability>, clock: Clock) -> Self {
+    fn new(name: String, version: String, can: Vec<Ability>, clock: ProgramClock) -> Self {
         let why = match (can.contains(&Ability::Report), clock) {
             (false, _) => Some("it does not report what it believes".to_owned()),
-            (true, Clock::Ours { .. }) => None,
-            (true, Clock::Other(why)) => Some(format!("its reports are not used: {why}")),
+            (true, ProgramClock::Ours { .. }) => None,
+            (true, ProgramClock::Other(why)) => Some(format!("its reports are not used: {why}")),
         };
         let belief = if why.is_none() { Grade::Report } else { Grade::Effect };
         Self { name, version, can, speaks: true, belief, why }
@@ -153,6 +158,6 @@ impl Introduced {
     pub(super) fn event(&self, t: Nanos) -> Event {
         let can = self.can.iter().map(|ability| ability.name().to_owned()).collect();
         let (name, version, belief, why) = (self.name.clone(), self.version.clone(), self.belief, self.why.clone());
-        Event::Program(Box::new(hustings_record::Program { t, name, version, can, belief, why }))
+        Event::Program(Box::new(hustings_record::ProgramInfo { t, name, version, can, belief, why }))
     }
 }

@@ -17,15 +17,15 @@ use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::clock;
-use crate::foreign::beliefs::Told;
+use crate::foreign::beliefs::BeliefOutcome;
 use crate::foreign::intake::Incoming;
 use crate::foreign::message::FromProgram;
 use crate::foreign::program::Heard;
-use crate::host::farewell::{given_up, hung_up};
 use crate::host::floor;
 use crate::host::paths::{Passed, Paths, Streams};
-use crate::host::process::Shared;
+use crate::host::process::HostShared;
+use crate::host::shutdown::{given_up, hung_up};
+use crate::process::clock;
 use crate::protocol::{FromHost, Receiver, ToHost};
 
 use guest::Guest;
@@ -45,7 +45,7 @@ const TOLD_MAX: u32 = 10;
 
 /// Serves until the coordinator says stop, or the program ends. False: it could not go on, and the coordinator was told why.
 pub(super) async fn serve(
-    shared: std::rc::Rc<Shared>,
+    shared: std::rc::Rc<HostShared>,
     (paths, streams): (Paths, Streams),
     mut receiver: Receiver,
 ) -> anyhow::Result<bool> {
@@ -67,7 +67,7 @@ pub(super) async fn serve(
 }
 
 struct Beside {
-    shared: std::rc::Rc<Shared>,
+    shared: std::rc::Rc<HostShared>,
     guest: Guest,
     passed: mpsc::UnboundedReceiver<Passed>,
     /// How often it misbehaved, by how.
@@ -98,7 +98,7 @@ impl Beside {
             tokio::select! {
                 message = receiver.next() => match message? {
                     None => bail!("the coordinator is gone"),
-                    Some(ToHost::Stop) if !self.guest.is_running() => return self.farewell(receiver).await,
+                    Some(ToHost::Stop) if !self.guest.is_running() => return self.shutdown(receiver).await,
                     Some(ToHost::Stop) => {
                         self.leaving = true;
                         self.guest.stop();
@@ -204,7 +204,7 @@ impl Beside {
         self.shared.standing.set(standing);
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: BeliefOutcome) {
         told.events.iter().for_each(|event| self.shared.journal.push(event));
         if let Some((cand, token)) = told.belief {
             self.shared.tell(FromHost::Belief { cand, token });
@@ -245,7 +245,7 @@ impl Beside {
                 let _ = self.guest.signal(Signal::TERM);
             }
             // A program asks nobody to fence its predecessor, and does not say when it has won.
-            ToHost::Fenced { .. } | ToHost::Snare { .. } | ToHost::GoOn { .. } | ToHost::Stop => {}
+            ToHost::Fenced { .. } | ToHost::SyncPoint { .. } | ToHost::GoOn { .. } | ToHost::Stop => {}
         }
         Ok(())
     }
@@ -329,7 +329,7 @@ impl Beside {
             if !killed {
                 self.left_behind();
             }
-            return self.farewell(receiver).await;
+            return self.shutdown(receiver).await;
         }
         let what = self.guest.with_last_words(&format!("the program ended by itself: {status}"));
         self.odd(None, Misbehaviour::Ended, what.clone());
@@ -349,7 +349,7 @@ impl Beside {
         }
     }
 
-    async fn farewell(&mut self, receiver: &mut Receiver) -> anyhow::Result<bool> {
+    async fn shutdown(&mut self, receiver: &mut Receiver) -> anyhow::Result<bool> {
         self.look();
         if let Err(what) = self.shared.journal.end() {
             return Ok(given_up(&self.shared, what).await);

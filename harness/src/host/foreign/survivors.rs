@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use hustings_record::Nanos;
 
-use crate::witness::{Lines, Seats};
+use crate::witness::{RelayLines, Seats};
 
 /// Sessions that were ended, and the connections that may still carry them.
 pub(super) struct Survivors {
-    lines: Arc<Lines>,
+    lines: Arc<RelayLines>,
     /// When the servers confirmed their ends, by session.
     ended: RefCell<BTreeMap<i64, Nanos>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Cut {
 }
 
 impl Survivors {
-    pub(super) fn among(lines: Arc<Lines>) -> Self {
+    pub(super) fn among(lines: Arc<RelayLines>) -> Self {
         Self { lines, ended: RefCell::default() }
     }
 
@@ -69,7 +69,7 @@ mod tests {
     use tokio::task::{LocalSet, spawn_local};
 
     use super::*;
-    use crate::clock;
+    use crate::process::clock;
     use crate::wire::client::write_ping;
     use crate::wire::connect::{write_connect, write_connected};
     use crate::wire::op_code;

@@ -1,8 +1,9 @@
-//! How long threads of a program were ready to run and were given no processor: what the machine kept from it is no doing of its own.
+//! How long threads of a program were ready to run and were given no processor: what the machine kept from it is no doing of its
+//! own.
 //!
 //! The kernel adds up for each thread for how long it ran and for how long it waited for that, in nanoseconds
-//! (`/proc/PID/task/TID/schedstat`). It counts a wait when that has ended. A thread that sleeps, or that a signal has stopped, does not
-//! wait.
+//! (`/proc/PID/task/TID/schedstat`). It counts a wait when that has ended. A thread that sleeps, or that a signal has stopped, does
+//! not wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -10,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 
 use hustings_record::{Event, Nanos};
 
-use crate::stall::STALL_NS_MIN;
+use crate::process::stall::STALL_NS_MIN;
 
 /// Threads are looked at so often: a wait is known to have ended since the last look.
 const LOOK_NS: Nanos = 20_000_000;
@@ -116,26 +117,26 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::clock;
+    use crate::process::clock;
 
     const BUSY: &str = "while :; do :; done";
 
     /// A process that is ended with this.
-    struct Ended(Child);
+    struct EndedProcess(Child);
 
-    impl Drop for Ended {
+    impl Drop for EndedProcess {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
     }
 
-    fn started(command: &str, arguments: &[&str]) -> Ended {
-        Ended(Command::new(command).args(arguments).spawn().expect("started"))
+    fn started(command: &str, arguments: &[&str]) -> EndedProcess {
+        EndedProcess(Command::new(command).args(arguments).spawn().expect("started"))
     }
 
     /// What is told of a process within a second: how often, and how much of that second in all.
-    fn told_of(process: &Ended) -> (usize, Nanos) {
+    fn told_of(process: &EndedProcess) -> (usize, Nanos) {
         let (mut waits, until) = (Waits::of(process.0.id()), clock::now() + 1_000_000_000);
         let (mut count, mut sum) = (0, 0);
         while clock::now() < until {
@@ -152,7 +153,7 @@ mod tests {
     fn what_others_keep_from_a_program_is_told_and_what_it_keeps_from_itself_is_not() {
         // Two for each processor, and one that is to let everybody else go first.
         let processors = std::thread::available_parallelism().expect("known").get();
-        let crowd: Vec<Ended> = (0..2 * processors).map(|_| started("sh", &["-c", BUSY])).collect();
+        let crowd: Vec<EndedProcess> = (0..2 * processors).map(|_| started("sh", &["-c", BUSY])).collect();
         let polite = started("nice", &["-n", "19", "sh", "-c", BUSY]);
         let (count, sum) = told_of(&polite);
         assert!(count > 0 && sum > 300_000_000, "{count} waits of {sum} ns in all");

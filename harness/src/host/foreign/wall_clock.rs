@@ -1,14 +1,14 @@
 //! The wall clock of a program: libfaketime shows it the one that a file says, and it tells itself what it reads off that. Where it
-//! cannot tell, or reads the true one all the same (a runtime that asks the kernel past the C library), nothing is proven.
+//! cannot tell, or reads the true one all the same (a runtime that asks the kernel past the C library), nothing is verified.
 
 use std::path::PathBuf;
 
 use hustings_record::Nanos;
 
-use crate::clock;
 use crate::foreign::message::ToProgram;
 use crate::foreign::program::Program;
-use crate::utc;
+use crate::process::clock;
+use crate::process::utc;
 
 /// The file is read again every second.
 const SEEN_WITHIN_NS: Nanos = 4_000_000_000;

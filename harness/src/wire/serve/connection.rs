@@ -15,7 +15,7 @@ use super::super::connect::read_connect;
 use super::super::jute::{WireError, frame_length};
 use super::super::request::read_request;
 use super::core::Core;
-use super::line::{Fate, Line};
+use super::line::{LineFate, ServedConnection};
 use super::member::Gate;
 use super::words;
 
@@ -28,7 +28,7 @@ const READ_BYTES: usize = 16 << 10;
 
 /// Lives a connection's life.
 pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, peer: SocketAddr) {
-    let line = Rc::new(Line::new(peer));
+    let line = Rc::new(ServedConnection::new(peer));
     let conn = core.admit(server, &line);
     let _ = stream.set_nodelay(true);
     let gate = core.members[server].gate.subscribe();
@@ -37,7 +37,7 @@ pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, pee
     if let Err(error) = served.run(gate).await {
         tracing::debug!(%error, %peer, "a connection ends");
     }
-    if line.fate.get() == Fate::Reset {
+    if line.fate.get() == LineFate::Reset {
         let _ = served.stream.set_zero_linger();
     }
     drop(served);
@@ -48,7 +48,7 @@ struct Served<'a> {
     core: &'a Core,
     server: Server,
     conn: Conn,
-    line: &'a Line,
+    line: &'a ServedConnection,
     stream: TcpStream,
     /// Read, and not yet understood.
     inbox: Vec<u8>,
@@ -62,9 +62,9 @@ impl Served<'_> {
         loop {
             let is = *gate.borrow_and_update();
             if is == Gate::Down {
-                self.line.end(Fate::Reset);
+                self.line.end(LineFate::Reset);
             }
-            if is == Gate::Paused && self.line.fate.get() != Fate::Reset {
+            if is == Gate::Paused && self.line.fate.get() != LineFate::Reset {
                 tokio::select! {
                     changed = gate.changed() => if changed.is_err() { return Ok(()) },
                     () = self.line.wake.notified() => {}
@@ -76,9 +76,9 @@ impl Served<'_> {
             self.flush()?;
             let is_flushed = self.line.unsent.borrow().is_empty();
             match self.line.fate.get() {
-                Fate::Reset => return Ok(()),
-                Fate::Close if is_flushed => return Ok(()),
-                Fate::Open | Fate::Close => {}
+                LineFate::Reset => return Ok(()),
+                LineFate::Close if is_flushed => return Ok(()),
+                LineFate::Open | LineFate::Close => {}
             }
             let reads = self.line.may_ask();
             let silent_until = self.silent_until();
@@ -96,8 +96,8 @@ impl Served<'_> {
                 }
                 () = self.line.wake.notified() => {}
                 changed = gate.changed() => if changed.is_err() { return Ok(()) },
-                () = sleep_until(silent_until), if reads || self.line.fate.get() == Fate::Close => {
-                    self.line.end(Fate::Reset);
+                () = sleep_until(silent_until), if reads || self.line.fate.get() == LineFate::Close => {
+                    self.line.end(LineFate::Reset);
                 }
             }
         }
@@ -106,9 +106,9 @@ impl Served<'_> {
     /// How long the client may say nothing.
     fn silent_until(&self) -> Instant {
         let may = match (self.line.fate.get(), self.line.timeout_ms.get()) {
-            (Fate::Open, 0) => ASKS_WITHIN,
+            (LineFate::Open, 0) => ASKS_WITHIN,
             // Its session ends earlier than that, wherever it is.
-            (Fate::Open, timeout_ms) => 2 * Duration::from_millis(timeout_ms.unsigned_abs().into()) + ASKS_WITHIN,
+            (LineFate::Open, timeout_ms) => 2 * Duration::from_millis(timeout_ms.unsigned_abs().into()) + ASKS_WITHIN,
             _ => CLOSES_WITHIN,
         };
         self.heard + may
@@ -158,7 +158,7 @@ impl Served<'_> {
                 && let Some(text) = words::answer(self.core, self.server, *first)
             {
                 self.line.send(text.as_bytes());
-                self.line.end(Fate::Close);
+                self.line.end(LineFate::Close);
                 break;
             }
             let length = frame_length(*first).map_err(invalid)?;

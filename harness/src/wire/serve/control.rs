@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::Servers;
+use super::EmbeddedServers;
 use super::listener;
-use super::member::{Gate, Member};
+use super::member::{Gate, ServedMember};
 
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-impl Servers {
+impl EmbeddedServers {
     /// Kills a server: its port is closed, its connections are reset. Its data stays. Tells what was seen.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Servers {
         self.member(server).map(|(at, _)| self.core.logs.text(at))
     }
 
-    fn member(&self, server: u32) -> Result<(usize, &Member), String> {
+    fn member(&self, server: u32) -> Result<(usize, &ServedMember), String> {
         let at = usize::try_from(server).ok().and_then(|server| server.checked_sub(1));
         at.and_then(|at| Some((at, self.core.members.get(at)?))).ok_or_else(|| format!("there is no server {server}"))
     }

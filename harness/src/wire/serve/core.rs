@@ -16,9 +16,9 @@ use super::super::connect::write_connected;
 use super::super::reply::{Shape, write_event, write_identities, write_no_token, write_reply};
 use super::super::request::Ask;
 use super::super::{auth, op_code};
-use super::line::{Due, Fate, Line};
+use super::line::{DueAnswer, LineFate, ServedConnection};
 use super::log::Logs;
-use super::member::{Gate, Member};
+use super::member::{Gate, ServedMember};
 
 /// While nothing is due.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(3_600);
 pub(super) struct Core {
     pub(super) options: Options,
     ensemble: RefCell<Ensemble>,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<ServedMember>,
     pub(super) logs: Logs,
     started: Instant,
     next_conn: Cell<Conn>,
@@ -42,7 +42,7 @@ impl Core {
             ensemble: RefCell::new(Ensemble::new(options.clone())),
             options,
             logs: Logs::new(addresses.len()),
-            members: addresses.iter().map(|address| Member::new(*address)).collect(),
+            members: addresses.iter().map(|address| ServedMember::new(*address)).collect(),
             started: Instant::now(),
             next_conn: Cell::new(1),
             due: Notify::new(),
@@ -92,7 +92,7 @@ impl Core {
     }
 
     /// A new connection's number.
-    pub(super) fn admit(&self, server: Server, line: &Rc<Line>) -> Conn {
+    pub(super) fn admit(&self, server: Server, line: &Rc<ServedConnection>) -> Conn {
         let conn = self.next_conn.replace(self.next_conn.get() + 1);
         self.members[server].lines.borrow_mut().insert(conn, line.clone());
         conn
@@ -111,21 +111,21 @@ impl Core {
     }
 
     /// A request of a connection that has a session.
-    pub(super) fn request(&self, server: Server, conn: Conn, line: &Line, xid: i32, ask: Ask) {
+    pub(super) fn request(&self, server: Server, conn: Conn, line: &ServedConnection, xid: i32, ask: Ask) {
         let refusal = |code, zxid, fate| {
             let frame = write_reply(xid, zxid, &Err(code), &Shape::Plain);
-            Due::Ready { frame, fate }
+            DueAnswer::Ready { frame, fate }
         };
         let due = match ask {
             Ask::Request(request, shape) => {
                 // It is due before the model is asked, which may answer at once.
-                self.owe(server, line, Due::Answer(shape));
+                self.owe(server, line, DueAnswer::Answer(shape));
                 self.drive(|ensemble, now| ensemble.request(now, server, conn, xid, request));
                 return;
             }
             Ask::Ping => {
                 self.drive(|ensemble, now| ensemble.ping(now, server, conn));
-                Due::Ping
+                DueAnswer::Ping
             }
             Ask::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
                 Some(request) => {
@@ -134,18 +134,18 @@ impl Core {
                     }
                     return self.request(server, conn, line, xid, Ask::Request(request, Shape::Timeless));
                 }
-                None => refusal(Code::AuthFailed, 0, Fate::Close),
+                None => refusal(Code::AuthFailed, 0, LineFate::Close),
             },
-            Ask::Refused(code) => refusal(code, self.last_zxid(server), Fate::Open),
-            Ask::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), Fate::Open),
-            Ask::Unknown => refusal(Code::Unimplemented, -1, Fate::Close),
+            Ask::Refused(code) => refusal(code, self.last_zxid(server), LineFate::Open),
+            Ask::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), LineFate::Open),
+            Ask::Unknown => refusal(Code::Unimplemented, -1, LineFate::Close),
             Ask::WhoAmI => {
                 let frame = write_identities(xid, self.last_zxid(server), &line.identities.borrow());
-                Due::Ready { frame, fate: Fate::Open }
+                DueAnswer::Ready { frame, fate: LineFate::Open }
             }
-            Ask::Sasl => Due::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: Fate::Open },
+            Ask::Sasl => DueAnswer::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: LineFate::Open },
             Ask::Unanswered => return,
-            Ask::Nonsense => Due::Ready { frame: Vec::new(), fate: Fate::Close },
+            Ask::Nonsense => DueAnswer::Ready { frame: Vec::new(), fate: LineFate::Close },
         };
         self.owe(server, line, due);
     }
@@ -175,7 +175,7 @@ impl Core {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(Micros::MAX)
     }
 
-    fn owe(&self, server: Server, line: &Line, due: Due) {
+    fn owe(&self, server: Server, line: &ServedConnection, due: DueAnswer) {
         line.owe(due, || self.last_zxid(server), ping);
     }
 
@@ -195,7 +195,7 @@ impl Core {
             Output::Event { server, conn, event } => {
                 self.with_line(server, conn, |line| line.send(&write_event(&event)));
             }
-            Output::Close { server, conn } => self.with_line(server, conn, |line| line.end(Fate::Close)),
+            Output::Close { server, conn } => self.with_line(server, conn, |line| line.end(LineFate::Close)),
             Output::State { server, state } => {
                 let took_ms = self.members[server].has_become(state, now);
                 self.logs.has_become(now, server, state, (self.last_zxid(server), took_ms));
@@ -205,7 +205,7 @@ impl Core {
         }
     }
 
-    fn with_line(&self, server: Server, conn: Conn, act: impl FnOnce(&Line)) {
+    fn with_line(&self, server: Server, conn: Conn, act: impl FnOnce(&ServedConnection)) {
         if let Some(line) = self.members[server].line(conn) {
             act(&line);
         }

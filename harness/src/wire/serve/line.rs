@@ -17,7 +17,7 @@ const UNANSWERED_MAX: usize = 1_000;
 
 /// How a connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum LineFate {
     Open,
     /// It is closed once everything was sent.
     Close,
@@ -26,20 +26,20 @@ pub(super) enum Fate {
 
 /// What the next answer on a connection is.
 #[derive(Debug)]
-pub(super) enum Due {
+pub(super) enum DueAnswer {
     /// The ensemble's, in this shape.
     Answer(Shape),
     Ping,
     /// One that needs no ensemble; the connection may end with it.
     Ready {
         frame: Vec<u8>,
-        fate: Fate,
+        fate: LineFate,
     },
 }
 
 /// One connection, shared by its own task and whatever answers it.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ServedConnection {
     pub(super) peer: SocketAddr,
     pub(super) session: Cell<SessionId>,
     /// T of its session, once that is granted.
@@ -48,15 +48,15 @@ pub(super) struct Line {
     pub(super) asked: Cell<Option<bool>>,
     pub(super) received: Cell<u64>,
     pub(super) sent: Cell<u64>,
-    pub(super) fate: Cell<Fate>,
+    pub(super) fate: Cell<LineFate>,
     pub(super) unsent: RefCell<Vec<u8>>,
     pub(super) wake: Notify,
     /// By scheme and user: where it comes from, and what it has proven.
     pub(super) identities: RefCell<Vec<(String, String)>>,
-    due: RefCell<VecDeque<Due>>,
+    due: RefCell<VecDeque<DueAnswer>>,
 }
 
-impl Line {
+impl ServedConnection {
     pub(super) fn new(peer: SocketAddr) -> Self {
         Self {
             peer,
@@ -65,7 +65,7 @@ impl Line {
             asked: Cell::default(),
             received: Cell::default(),
             sent: Cell::default(),
-            fate: Cell::new(Fate::Open),
+            fate: Cell::new(LineFate::Open),
             unsent: RefCell::default(),
             wake: Notify::new(),
             identities: RefCell::new(vec![("ip".to_owned(), peer.ip().to_string())]),
@@ -76,7 +76,7 @@ impl Line {
     /// Whether it may be read now: nothing is, between the request for a session and its answer.
     pub(super) fn may_ask(&self) -> bool {
         let granted = self.asked.get().is_none() || self.timeout_ms.get() > 0;
-        self.fate.get() == Fate::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
+        self.fate.get() == LineFate::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
     }
 
     /// The user of a digest is what stands before its colon.
@@ -100,12 +100,12 @@ impl Line {
 
     /// Puts a frame behind what is to be sent.
     pub(super) fn send(&self, frame: &[u8]) {
-        if self.fate.get() != Fate::Open {
+        if self.fate.get() != LineFate::Open {
             return;
         }
         let mut unsent = self.unsent.borrow_mut();
         if unsent.len() > UNSENT_BYTES_MAX {
-            self.end(Fate::Reset);
+            self.end(LineFate::Reset);
             return;
         }
         self.sent.set(self.sent.get() + 1);
@@ -113,15 +113,15 @@ impl Line {
         self.wake.notify_one();
     }
 
-    pub(super) fn end(&self, fate: Fate) {
-        if self.fate.get() != Fate::Reset {
+    pub(super) fn end(&self, fate: LineFate) {
+        if self.fate.get() != LineFate::Reset {
             self.fate.set(fate);
         }
         self.wake.notify_one();
     }
 
     /// Something is to be answered, after what is due already.
-    pub(super) fn owe(&self, due: Due, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
+    pub(super) fn owe(&self, due: DueAnswer, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         self.due.borrow_mut().push_back(due);
         self.pay(last_zxid, ping);
     }
@@ -129,7 +129,7 @@ impl Line {
     /// The shape of the ensemble's next answer.
     pub(super) fn next_answer(&self) -> Shape {
         match self.due.borrow_mut().pop_front() {
-            Some(Due::Answer(shape)) => shape,
+            Some(DueAnswer::Answer(shape)) => shape,
             _ => Shape::Plain,
         }
     }
@@ -137,16 +137,16 @@ impl Line {
     /// Sends what is due and needs no ensemble.
     pub(super) fn pay(&self, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         let mut due = self.due.borrow_mut();
-        while let Some(ready) = due.pop_front_if(|due| !matches!(due, Due::Answer(_))) {
+        while let Some(ready) = due.pop_front_if(|due| !matches!(due, DueAnswer::Answer(_))) {
             match ready {
-                Due::Ping => self.send(&ping(last_zxid())),
-                Due::Ready { frame, fate } => {
+                DueAnswer::Ping => self.send(&ping(last_zxid())),
+                DueAnswer::Ready { frame, fate } => {
                     self.send(&frame);
-                    if fate != Fate::Open {
+                    if fate != LineFate::Open {
                         self.end(fate);
                     }
                 }
-                Due::Answer(_) => {}
+                DueAnswer::Answer(_) => {}
             }
         }
     }

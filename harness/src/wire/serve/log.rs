@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use hustings_record::{ServerLine, ServerState};
 use hustings_workloads::model::{Ballots, Micros, Server, Zxid};
 
-use super::super::super::utc::Epoch;
+use crate::process::utc::Epoch;
 
 /// The oldest lines go when there are more.
 const LINES_MAX: usize = 10_000;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use hustings_workloads::model::{Absences, Conn, Metrics, Micros};
 use tokio::sync::watch;
 
-use super::line::{Fate, Line};
+use super::line::{LineFate, ServedConnection};
 
 /// What a server's process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub(super) enum Gate {
 }
 
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct ServedMember {
     pub(super) address: SocketAddr,
     pub(super) gate: watch::Sender<Gate>,
     /// Connections whose task lives.
-    pub(super) lines: RefCell<BTreeMap<Conn, Rc<Line>>>,
+    pub(super) lines: RefCell<BTreeMap<Conn, Rc<ServedConnection>>>,
     /// Whether the port is bound.
     pub(super) is_bound: Cell<bool>,
     pub(super) received: Cell<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Member {
     absences: RefCell<Absences>,
 }
 
-impl Member {
+impl ServedMember {
     pub(super) fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -50,13 +50,13 @@ impl Member {
         *self.gate.borrow()
     }
 
-    pub(super) fn line(&self, conn: Conn) -> Option<Rc<Line>> {
+    pub(super) fn line(&self, conn: Conn) -> Option<Rc<ServedConnection>> {
         self.lines.borrow().get(&conn).cloned()
     }
 
     /// Resets every connection.
     pub(super) fn reset_all(&self) {
-        self.lines.borrow().values().for_each(|line| line.end(Fate::Reset));
+        self.lines.borrow().values().for_each(|line| line.end(LineFate::Reset));
     }
 
     /// Gives the milliseconds for which it has looked for a leader, if it has found one.

@@ -17,19 +17,19 @@ use std::rc::Rc;
 use hustings_workloads::model::Options;
 
 use self::core::Core;
-use super::super::utc;
+use crate::process::utc;
 
 /// What the servers say that they are: the version whose behaviour they have.
 pub const VERSION: &str = "3.8.0";
 
 /// Running servers, numbered from 1. They end when this is dropped.
 #[derive(Debug)]
-pub struct Servers {
+pub struct EmbeddedServers {
     core: Rc<Core>,
     clock: tokio::task::JoinHandle<()>,
 }
 
-impl Servers {
+impl EmbeddedServers {
     /// Starts one server on each of these addresses; port 0 takes any free one. The wall clock is read once, whatever
     /// `options` say of it, and their number of servers is that of the addresses.
     ///
@@ -60,7 +60,7 @@ impl Servers {
     }
 }
 
-impl Drop for Servers {
+impl Drop for EmbeddedServers {
     fn drop(&mut self) {
         self.clock.abort();
         for member in &self.core.members {

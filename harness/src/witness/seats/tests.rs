@@ -1,6 +1,6 @@
 use hustings_record::Event;
 
-use super::super::seat::Node;
+use super::super::seat::EphemeralNode;
 use super::*;
 
 const T_MS: i32 = 4_000;
@@ -14,17 +14,17 @@ fn established(session: i64) -> Happened {
     Happened::Said(Said::Established { session, password, asked_ms, timeout_ms, resumed: false })
 }
 
-fn request(xid: i32, op: i32, path: &str) -> Asked {
-    Asked { xid, op, path: path.into(), ephemeral: op == op_code::CREATE }
+fn request(xid: i32, op: i32, path: &str) -> PendingRequest {
+    PendingRequest { xid, op, path: path.into(), ephemeral: op == op_code::CREATE }
 }
 
 /// A request and its answer a microsecond later; `created`: by this zxid.
-fn carried_out(asked: &Asked, created: Option<i64>) -> [Happened; 2] {
+fn carried_out(asked: &PendingRequest, created: Option<i64>) -> [Happened; 2] {
     let shows = created.map_or(Shows::Nothing, |_| Shows::Made(asked.path.clone()));
     answered(asked, created.unwrap_or(1), 0, shows)
 }
 
-fn answered(asked: &Asked, zxid: i64, error: i32, shows: Shows) -> [Happened; 2] {
+fn answered(asked: &PendingRequest, zxid: i64, error: i32, shows: Shows) -> [Happened; 2] {
     let answer = Said::Answered { asked: asked.clone(), zxid, error, shows };
     [Happened::Said(Said::Asked(asked.clone())), Happened::Said(answer)]
 }
@@ -133,7 +133,7 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
         let left = take(&mut seats, 50, 2, gone);
         let how = Departure::Resigned { delete: Some((20, 1_050)) };
         assert_eq!(left, [Event::Left { t: 1_050, cand: 4, session: 70, how }]);
-        assert_eq!(seats.seat(4).unwrap().nodes, Vec::<Node>::new());
+        assert_eq!(seats.seat(4).unwrap().nodes, Vec::<EphemeralNode>::new());
     }
 }
 
@@ -189,7 +189,7 @@ fn znodes_are_their_seats_until_they_or_their_session_go() {
     take(&mut seats, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
     take(&mut seats, 1, 2, carried_out(&request(1, op_code::CREATE, "/c/g10/n-0"), Some(101)));
     take(&mut seats, 1, 2, carried_out(&request(2, op_code::CREATE, "/elsewhere/n-0"), Some(102)));
-    let kept = Asked { ephemeral: false, ..request(3, op_code::CREATE, "/c/g1/notes") };
+    let kept = PendingRequest { ephemeral: false, ..request(3, op_code::CREATE, "/c/g1/notes") };
     take(&mut seats, 1, 1, carried_out(&kept, Some(99)));
     let node = |seats: &Seats, seat| seats.seat(seat).unwrap().nodes.first().map(|node| (node.czxid, node.session));
     assert_eq!((node(&seats, 4), node(&seats, 5)), (Some((Some(100), 70)), Some((Some(101), 80))));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hustings::session::ZkSession;
+use hustings::client::session::ZkSession;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::coordination::Session as _;
 use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission, SaslOptions};
@@ -52,8 +52,8 @@ pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)]
 /// What a busy machine may leave open: how long failovers took, and who owned the lead while the observer heard nothing.
 const OPEN_WHERE_BUSY: [&str; 3] = ["failover", "ownership", "stalls"];
 
-/// A run with faults that passes, but for what a busy machine leaves open. Its receipts are verified, and nobody can read the secret
-/// anywhere.
+/// A run with faults that passes, but for what a busy machine leaves open. Its receipts are verified, and nobody can read the
+/// secret anywhere.
 pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) {
     let mut running = start(bench, text, more, environment);
     running.until("its hosts", || bench.processes().iter().any(|line| line.contains(" host ")));

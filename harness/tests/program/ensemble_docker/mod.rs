@@ -7,7 +7,7 @@ mod support;
 
 use hustings::ensemble::docker::DockerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
-use hustings::links::Links;
+use hustings::links::RunLinks;
 use support::{Run, WITHIN, create, docker, everything_of, has, is_there, options};
 use tokio::time::Instant;
 
@@ -67,7 +67,7 @@ async fn toxiproxy_stands_in_front_of_the_servers() {
     let run = Run::new("links");
     let ensemble = run.start(DockerOptions { link_ports: 6, ..options(1) }).await;
     let place = ensemble.toxiproxy().expect("links were asked for");
-    let links = Links::external(place.clone()).await.expect("it answers as Toxiproxy does");
+    let links = RunLinks::external(place.clone()).await.expect("it answers as Toxiproxy does");
     drop(links);
     let port = place.first_port.expect("fixed ports");
     let body = serde_json::json!({

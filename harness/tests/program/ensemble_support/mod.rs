@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hustings::ensemble::local::LocalOptions;
 use hustings::ensemble::server_options::ServerOptions;
-use hustings::procfs::ProcessId;
+use hustings::process::procfs::ProcessId;
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
 

@@ -116,7 +116,7 @@ impl Bench {
         fs::read_dir(self.tmp()).expect("it is there").map(|entry| entry.expect("an entry").path()).collect()
     }
 
-    /// No process and no temporary file is left. The kernel may take a moment to bury what was killed.
+    /// No process and no temporary file is left. The kernel may take a moment to reap what was killed.
     pub(crate) fn assert_nothing_left(&self) {
         self.assert_no_process_left();
         assert_eq!(self.leftovers(), Vec::<PathBuf>::new(), "left in the folder for temporary files");

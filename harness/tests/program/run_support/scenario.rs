@@ -31,7 +31,7 @@ drain_max_ms = 20000
     )
 }
 
-/// Nothing unsafe is held against any cell: for tests of something else, on machines that may be slow.
+/// Nothing unsafe is compared with any cell: for tests of something else, on machines that may be slow.
 pub(crate) const LENIENT: &str = r#"
 [[expect]]
 overlap = "any"

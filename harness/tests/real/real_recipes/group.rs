@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use hustings::access::Access;
-use hustings::session::ZkSession;
-use hustings::take_over::take_over_and_close;
+use hustings::client::session::ZkSession;
+use hustings::client::take_over::take_over_and_close;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _};
 use hustings_workloads::host::{Departure, Order};
 use hustings_workloads::recipes::election::{Lead, leader};
-use hustings_workloads::recipes::{Career, Election, RecipeKind, names, stand};
+use hustings_workloads::recipes::{Election, Lifecycle, RecipeKind, names, stand};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_secs(30);
 
 struct Candidate {
     session: Rc<ZkSession>,
-    terms: Career,
+    terms: Lifecycle,
     orders: mpsc::Sender<Order>,
     departure: Rc<RefCell<Option<Departure>>>,
     task: JoinHandle<()>,
@@ -80,7 +80,7 @@ impl<'a> Group<'a> {
 
     pub(crate) fn enter_for(&self, session: Rc<ZkSession>, election: Election) -> u32 {
         let number = self.candidates.borrow().len() as u32;
-        let candidate = self.start(number, session, election, Career::new());
+        let candidate = self.start(number, session, election, Lifecycle::new());
         self.candidates.borrow_mut().push(candidate);
         number
     }
@@ -99,7 +99,7 @@ impl<'a> Group<'a> {
         self.candidates.borrow_mut().insert(number as usize, again);
     }
 
-    fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: Career) -> Candidate {
+    fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: Lifecycle) -> Candidate {
         let (orders, receiver) = mpsc::channel(8);
         let host = TestHost { candidate: number, hall: self.hall.clone(), orders: Mutex::new(receiver) };
         let departure = Rc::new(RefCell::new(None));

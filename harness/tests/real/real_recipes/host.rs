@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use hustings::clock;
+use hustings::process::clock;
 use hustings_workloads::host::{Event, Host, Nanos, Order, Predecessor, RevokeReason, Token};
 use tokio::sync::{Mutex, mpsc};
 

@@ -14,7 +14,7 @@ use crate::real_support::{Stage, on_one_thread};
 use futures::FutureExt;
 use futures::future::join_all;
 use group::Group;
-use hustings::session::ZkSession;
+use hustings::client::session::ZkSession;
 use hustings_workloads::recipes::RecipeKind;
 
 /// T is at least two of them and at most twenty.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use hustings::client::session::ZkSession;
 use hustings::ensemble::{Ensemble as _, ServerControl as _};
-use hustings::session::ZkSession;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::recipes::{RecipeKind, names};
 

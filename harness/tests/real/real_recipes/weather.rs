@@ -4,7 +4,7 @@ use hustings_record::Direction;
 use hustings_record::StepDown;
 use std::time::{Duration, Instant};
 
-use hustings::procfs::ProcessId;
+use hustings::process::procfs::ProcessId;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::host::{Departure, Order, RevokeReason};
 use hustings_workloads::recipes::RecipeKind;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use hustings::access::Access;
-use hustings::session::ZkSession;
-use hustings::take_over::take_over_and_close;
+use hustings::client::session::ZkSession;
+use hustings::client::take_over::take_over_and_close;
 use hustings_record::Direction;
 use hustings_workloads::conformance::Arm;
 use hustings_workloads::coordination::Session as _;

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hustings::cleanup::workdir::WorkDir;
+use hustings::client::session::ZkSession;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
-use hustings::links::Links;
-use hustings::session::ZkSession;
-use hustings::workdir::WorkDir;
+use hustings::links::RunLinks;
 use hustings_workloads::coordination::Session as _;
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
@@ -26,7 +26,7 @@ pub(crate) const CLOSE_AT_MOST: Duration = Duration::from_secs(10);
 pub(crate) struct Stage<E = LocalEnsemble> {
     // Dropped in this order: the servers before the folder that they write to.
     pub(crate) ensemble: E,
-    pub(crate) links: Links,
+    pub(crate) links: RunLinks,
     _work: WorkDir,
     _root: tempfile::TempDir,
     pub(crate) cluster: String,
@@ -59,7 +59,7 @@ impl<E: Start> Stage<E> {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "real").expect("a folder");
         let ensemble = E::start_with(3, tick_ms, &work).await;
-        let links = Links::start_embedded(Path::new(EXE), 1, false).await.expect("a proxy");
+        let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await.expect("a proxy");
         let hosts: Vec<String> = (0..LINKS).map(|host| format!("host-{host}")).collect();
         links.populate(&hosts, &ensemble.servers(), &ensemble.servers()).await.expect("links");
         let cluster = joined(&ensemble.servers());

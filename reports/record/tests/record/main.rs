@@ -4,7 +4,6 @@
 mod events;
 mod faults;
 mod forged;
-mod schema_2;
 
 use std::collections::BTreeMap;
 use std::fs;

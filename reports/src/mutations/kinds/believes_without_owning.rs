@@ -45,16 +45,17 @@ fn sites(scene: &Scene<'_>) -> Sites {
         })
         .keep("the observer did not see another owner for so long", |&loss| {
             let (lost, from) = (scene.loser(loss), could_know_from(scene, loss).unwrap_or(until));
-            let reigns = scene.index.reigns.of_group(lost.group);
-            let others = reigns.iter().filter(|reign| !reign.is_of(lost)).map(|reign| reign.span).collect();
+            let intervals = scene.index.intervals.of_group(lost.group);
+            let others =
+                intervals.iter().filter(|interval| !interval.is_of(lost)).map(|interval| interval.span).collect();
             let seen = crate::stats::spans::within(&crate::stats::spans::union(others), (from, until));
             seen.iter().any(|span| span.1 - span.0 >= WRONG_NS)
         })
         .sites()
 }
 
-/// From when on another one owned the lead, and the loser could know: no fault kept that from it any more, its policy did not have it
-/// believe without a connection, and servers that are hit had the time to end its session.
+/// From when on another one owned the lead, and the loser could know: no fault kept that from it any more, its policy did not have
+/// it believe without a connection, and servers that are hit had the time to end its session.
 fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let (index, lost) = (scene.index, scene.loser(loss));
     let (from, until) = (others_own_from(scene, loss)?, index.observed_until());
@@ -72,9 +73,13 @@ fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
 /// From when on another one owned the lead.
 fn others_own_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let lost = scene.loser(loss);
-    let reigns = scene.index.reigns.of_group(lost.group).iter();
+    let intervals = scene.index.intervals.of_group(lost.group).iter();
     let next = scene.successor(loss)?;
-    reigns.filter(|reign| reign.is_of(next)).map(|reign| reign.span.0).filter(|&from| from >= lost.grant).min()
+    intervals
+        .filter(|interval| interval.is_of(next))
+        .map(|interval| interval.span.0)
+        .filter(|&from| from >= lost.grant)
+        .min()
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {

@@ -2,7 +2,7 @@
 
 use crate::check::Section as _;
 use crate::check::failover::Failover;
-use crate::index::Outcome;
+use crate::index::LossOutcome;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -16,7 +16,7 @@ pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
     verdict: Verdict::Inconclusive,
     one_by_one: false,
     sites: |scene| {
-        let measured = scene.losses().iter().filter(|loss| loss.outcome != Outcome::Survived).count();
+        let measured = scene.losses().iter().filter(|loss| loss.outcome != LossOutcome::Survived).count();
         let most = 2 * scene.handed_over().len() > measured;
         scene
             .handovers()

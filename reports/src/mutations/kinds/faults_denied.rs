@@ -1,21 +1,21 @@
 //! Faults that did not happen: the evidence shows no effect, or nobody saw one, or no end of it.
 
 use crate::check::Section as _;
-use crate::check::receipts::Faults;
+use crate::check::receipts::FaultsSection;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
 use crate::mutations::sites::Sieve;
 use crate::verdict::Verdict;
-use hustings_record::{Event, Receipt, ReceiptStage, Seen};
+use hustings_record::{Event, Evidence, Receipt, ReceiptStage};
 
 pub(in crate::mutations) const FAULT_UNVERIFIED: Mutation = Mutation {
     name: "fault-unverified",
     about: "a fault was not seen to take effect",
-    check: Faults::NAME,
+    check: FaultsSection::NAME,
     verdict: Verdict::Inconclusive,
     one_by_one: true,
-    sites: |scene| Sieve::of(proven(scene), "no fault was proven").sites(),
+    sites: |scene| Sieve::of(verified(scene), "no fault was verified").sites(),
     edit: |scene, sites| {
         altered(scene, sites, ReceiptStage::Injected, |receipt| {
             receipt.verified = false;
@@ -30,7 +30,7 @@ pub(in crate::mutations) const FAULT_WITHOUT_EFFECT: Mutation = Mutation {
     sites: |scene| {
         let recorded =
             |fault: &usize| scene.index.faults.all[*fault].injected.as_ref().is_some_and(|proof| proof.recorded());
-        Sieve::of(proven(scene), "no fault was proven").keep("what was probed is not recorded", recorded).sites()
+        Sieve::of(verified(scene), "no fault was verified").keep("what was probed is not recorded", recorded).sites()
     },
     edit: |scene, sites| {
         altered(scene, sites, ReceiptStage::Injected, |receipt| receipt.seen.as_deref_mut().is_some_and(deny))
@@ -43,7 +43,7 @@ pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
     about: "a fault was not seen to end",
     sites: |scene| {
         let healed = |fault: &usize| scene.index.faults.all[*fault].healed.is_some();
-        Sieve::of(proven(scene), "no fault was proven").keep("no fault of this cell is healed", healed).sites()
+        Sieve::of(verified(scene), "no fault was verified").keep("no fault of this cell is healed", healed).sites()
     },
     edit: |scene, sites| {
         altered(scene, sites, ReceiptStage::Healed, |receipt| {
@@ -54,7 +54,7 @@ pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
     ..FAULT_UNVERIFIED
 };
 
-fn proven(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
+fn verified(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
     (0..scene.index.faults.all.len()).filter(|&fault| scene.index.faults.all[fault].verified())
 }
 
@@ -77,10 +77,10 @@ fn altered<'s>(
 }
 
 /// Makes what was probed show that nothing happened.
-fn deny(seen: &mut Seen) -> bool {
+fn deny(seen: &mut Evidence) -> bool {
     match seen {
         // The link answered all the while.
-        Seen::Cut { links, .. } => {
+        Evidence::Cut { links, .. } => {
             for link in &mut *links {
                 link.new.came = link.before.came;
                 if let Some(old) = &mut link.old {
@@ -89,13 +89,13 @@ fn deny(seen: &mut Seen) -> bool {
             }
             !links.is_empty()
         }
-        Seen::Reset { links } => {
+        Evidence::Reset { links } => {
             for link in &mut *links {
                 (link.closed, link.left) = (Some(false), true);
             }
             !links.is_empty()
         }
-        Seen::Slow { held, .. } => {
+        Evidence::Slow { held, .. } => {
             for slow in held.iter_mut().filter(|slow| !slow.spared) {
                 slow.seen_ms = Some(0.0);
                 for probe in &mut slow.of {
@@ -106,44 +106,44 @@ fn deny(seen: &mut Seen) -> bool {
             }
             held.iter().any(|slow| !slow.spared)
         }
-        Seen::Modelled { links } => {
+        Evidence::Modelled { links } => {
             for link in &mut *links {
                 (link.held, link.slow) = (None, false);
             }
             !links.is_empty()
         }
-        Seen::Lost { replies, .. } => {
+        Evidence::Lost { replies, .. } => {
             replies.iter_mut().for_each(|reply| reply.zxid = 0);
             !replies.is_empty()
         }
         // The order was obeyed by somebody else, before it was given.
-        Seen::Obeyed { sent, answered, .. } => {
+        Evidence::Obeyed { sent, answered, .. } => {
             (*sent, *answered) = (0, 0);
             true
         }
-        Seen::Processes { hosts } => {
+        Evidence::Processes { hosts } => {
             for host in &mut *hosts {
                 host.1 = hustings_record::ProcessFate::Kept;
             }
             !hosts.is_empty()
         }
-        Seen::Withheld { hosts } => {
+        Evidence::Withheld { hosts } => {
             hosts.iter_mut().for_each(|host| host.1 = 0);
             !hosts.is_empty()
         }
-        Seen::WallClocks { hosts, .. } => {
+        Evidence::WallClocks { hosts, .. } => {
             hosts.iter_mut().for_each(|host| host.2 = host.1);
             !hosts.is_empty()
         }
-        Seen::Servers { asked } => {
+        Evidence::Servers { asked } => {
             asked.iter_mut().for_each(|server| server.1 = hustings_record::ServerState::Following);
             !asked.is_empty()
         }
-        Seen::Apart { ways, bytes } => {
+        Evidence::Apart { ways, bytes } => {
             *bytes = Some((0, 1));
             !ways.is_empty()
         }
         // Links that were made whole are no proof that anything had been done to them.
-        Seen::Whole { .. } => false,
+        Evidence::Whole { .. } => false,
     }
 }

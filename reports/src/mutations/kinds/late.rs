@@ -84,7 +84,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
         .keep("no leader was ordered to resign", |&loss| {
             what != Promise::Release || scene.fault(loss).kind == FaultKind::Resign
         })
-        .keep("the check holds none of them against what is promised: each is void", |loss| slack.contains_key(loss))
+        .keep("the check compares none of them with what is promised: each is void", |loss| slack.contains_key(loss))
         .keep("as much is allowed here, stalls included", |loss| allowed(loss) < late)
         .keep("an earlier leader that ran believed until so late a grant", |&loss| {
             let stopped = scene.fault(loss).kind.facts().process == ProcessFate::Stopped;
@@ -174,7 +174,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
     };
     Edits::default()
         .rule(move |segment, _, event| {
-            use crate::mutations::edits::Change::{Drop, Keep, Replace};
+            use crate::mutations::edits::EventEdit::{Drop, Keep, Replace};
             match event {
                 Event::Notified { t, cand, session, node, kind } => {
                     let found = moved.iter().find(|moved| is_told(moved, *t, *cand));

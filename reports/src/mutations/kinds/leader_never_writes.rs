@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::Section as _;
-use crate::check::effect::Effect;
+use crate::check::effect::EffectSection;
 use crate::index::Term;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
@@ -20,7 +20,7 @@ const BEYOND_NS: Nanos = 1_200_000_000;
 pub(in crate::mutations) const LEADER_NEVER_WRITES: Mutation = Mutation {
     name: "leader-never-writes",
     about: "a leader does not write in all of its term",
-    check: Effect::NAME,
+    check: EffectSection::NAME,
     verdict: Verdict::Fail,
     one_by_one: true,
     sites,

@@ -36,10 +36,10 @@ fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
     let term = scene.term(place);
     let at = scene.quiet_in_term(place, BEFORE_NS, AFTER_NS)?;
     let around = (at.saturating_sub(BEFORE_NS), at + AFTER_NS);
-    let struck = scene.index.faults.of_group(term.group).any(|fault| fault.explains(around));
+    let hit = scene.index.faults.of_group(term.group).any(|fault| fault.explains(around));
     let noticed =
         scene.index.notices.of_group(term.group).iter().any(|notice| around.0 <= notice.t && notice.t <= around.1);
-    (!struck && !noticed && !scene.calm_others(term.group, term.cand, around).is_empty()).then_some(at)
+    (!hit && !noticed && !scene.calm_others(term.group, term.cand, around).is_empty()).then_some(at)
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {

@@ -1,7 +1,7 @@
 //! The servers elect somebody whom their votes do not.
 
 use crate::check::Section as _;
-use crate::check::server_elections::{Ensemble, foretold};
+use crate::check::server_elections::{EnsembleSection, foretold};
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -12,7 +12,7 @@ use hustings_record::{Event, ServerLine, ServerState};
 pub(in crate::mutations) const OTHER_WINNER: Mutation = Mutation {
     name: "other-winner",
     about: "another server leads than the one that the votes elect",
-    check: Ensemble::NAME,
+    check: EnsembleSection::NAME,
     verdict: Verdict::Fail,
     one_by_one: true,
     sites,

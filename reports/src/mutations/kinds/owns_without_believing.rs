@@ -29,8 +29,9 @@ fn sites(scene: &Scene<'_>) -> Sites {
     Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
         .keep("nobody owned the lead for so long that not believing would be wrong", |&place| {
             let term = scene.term(place);
-            let reigns = scene.index.reigns.of_group(term.group).iter();
-            let owned = union(reigns.filter(|reign| reign.is_of(term)).map(|reign| reign.span).collect());
+            let intervals = scene.index.intervals.of_group(term.group).iter();
+            let owned =
+                union(intervals.filter(|interval| interval.is_of(term)).map(|interval| interval.span).collect());
             // What stalled is no time in which it could have led.
             let hosts = [term.host];
             let stalls = scene.index.lives.stalls_in(&hosts, window).map(|stall| (stall.from, stall.to));

@@ -1,7 +1,7 @@
 //! That sessions were established is not recorded.
 
 use crate::check::Section as _;
-use crate::check::sessions::Sessions;
+use crate::check::sessions::SessionsSection;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::sites::Sieve;
@@ -11,7 +11,7 @@ use hustings_record::Event;
 pub(in crate::mutations) const SESSIONS_UNRECORDED: Mutation = Mutation {
     name: "sessions-unrecorded",
     about: "that sessions were established is not recorded",
-    check: Sessions::NAME,
+    check: SessionsSection::NAME,
     verdict: Verdict::Inconclusive,
     one_by_one: false,
     sites: |scene| Sieve::of(scene.index.candidates.sessions.keys().take(1).map(|_| 0), "there is no session").sites(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Section as _;
 use crate::check::stale_writes::Writes;
-use crate::index::Judged;
+use crate::index::JudgedWrite;
 use crate::mutations::edits::Edits;
 use crate::mutations::mutation::Mutation;
 use crate::mutations::scene::Scene;
@@ -31,7 +31,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-fn is_stale(found: &Judged) -> bool {
+fn is_stale(found: &JudgedWrite) -> bool {
     found.stale || found.past
 }
 

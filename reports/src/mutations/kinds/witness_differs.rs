@@ -28,7 +28,7 @@ pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation {
 fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let cand = sites.first().map(|&cand| cand as u32);
     Edits::default().rule(move |_, segment, event| {
-        use crate::mutations::edits::Change::{Keep, Replace};
+        use crate::mutations::edits::EventEdit::{Keep, Replace};
         match event {
             Event::Joined { t, cand: of, session, node: Some(node), czxid }
                 if segment.host.is_some() && Some(*of) == cand =>

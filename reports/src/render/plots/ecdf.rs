@@ -4,7 +4,7 @@
 use plotters::style::RGBColor;
 
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::Distribution;
 use hustings_record::Nanos;
@@ -37,7 +37,7 @@ impl Plot<'_> {
         let height = BOTTOM + 56 + LEGEND_ROW * i32::try_from(rows).unwrap_or(0);
         figure(self.title.clone(), self.words(), (WIDTH as u32, height as u32), |canvas| {
             let x = self.x_scale();
-            let y = Scale::new(Kind::Linear, 0.0, 1.0, (BOTTOM, TOP));
+            let y = Scale::new(ScaleKind::Linear, 0.0, 1.0, (BOTTOM, TOP));
             self.axes(canvas, &x, &y)?;
             let mut at = BOTTOM + 62;
             for curve in &self.curves {
@@ -61,7 +61,7 @@ impl Plot<'_> {
         let points = || self.curves.iter().flat_map(|c| &c.distribution.curve).map(|&(ns, _)| ns as f64);
         let low = points().fold(f64::INFINITY, f64::min);
         let high = points().fold(0.0, f64::max);
-        Scale::new(Kind::Log, low / 1.15, high * 1.15, (LEFT, RIGHT))
+        Scale::new(ScaleKind::Log, low / 1.15, high * 1.15, (LEFT, RIGHT))
     }
 
     fn axes(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {

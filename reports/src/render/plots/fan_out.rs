@@ -7,7 +7,7 @@ use plotters::style::RGBColor;
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::Summary;
 
@@ -107,8 +107,8 @@ fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u
     let most = recipes.values().flat_map(|(_, points)| points).map(|p| p.woken.2).max().unwrap_or(0);
     let most = (most as f64).max(f64::from(high) * 1.4).max(1.0);
     (
-        Scale::new(Kind::Log, f64::from(low) / 1.4, f64::from(high) * 1.4, (LEFT, RIGHT)),
-        Scale::new(Kind::LogWithZero, 0.0, most * 1.05, (BOTTOM, TOP)),
+        Scale::new(ScaleKind::Log, f64::from(low) / 1.4, f64::from(high) * 1.4, (LEFT, RIGHT)),
+        Scale::new(ScaleKind::LogWithZero, 0.0, most * 1.05, (BOTTOM, TOP)),
     )
 }
 

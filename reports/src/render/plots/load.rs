@@ -4,7 +4,7 @@ use super::bands::Bands;
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, PURPLE, VERMILLION};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::format;
 use crate::summary::{CellSummary, Load, LoadPoint};
 use hustings_record::Nanos;
@@ -59,7 +59,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     let bottom = TOP + (PANEL + GAP) * i32::try_from(panels.len()).unwrap_or(0);
     let drawn =
         figure("Load of the servers".into(), words(load, &panels), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
-            let x = Scale::new(Kind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
+            let x = Scale::new(ScaleKind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
             let bands = Bands { x: &x, window: (load.from, load.to), right: RIGHT, top: TOP, bottom };
             bands.draw(canvas, load.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
             for tick in x.ticks() {
@@ -81,7 +81,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
 /// From nothing at the foot to the largest at the top.
 fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> Drawn {
     let most = largest(load, panel);
-    let y = Scale::new(Kind::Linear, 0.0, most, (foot, top));
+    let y = Scale::new(ScaleKind::Linear, 0.0, most, (foot, top));
     canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
     canvas.line((LEFT, top), (RIGHT, top), Pen::grid())?;
     canvas.text((LEFT - 10, (top + foot) / 2), panel.name, Align::Right, false)?;

@@ -2,7 +2,7 @@
 
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ScaleKind {
     Linear,
     /// Values below 1 count as 1.
     Log,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    kind: Kind,
+    kind: ScaleKind,
     from: f64,
     to: f64,
     pixels: (i32, i32),
@@ -20,24 +20,24 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// Lays `from..=to` out over `pixels`; the range is widened where it is empty.
-    pub(crate) fn new(kind: Kind, from: f64, to: f64, pixels: (i32, i32)) -> Self {
+    pub(crate) fn new(kind: ScaleKind, from: f64, to: f64, pixels: (i32, i32)) -> Self {
         let (from, to) = if from.is_finite() && to.is_finite() { (from.max(0.0), to.max(0.0)) } else { (0.0, 1.0) };
         let (from, to) = match kind {
-            Kind::Log => {
+            ScaleKind::Log => {
                 let (from, to) = (from.max(1.0), to.max(1.0));
                 let widen = (2.0 / (to / from).max(1.0)).max(1.0).sqrt();
                 ((from / widen).max(1.0), to.max(from) * widen)
             }
-            Kind::Linear | Kind::LogWithZero => (from, if to > from { to } else { from + 1.0 }),
+            ScaleKind::Linear | ScaleKind::LogWithZero => (from, if to > from { to } else { from + 1.0 }),
         };
         Self { kind, from, to, pixels }
     }
 
     fn bent(&self, value: f64) -> f64 {
         match self.kind {
-            Kind::Linear => value,
-            Kind::Log => value.max(1.0).log10(),
-            Kind::LogWithZero => (1.0 + value.max(0.0)).log10(),
+            ScaleKind::Linear => value,
+            ScaleKind::Log => value.max(1.0).log10(),
+            ScaleKind::LogWithZero => (1.0 + value.max(0.0)).log10(),
         }
     }
 
@@ -56,8 +56,8 @@ impl Scale {
     /// Round values within the range, rising: few enough for labels of some 60 pixels on a horizontal axis.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let ticks = match self.kind {
-            Kind::Linear => self.even_ticks(),
-            Kind::Log | Kind::LogWithZero => self.decade_ticks(),
+            ScaleKind::Linear => self.even_ticks(),
+            ScaleKind::Log | ScaleKind::LogWithZero => self.decade_ticks(),
         };
         if ticks.len() >= 2 { ticks } else { vec![self.from, self.to] }
     }
@@ -80,9 +80,9 @@ impl Scale {
             d if d <= 3.5 => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };
-        let zero = (self.kind == Kind::LogWithZero && self.from <= 0.0).then_some(0.0);
+        let zero = (self.kind == ScaleKind::LogWithZero && self.from <= 0.0).then_some(0.0);
         let ticks = (low..=high).flat_map(|p| steps.iter().map(move |m| m * 10f64.powi(p)));
-        let whole = |v: &f64| self.kind == Kind::Log || v.fract() == 0.0;
+        let whole = |v: &f64| self.kind == ScaleKind::Log || v.fract() == 0.0;
         zero.into_iter().chain(ticks.filter(|v| self.holds(*v)).filter(whole)).collect()
     }
 }
@@ -95,9 +95,12 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within() {
-        assert_eq!(Scale::new(Kind::Linear, 0.0, 10.0, (0, 400)).ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        assert_eq!(Scale::new(Kind::Log, 1e6, 1e10, (0, 400)).ticks(), [1e6, 1e7, 1e8, 1e9, 1e10]);
-        assert_eq!(Scale::new(Kind::LogWithZero, 0.0, 60.0, (0, 400)).ticks(), [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(Scale::new(ScaleKind::Linear, 0.0, 10.0, (0, 400)).ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(Scale::new(ScaleKind::Log, 1e6, 1e10, (0, 400)).ticks(), [1e6, 1e7, 1e8, 1e9, 1e10]);
+        assert_eq!(
+            Scale::new(ScaleKind::LogWithZero, 0.0, 60.0, (0, 400)).ticks(),
+            [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+        );
     }
 
     proptest! {
@@ -105,7 +108,7 @@ mod tests {
         fn every_value_lands_on_the_axis_and_order_is_kept(
             from in 0.0f64..1e12, more in 0.0f64..1e12, a in 0.0f64..2e12, b in 0.0f64..2e12, kind in 0usize..3,
         ) {
-            let scale = Scale::new([Kind::Linear, Kind::Log, Kind::LogWithZero][kind], from, from + more, (10, 500));
+            let scale = Scale::new([ScaleKind::Linear, ScaleKind::Log, ScaleKind::LogWithZero][kind], from, from + more, (10, 500));
             let (low, high) = (a.min(b), a.max(b));
             prop_assert!((10..=500).contains(&scale.at(low)));
             prop_assert!(scale.at(low) <= scale.at(high));

@@ -1,12 +1,12 @@
-//! What the size of a group does to a recipe: failover and requests against the candidates in a group, recipes overlaid. Whom a loss
-//! wakes has a chart of its own.
+//! What the size of a group does to a recipe: failover and requests against the candidates in a group, recipes overlaid. Whom a
+//! loss wakes has a chart of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::apart::{Apart, Axis};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Summary};
@@ -28,18 +28,18 @@ const BOTTOM: i32 = TOP + 260;
 const LEGEND_ROW: i32 = 20;
 
 /// What is drawn against the size.
-struct Measure {
+struct ScalingMeasure {
     title: &'static str,
-    kind: Kind,
+    kind: ScaleKind,
     /// Median, and the end of its whisker.
     of: fn(&CellSummary) -> Option<(f64, f64)>,
     written: fn(f64) -> String,
 }
 
-const MEASURES: [Measure; 2] = [
-    Measure {
+const MEASURES: [ScalingMeasure; 2] = [
+    ScalingMeasure {
         title: "Failover",
-        kind: Kind::Log,
+        kind: ScaleKind::Log,
         of: |cell| {
             let whole = cell.failover.whole.as_ref()?;
             let p50 = whole.p50? as f64;
@@ -47,9 +47,9 @@ const MEASURES: [Measure; 2] = [
         },
         written: format::tick,
     },
-    Measure {
+    ScalingMeasure {
         title: "Requests per loss of a leader",
-        kind: Kind::LogWithZero,
+        kind: ScaleKind::LogWithZero,
         of: |cell| cell.fan_out.requests.map(|(median, most)| (median as f64, most as f64)),
         written: |n| format::count(n as u64),
     },
@@ -100,7 +100,7 @@ fn groups(summary: &Summary) -> Vec<Vec<&CellSummary>> {
     groups.into_iter().map(|(_, cells)| cells).collect()
 }
 
-fn recipes<'a>(group: &[&'a CellSummary], measure: &Measure) -> Recipes<'a> {
+fn recipes<'a>(group: &[&'a CellSummary], measure: &ScalingMeasure) -> Recipes<'a> {
     let mut recipes = Recipes::new();
     for cell in group {
         if let Some((median, end)) = (measure.of)(cell) {
@@ -125,7 +125,12 @@ fn line(dots: &[Dot]) -> Vec<(u32, f64)> {
     sizes(dots).into_iter().filter_map(middle).collect()
 }
 
-fn draw_one(title: String, measure: &Measure, recipes: &Recipes<'_>, palette: &Palette) -> Result<Figure, PlotError> {
+fn draw_one(
+    title: String,
+    measure: &ScalingMeasure,
+    recipes: &Recipes<'_>,
+    palette: &Palette,
+) -> Result<Figure, PlotError> {
     let rows = i32::try_from(recipes.len()).unwrap_or(0);
     let size = (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32);
     figure(title, words(measure, recipes), size, |canvas| {
@@ -134,8 +139,8 @@ fn draw_one(title: String, measure: &Measure, recipes: &Recipes<'_>, palette: &P
         let high = dots().map(|dot| dot.size).max().unwrap_or(1);
         let least = dots().map(|dot| dot.median).fold(f64::INFINITY, f64::min);
         let most = dots().map(|dot| dot.end).fold(0.0, f64::max);
-        let x = Scale::new(Kind::Log, f64::from(low) / 1.3, f64::from(high) * 1.3, (LEFT, RIGHT));
-        let from = if measure.kind == Kind::Log { least / 1.3 } else { 0.0 };
+        let x = Scale::new(ScaleKind::Log, f64::from(low) / 1.3, f64::from(high) * 1.3, (LEFT, RIGHT));
+        let from = if measure.kind == ScaleKind::Log { least / 1.3 } else { 0.0 };
         let y = Scale::new(measure.kind, from, most * 1.3, (BOTTOM, TOP));
         axes(canvas, &x, &y, measure, dots().map(|dot| dot.size).collect())?;
         for (i, (name, dots)) in recipes.iter().enumerate() {
@@ -164,7 +169,7 @@ fn draw_one(title: String, measure: &Measure, recipes: &Recipes<'_>, palette: &P
     })
 }
 
-fn words(measure: &Measure, recipes: &Recipes<'_>) -> String {
+fn words(measure: &ScalingMeasure, recipes: &Recipes<'_>) -> String {
     let recipe = |(name, dots): (&&str, &Vec<Dot>)| {
         let line: Vec<String> =
             line(dots).iter().map(|&(size, value)| format!("{} at {size}", (measure.written)(value))).collect();
@@ -177,7 +182,7 @@ fn words(measure: &Measure, recipes: &Recipes<'_>) -> String {
     )
 }
 
-fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &Measure, sizes: BTreeSet<u32>) -> Drawn {
+fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &ScalingMeasure, sizes: BTreeSet<u32>) -> Drawn {
     for tick in y.ticks() {
         canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
         canvas.text((LEFT - 8, y.at(tick)), &(measure.written)(tick), Align::Right, false)?;

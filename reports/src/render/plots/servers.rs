@@ -5,9 +5,9 @@ use super::bands::Bands;
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, GREY, PALE, PURPLE, SKY, VERMILLION};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::format;
-use crate::summary::{CellSummary, ServerBar, ServerWatch, WriteProbes};
+use crate::summary::{CellSummary, ServerBar, ServerWatchSection, WriteProbes};
 use hustings_record::{Nanos, ServerState};
 
 pub(super) const CHART: Chart = Chart {
@@ -39,7 +39,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
         return Ok(Vec::new());
     }
     let whole = (watch.from, watch.to);
-    let mut figures = vec![View { cell, watch, window: whole }.draw("The servers of the ensemble".into())?];
+    let mut figures = vec![ServersView { cell, watch, window: whole }.draw("The servers of the ensemble".into())?];
     for (i, election) in cell.ensemble.elections.iter().enumerate() {
         let (from, to) = (election.lost.0, election.ended.map_or(election.lost.1, |ended| ended.1));
         let (from, to) = election.writes.map_or((from, to), |gap| (from.min(gap.from), to.max(gap.to)));
@@ -50,7 +50,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
         let margin = length.saturating_mul(2);
         let window = (from.saturating_sub(margin).max(whole.0), to.saturating_add(margin).min(whole.1));
         if window.0 < window.1 {
-            figures.push(View { cell, watch, window }.draw(format!("Election {}, closer", i + 1))?);
+            figures.push(ServersView { cell, watch, window }.draw(format!("Election {}, closer", i + 1))?);
         }
     }
     Ok(figures)
@@ -167,13 +167,13 @@ fn legend(canvas: &Canvas<'_>, mut left: i32, at: i32) -> Result<i32, PlotError>
     Ok(left)
 }
 
-struct View<'a> {
+struct ServersView<'a> {
     cell: &'a CellSummary,
-    watch: &'a ServerWatch,
+    watch: &'a ServerWatchSection,
     window: (Nanos, Nanos),
 }
 
-impl View<'_> {
+impl ServersView<'_> {
     fn draw(&self, title: String) -> Result<Figure, PlotError> {
         let lanes = Lanes::new(self.cell, self.window);
         let groups = self.cell.info.groups.len();
@@ -182,7 +182,7 @@ impl View<'_> {
         let bottom = if shares { lanes_end + SHARE + 14 } else { lanes_end };
         figure(title, self.words(), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
             let length = self.window.1.saturating_sub(self.window.0);
-            let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
+            let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             let bands = Bands { x: &x, window: self.window, right: RIGHT, top: TOP, bottom };
             bands.draw(canvas, self.watch.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
             for tick in x.ticks() {

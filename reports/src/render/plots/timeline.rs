@@ -6,7 +6,7 @@ use super::bands::Names;
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use super::servers::Lanes;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, TermBar, Timeline};
@@ -37,10 +37,10 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     let mut figures = Vec::new();
     for timeline in cell.timelines.iter().filter(|timeline| timeline.to > timeline.from) {
         let title = format!("Group {}: {}", clean::short(&timeline.group, 40), clean::short(&timeline.because, 60));
-        figures.push(View { cell, timeline, from: timeline.from, to: timeline.to }.draw(title)?);
+        figures.push(TimelineView { cell, timeline, from: timeline.from, to: timeline.to }.draw(title)?);
         if let Some((from, to)) = closer(timeline) {
             let title = format!("Group {}, closer: the longest overlap", clean::short(&timeline.group, 40));
-            figures.push(View { cell, timeline, from, to }.draw(title)?);
+            figures.push(TimelineView { cell, timeline, from, to }.draw(title)?);
         }
     }
     Ok(figures)
@@ -57,16 +57,16 @@ fn closer(timeline: &Timeline) -> Option<(Nanos, Nanos)> {
         .then(|| (from.saturating_sub(margin).max(timeline.from), to.saturating_add(margin).min(timeline.to)))
 }
 
-type Row = (u16, Option<u32>);
+type TimelineRow = (u16, Option<u32>);
 
-struct View<'a> {
+struct TimelineView<'a> {
     cell: &'a CellSummary,
     timeline: &'a Timeline,
     from: Nanos,
     to: Nanos,
 }
 
-impl View<'_> {
+impl TimelineView<'_> {
     fn draw(&self, title: String) -> Result<Figure, PlotError> {
         let (rows, left_out) = self.rows();
         let rows_end = TOP + ROW * i32::try_from(rows.len().max(1)).unwrap_or(1);
@@ -76,7 +76,7 @@ impl View<'_> {
         let about = self.words(left_out);
         figure(title, about, (WIDTH as u32, (bottom + 82 + 24 * lines) as u32), |canvas| {
             let length = self.to.saturating_sub(self.from);
-            let x = Scale::new(Kind::Linear, 0.0, length as f64, (LEFT, RIGHT));
+            let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             self.faults(canvas, &x, &rows, rows_end)?;
             for tick in x.ticks() {
                 let at = x.at(tick);
@@ -110,8 +110,8 @@ impl View<'_> {
     }
 
     /// The rows to draw, and how many there was no room for. Hosts without a term get a row if a fault or a write names them.
-    fn rows(&self) -> (Vec<Row>, usize) {
-        let mut rows: BTreeSet<Row> =
+    fn rows(&self) -> (Vec<TimelineRow>, usize) {
+        let mut rows: BTreeSet<TimelineRow> =
             self.timeline.terms.iter().map(|term| (term.host, Some(term.candidate))).collect();
         let faults = self.timeline.faults.iter().filter_map(|fault| fault.host);
         for host in faults.chain(self.timeline.stale_writes.iter().map(|&(_, host, _)| host)) {
@@ -151,12 +151,12 @@ impl View<'_> {
         (from <= to).then(|| (x.at((from - self.from) as f64), x.at((to - self.from) as f64)))
     }
 
-    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[Row], bottom: i32) -> Drawn {
+    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow], bottom: i32) -> Drawn {
         let mut names = Names::new(RIGHT, TOP);
         for fault in self.timeline.faults.iter().take(FAULTS_MAX) {
             let Some((from, to)) = self.span(x, (fault.from, fault.to)) else { continue };
             let to = to.max(from + 2);
-            let hit = |&(host, _): &Row| fault.host.is_none_or(|only| only == host);
+            let hit = |&(host, _): &TimelineRow| fault.host.is_none_or(|only| only == host);
             for (i, _) in rows.iter().enumerate().filter(|(_, row)| hit(row)) {
                 let top = TOP + ROW * i as i32;
                 canvas.bar((from, top), (to, top + ROW), ORANGE, 0.28)?;
@@ -197,7 +197,7 @@ impl View<'_> {
         parts.filter(|(a, b)| a < b)
     }
 
-    fn stale_writes(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[Row]) -> Drawn {
+    fn stale_writes(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow]) -> Drawn {
         let mut marks: BTreeSet<(i32, usize, bool)> = BTreeSet::new();
         for &(at, host, fenced) in &self.timeline.stale_writes {
             let led = self.timeline.terms.iter().find(|t| t.host == host && (t.from..=t.to).contains(&at));

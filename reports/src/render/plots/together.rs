@@ -1,17 +1,18 @@
-//! Which groups fell together: for each strike that left sessions to expire, in how many groups the loss was noticed, tick by tick.
+//! Which groups fell together: for each injection that left sessions to expire, in how many groups the loss was noticed, tick by
+//! tick.
 
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::BLUE;
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, Fall};
+use crate::summary::{CellSummary, CorrelatedExpiry};
 
 pub(super) const CHART: Chart = Chart {
     heading: "Groups that fell together",
-    about: "A lane for each strike that left sessions to expire, a bar for each of the servers' ticks in which the loss of a leader \
+    about: "A lane for each injection that left sessions to expire, a bar for each of the servers' ticks in which the loss of a leader \
             was first noticed, as high as many groups it was in. Sessions that end in one tick end at once: their groups are \
-            without a leader together, and one strike is one piece of evidence.",
+            without a leader together, and one injection is one piece of evidence.",
     draw: Draw::Cell(draw),
 };
 
@@ -24,22 +25,28 @@ const LANE: i32 = 44;
 const BAR_MAX: i32 = 32;
 
 fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
-    let falls: Vec<&Fall> = cell.falls.iter().filter(|fall| fall.groups > 1).take(LANES_MAX).collect();
-    if falls.is_empty() {
+    let correlated_expiries: Vec<&CorrelatedExpiry> = cell
+        .correlated_expiries
+        .iter()
+        .filter(|correlated_expiry| correlated_expiry.groups > 1)
+        .take(LANES_MAX)
+        .collect();
+    if correlated_expiries.is_empty() {
         return Ok(Vec::new());
     }
-    let bottom = TOP + LANE * i32::try_from(falls.len()).unwrap_or(0);
-    let title = "Groups that lost their leader to one strike".to_owned();
-    let figure = figure(title, words(&falls), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
-        let ends =
-            falls.iter().flat_map(|fall| fall.noticed.iter().map(|&(tick, _)| (tick + 1) as f64 * fall.tick as f64));
-        let x = Scale::new(Kind::Linear, 0.0, ends.fold(1.0, f64::max), (LEFT, RIGHT));
+    let bottom = TOP + LANE * i32::try_from(correlated_expiries.len()).unwrap_or(0);
+    let title = "Groups that lost their leader to one injection".to_owned();
+    let figure = figure(title, words(&correlated_expiries), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
+        let ends = correlated_expiries.iter().flat_map(|correlated_expiry| {
+            correlated_expiry.noticed.iter().map(|&(tick, _)| (tick + 1) as f64 * correlated_expiry.tick as f64)
+        });
+        let x = Scale::new(ScaleKind::Linear, 0.0, ends.fold(1.0, f64::max), (LEFT, RIGHT));
         for tick in x.ticks() {
             canvas.line((x.at(tick), TOP), (x.at(tick), bottom), Pen::grid())?;
             canvas.text((x.at(tick), bottom + 14), &format::tick(tick), Align::Middle, false)?;
         }
-        for (i, fall) in falls.iter().enumerate() {
-            lane(canvas, &x, fall, TOP + LANE * i as i32)?;
+        for (i, correlated_expiry) in correlated_expiries.iter().enumerate() {
+            lane(canvas, &x, correlated_expiry, TOP + LANE * i as i32)?;
         }
         canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
         canvas.text(
@@ -52,32 +59,33 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     Ok(vec![figure])
 }
 
-fn lane(canvas: &Canvas<'_>, x: &Scale, fall: &Fall, top: i32) -> Drawn {
+fn lane(canvas: &Canvas<'_>, x: &Scale, correlated_expiry: &CorrelatedExpiry, top: i32) -> Drawn {
     let foot = top + LANE - 4;
     canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
-    let name = format!("{} +{}", fall.kind.name(), format::duration(fall.at));
+    let name = format!("{} +{}", correlated_expiry.kind.name(), format::duration(correlated_expiry.at));
     canvas.text((LEFT - 8, foot - 10), &clean::short(&name, 18), Align::Right, false)?;
-    for &(tick, groups) in &fall.noticed {
-        let at = |ticks: u64| x.at(ticks as f64 * fall.tick as f64);
-        let height = (f64::from(BAR_MAX) * groups as f64 / fall.groups.max(1) as f64).ceil() as i32;
+    for &(tick, groups) in &correlated_expiry.noticed {
+        let at = |ticks: u64| x.at(ticks as f64 * correlated_expiry.tick as f64);
+        let height = (f64::from(BAR_MAX) * groups as f64 / correlated_expiry.groups.max(1) as f64).ceil() as i32;
         let (from, to) = (at(tick), at(tick.saturating_add(1)));
         canvas.bar((from, foot - height.clamp(1, BAR_MAX)), (to.max(from + 2), foot), BLUE, 1.0)?;
     }
-    let share = format!("{} of {}", format::count(fall.most_together()), format::count(fall.groups));
+    let share =
+        format!("{} of {}", format::count(correlated_expiry.most_together()), format::count(correlated_expiry.groups));
     canvas.text((RIGHT + 8, foot - 20), &share, Align::Left, false)?;
     canvas.text((RIGHT + 8, foot - 5), "in one tick", Align::Left, false)
 }
 
-fn words(falls: &[&Fall]) -> String {
-    let one = |fall: &&Fall| {
+fn words(correlated_expiries: &[&CorrelatedExpiry]) -> String {
+    let one = |correlated_expiry: &&CorrelatedExpiry| {
         format!(
             "{} at +{}: {}, at most {} in one tick, {} never noticed",
-            fall.kind.name(),
-            format::duration(fall.at),
-            format::plural(fall.groups, "group", "groups"),
-            format::count(fall.most_together()),
-            format::count(fall.never)
+            correlated_expiry.kind.name(),
+            format::duration(correlated_expiry.at),
+            format::plural(correlated_expiry.groups, "group", "groups"),
+            format::count(correlated_expiry.most_together()),
+            format::count(correlated_expiry.never)
         )
     };
-    format!("{}.", falls.iter().map(one).collect::<Vec<_>>().join("; "))
+    format!("{}.", correlated_expiries.iter().map(one).collect::<Vec<_>>().join("; "))
 }

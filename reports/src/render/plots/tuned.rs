@@ -2,11 +2,11 @@
 
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::advice::{rate, yours};
 use crate::render::clean;
 use crate::render::format::{duration, setting_ms, share};
-use crate::tune::{Advice, Band, Row, Setting};
+use crate::tune::{Advice, Band, Setting, TimeoutRow};
 
 const WIDTH: i32 = 860;
 const LEFT: i32 = 84;
@@ -35,8 +35,8 @@ pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotE
     let about = format!("From none to all of them, half at {}; {told}.", of_t(midpoint));
     let rows = 1 + 2 * i32::from(!measured.is_empty());
     figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
-        let x = Scale::new(Kind::Linear, 0.0, OF_T_MAX, (LEFT, RIGHT));
-        let y = Scale::new(Kind::Linear, 0.0, 1.0, (BOTTOM, TOP));
+        let x = Scale::new(ScaleKind::Linear, 0.0, OF_T_MAX, (LEFT, RIGHT));
+        let y = Scale::new(ScaleKind::Linear, 0.0, 1.0, (BOTTOM, TOP));
         grid(canvas, &x, &y, of_t, share)?;
         canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "length of the pause, in T", Align::Middle, false)?;
         let path = |of: &dyn Fn(f64) -> f64| -> Vec<(i32, i32)> {
@@ -66,11 +66,11 @@ pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotE
 /// False failovers against the time without a leader, a point a timeout; those on the front are joined.
 pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
     let title = "What each timeout costs a week".to_owned();
-    let told = |row: &&Row| {
+    let told = |row: &&TimeoutRow| {
         let falsely = rate(row.false_failovers.per_week);
         format!("T = {}: {falsely} false failovers, {}", setting_ms(row.timeout_ms), lost(row))
     };
-    let on_front: Vec<&Row> = advice.rows.iter().filter(|row| row.on_front).collect();
+    let on_front: Vec<&TimeoutRow> = advice.rows.iter().filter(|row| row.on_front).collect();
     let about = format!(
         "On the front: {}. Recommended: {}.",
         on_front.iter().map(told).collect::<Vec<_>>().join("; "),
@@ -78,11 +78,11 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
     );
     let rows = 4 + i32::from(advice.used_ms.is_some());
     figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
-        let most = |of: fn(&Row) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
-        let right = most(|row| row.false_failovers.high).max(advice.borne_per_week * THOUSAND);
-        let x = Scale::new(Kind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
-        let least = advice.rows.iter().map(Row::downtime_s_per_week).fold(f64::INFINITY, f64::min) * THOUSAND;
-        let y = Scale::new(Kind::Log, least / 1.5, most(Row::downtime_s_per_week) * 1.5, (BOTTOM, TOP));
+        let most = |of: fn(&TimeoutRow) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
+        let right = most(|row| row.false_failovers.high).max(advice.acceptable_per_week * THOUSAND);
+        let x = Scale::new(ScaleKind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
+        let least = advice.rows.iter().map(TimeoutRow::downtime_s_per_week).fold(f64::INFINITY, f64::min) * THOUSAND;
+        let y = Scale::new(ScaleKind::Log, least / 1.5, most(TimeoutRow::downtime_s_per_week) * 1.5, (BOTTOM, TOP));
         grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64))?;
         canvas.text(
             ((LEFT + RIGHT) / 2, BOTTOM + 36),
@@ -90,17 +90,18 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             Align::Middle,
             false,
         )?;
-        let at =
-            |row: &Row| (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND));
-        let borne = x.at(advice.borne_per_week * THOUSAND);
+        let at = |row: &TimeoutRow| {
+            (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND))
+        };
+        let acceptable = x.at(advice.acceptable_per_week * THOUSAND);
         let limit = Pen::new(VERMILLION, 1).dash(Dash::Dotted);
-        canvas.line((borne, TOP), (borne, BOTTOM), limit)?;
+        canvas.line((acceptable, TOP), (acceptable, BOTTOM), limit)?;
         let joined: Vec<(i32, i32)> = on_front.iter().map(|row| at(row)).collect();
         if joined.len() > 1 {
             canvas.path(joined, Pen::new(BLUE, 1))?;
         }
         let mut free_from = i32::MIN;
-        let mut rows: Vec<&Row> = advice.rows.iter().collect();
+        let mut rows: Vec<&TimeoutRow> = advice.rows.iter().collect();
         rows.sort_by_key(|row| at(row).0);
         for row in rows {
             let (here, bound) = (at(row), x.at(row.false_failovers.high * THOUSAND));
@@ -127,13 +128,13 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         let mut legend = Legend::new(canvas);
         legend.line(Pen::new(BLUE, 1), "none has both fewer false failovers and less time without a leader")?;
         legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the 95 % bound")?;
-        legend.line(limit, &format!("{} a week are borne", rate(advice.borne_per_week)))?;
+        legend.line(limit, &format!("{} a week are acceptable", rate(advice.acceptable_per_week)))?;
         legend.ring(Pen::new(VERMILLION, 2), "recommended")?;
         if advice.used_ms.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }
     })
 }
 
-fn lost(row: &Row) -> String {
+fn lost(row: &TimeoutRow) -> String {
     format!("{} without a leader", duration((row.downtime_s_per_week() * 1e9) as u64))
 }
 

@@ -8,7 +8,7 @@ use plotters::style::RGBColor;
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION};
-use super::scale::{Kind, Scale};
+use super::scale::{Scale, ScaleKind};
 use crate::render::apart::{Apart, Axis};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Course, Summary};
@@ -43,10 +43,10 @@ const BAR: i32 = 11;
 const GAP: i32 = 12;
 
 /// A cell with its failover in the middle.
-type Entry<'a> = (&'a CellSummary, Course);
+type WaterfallEntry<'a> = (&'a CellSummary, Course);
 
 fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
-    let mut faults: BTreeMap<&str, Vec<Entry<'_>>> = BTreeMap::new();
+    let mut faults: BTreeMap<&str, Vec<WaterfallEntry<'_>>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for cell in &summary.cells {
         let Some(course) = cell.failover.course else { continue };
@@ -78,7 +78,7 @@ fn end_of(course: &Course) -> Nanos {
 }
 
 /// Cells that one scale does justice to: a slow recipe must not squeeze the others into a few pixels.
-fn parts<'a>(entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
+fn parts<'a>(entries: &[WaterfallEntry<'a>]) -> Vec<Vec<WaterfallEntry<'a>>> {
     let mut parts = Vec::new();
     let mut rest = entries.to_vec();
     while let Some(shortest) = rest.iter().map(|(_, course)| end_of(course).max(1)).min() {
@@ -91,7 +91,7 @@ fn parts<'a>(entries: &[Entry<'a>]) -> Vec<Vec<Entry<'a>>> {
 }
 
 /// Whether noticing takes so long that nothing can be seen of what comes after it.
-fn squeezed(entries: &[Entry<'_>]) -> bool {
+fn squeezed(entries: &[WaterfallEntry<'_>]) -> bool {
     let told = entries.iter().filter_map(|(_, course)| course.told).max().unwrap_or(0);
     let after = entries.iter().filter_map(|(_, course)| Some(end_of(course).saturating_sub(course.told?))).max();
     after.is_some_and(|after| after.saturating_mul(SQUEEZED) < told)
@@ -105,7 +105,7 @@ enum Begin {
 }
 
 /// A step, from one moment to a later one.
-struct Step {
+struct WaterfallStep {
     name: &'static str,
     from: f64,
     to: f64,
@@ -116,7 +116,7 @@ struct Step {
 /// What is drawn of one cell.
 struct Block {
     label: String,
-    steps: Vec<Step>,
+    steps: Vec<WaterfallStep>,
     floor: Option<f64>,
 }
 
@@ -142,12 +142,12 @@ impl Block {
     }
 }
 
-fn steps(course: &Course) -> Vec<Step> {
+fn steps(course: &Course) -> Vec<WaterfallStep> {
     let mut steps = Vec::new();
     let mut now = 0;
     let mut until = |name, to: Nanos, colour| {
         let to = to.max(now);
-        steps.push(Step { name, from: now as f64, to: to as f64, colour, hatched: false });
+        steps.push(WaterfallStep { name, from: now as f64, to: to as f64, colour, hatched: false });
         now = to;
     };
     if let Some(released) = course.released.filter(|&released| released > 0) {
@@ -171,11 +171,11 @@ fn steps(course: &Course) -> Vec<Step> {
     if let Some((told, last)) = course.told.zip(course.last_told).filter(|(told, last)| last > told) {
         let at = steps.iter().position(|step| step.name == "decided").unwrap_or(steps.len());
         let (from, to) = (told as f64, last as f64);
-        steps.insert(at, Step { name: "spread", from, to, colour: ORANGE, hatched: true });
+        steps.insert(at, WaterfallStep { name: "spread", from, to, colour: ORANGE, hatched: true });
     }
     if let Some(before) = course.touched_before {
         let (name, colour, hatched) = ("heard of last", GREY, true);
-        steps.insert(0, Step { name, from: -(before as f64), to: 0.0, colour, hatched });
+        steps.insert(0, WaterfallStep { name, from: -(before as f64), to: 0.0, colour, hatched });
     }
     steps
 }
@@ -196,7 +196,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn new(entries: &[Entry<'_>], apart: &Apart, begin: Begin) -> Self {
+    fn new(entries: &[WaterfallEntry<'_>], apart: &Apart, begin: Begin) -> Self {
         let label = |cell: &CellSummary| apart.label(cell, &[Axis::Fault]);
         let blocks = entries.iter().map(|(cell, course)| Block::new(cell, course, label(cell), begin));
         Self { blocks: blocks.filter(|block| !block.steps.is_empty()).collect(), begin }
@@ -206,7 +206,7 @@ impl Sheet {
         let rows = |block: &Block| HEAD + ROW * i32::try_from(block.steps.len()).unwrap_or(0) + GAP;
         let bottom = TOP + self.blocks.iter().map(rows).sum::<i32>();
         figure(title, self.words(), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
-            let clock = Clock::new(&self.blocks);
+            let clock = TimeAxis::new(&self.blocks);
             clock.ticks(canvas, bottom)?;
             let x_title = match self.begin {
                 Begin::Loss => "time since the lead was lost",
@@ -223,7 +223,7 @@ impl Sheet {
     }
 
     fn words(&self) -> String {
-        let step = |step: &Step| format!("{} {}", step.name, length(step));
+        let step = |step: &WaterfallStep| format!("{} {}", step.name, length(step));
         let block = |block: &Block| {
             let steps: Vec<String> = block.steps.iter().map(step).collect();
             format!("{} ({})", block.label, steps.join(", "))
@@ -232,18 +232,18 @@ impl Sheet {
     }
 }
 
-fn length(step: &Step) -> String {
+fn length(step: &WaterfallStep) -> String {
     format::duration((step.to - step.from).max(0.0) as u64)
 }
 
 /// Time from left to right; what came before the loss lies left of zero.
-struct Clock {
+struct TimeAxis {
     after: Scale,
     before: f64,
     zero: i32,
 }
 
-impl Clock {
+impl TimeAxis {
     fn new(blocks: &[Block]) -> Self {
         let steps = || blocks.iter().flat_map(|block| &block.steps);
         let before = steps().map(|step| -step.from).fold(0.0, f64::max);
@@ -251,7 +251,7 @@ impl Clock {
         let after = steps().map(|step| step.to).chain(floors).fold(1.0, f64::max);
         let zero = LEFT + (f64::from(RIGHT - LEFT) * before / (before + after)).round() as i32;
         let zero = zero.clamp(LEFT, RIGHT - 1);
-        Self { after: Scale::new(Kind::Linear, 0.0, after, (zero, RIGHT)), before, zero }
+        Self { after: Scale::new(ScaleKind::Linear, 0.0, after, (zero, RIGHT)), before, zero }
     }
 
     fn at(&self, t: f64) -> i32 {
@@ -277,7 +277,7 @@ impl Clock {
 }
 
 impl Block {
-    fn draw(&self, canvas: &Canvas<'_>, clock: &Clock, top: i32) -> Drawn {
+    fn draw(&self, canvas: &Canvas<'_>, clock: &TimeAxis, top: i32) -> Drawn {
         canvas.text((4, top + 9), &clean::short(&self.label, chars_in(WIDTH - 8)), Align::Left, false)?;
         let bottom = top + HEAD + ROW * i32::try_from(self.steps.len()).unwrap_or(0);
         // Beside the bars only, so that no line runs through the words above them.

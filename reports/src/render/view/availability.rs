@@ -7,7 +7,7 @@ use crate::render::format;
 use crate::summary::CellSummary;
 
 #[derive(Serialize)]
-pub(crate) struct Gap {
+pub(crate) struct GapLine {
     anchor: String,
     title: String,
     /// Without a leader, and without an accepted write: the share of time and the longest each. From one accepted write of a group
@@ -16,13 +16,13 @@ pub(crate) struct Gap {
 }
 
 /// A line for each of the shown cells that has candidates.
-pub(super) fn gaps(cells: &[CellSummary], shown: &[usize]) -> Vec<Gap> {
+pub(super) fn gaps(cells: &[CellSummary], shown: &[usize]) -> Vec<GapLine> {
     let with_candidates = || shown.iter().copied().filter(|&place| cells[place].info.has_candidates());
     let apart = Apart::of(with_candidates().map(|place| &cells[place]));
     with_candidates().map(|place| gap(place, &cells[place], &apart)).collect()
 }
 
-fn gap(place: usize, cell: &CellSummary, apart: &Apart) -> Gap {
+fn gap(place: usize, cell: &CellSummary, apart: &Apart) -> GapLine {
     let between = cell.effect.between.as_ref();
     let or_nothing = |ns: Option<u64>| ns.map_or_else(|| format::NOTHING.into(), format::duration);
     let figures = vec![
@@ -33,5 +33,5 @@ fn gap(place: usize, cell: &CellSummary, apart: &Apart) -> Gap {
         or_nothing(between.map(|t| t.p50)),
         or_nothing(between.map(|t| t.p99)),
     ];
-    Gap { anchor: format!("cell-{}", place + 1), title: apart.label(cell, &[]), figures }
+    GapLine { anchor: format!("cell-{}", place + 1), title: apart.label(cell, &[]), figures }
 }

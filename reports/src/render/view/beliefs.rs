@@ -11,14 +11,14 @@ use crate::summary::CellSummary;
 const FAULTS_MAX: usize = 20;
 
 #[derive(Serialize)]
-pub(crate) struct Beliefs {
+pub(crate) struct BeliefsView {
     /// The fault that they have in common.
     what: String,
-    rows: Vec<Line>,
+    rows: Vec<BeliefLine>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct BeliefLine {
     anchor: String,
     title: String,
     overlaps: String,
@@ -34,7 +34,7 @@ struct Line {
 }
 
 /// Cells by fault, of those that are shown.
-pub(super) fn beliefs(cells: &[CellSummary], shown: &[usize]) -> Vec<Beliefs> {
+pub(super) fn beliefs(cells: &[CellSummary], shown: &[usize]) -> Vec<BeliefsView> {
     let mut faults: Vec<(&str, Vec<usize>)> = Vec::new();
     for &place in shown.iter().filter(|&&place| cells[place].info.has_candidates()) {
         let fault = cells[place].info.fault.as_str();
@@ -51,17 +51,17 @@ pub(super) fn beliefs(cells: &[CellSummary], shown: &[usize]) -> Vec<Beliefs> {
     let table = |(fault, places): (&str, Vec<usize>)| {
         let apart = Apart::of(places.iter().map(|&place| &cells[place]));
         let rows = places.into_iter().map(|place| line(place, &cells[place], &apart)).collect();
-        Beliefs { what: clean::short(fault, 40), rows }
+        BeliefsView { what: clean::short(fault, 40), rows }
     };
     worth_it.map(table).collect()
 }
 
-fn line(place: usize, cell: &CellSummary, apart: &Apart) -> Line {
+fn line(place: usize, cell: &CellSummary, apart: &Apart) -> BeliefLine {
     let overlaps = &cell.split_brain;
     let nothing = || format::NOTHING.to_owned();
     let seen = overlaps.active.seen > 0;
     let of_t = cell.timeout_ms.filter(|&ms| ms > 0 && seen).map(|ms| overlaps.active_max_ns as f64 / (ms as f64 * 1e6));
-    Line {
+    BeliefLine {
         anchor: format!("cell-{}", place + 1),
         title: apart.label(cell, &[Axis::Fault]),
         overlaps: format::rate(&overlaps.active),

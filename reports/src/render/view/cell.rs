@@ -3,12 +3,12 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use super::ensemble::Ensemble;
+use super::ensemble::EnsembleView;
 use super::exceptions::Exceptions;
-use super::facts::{Line, Subject, distributions, subjects};
+use super::facts::{DistributionLine, Subject, distributions, subjects};
 use super::parts::{Fact, Figures, Panel, first_lines};
 use super::receipts::Receipts;
-use super::row::Row;
+use super::row::CellRow;
 
 use crate::check::Testability;
 use crate::render::apart::negotiated;
@@ -22,7 +22,7 @@ use hustings_record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
 const TERMS_MAX: usize = 60;
 
 #[derive(Serialize)]
-pub(super) struct Section {
+pub(super) struct CellSection {
     anchor: String,
     name: String,
     /// Recipe, policy and fault in one line.
@@ -33,12 +33,12 @@ pub(super) struct Section {
     because: String,
     parameters: Vec<Fact>,
     checks: Vec<Check>,
-    distributions: Vec<Line>,
+    distributions: Vec<DistributionLine>,
     not_measured: String,
     subjects: Vec<Subject>,
     exceptions: Option<Exceptions>,
     receipts: Receipts,
-    ensemble: Option<Ensemble>,
+    ensemble: Option<EnsembleView>,
     panels: Vec<Panel>,
     timelines: Vec<TermTable>,
 }
@@ -64,8 +64,8 @@ struct TermTable {
     stale: String,
 }
 
-impl Section {
-    pub(super) fn new(cell: &CellSummary, row: &Row, figures: &mut Figures) -> Result<Self, PlotError> {
+impl CellSection {
+    pub(super) fn new(cell: &CellSummary, row: &CellRow, figures: &mut Figures) -> Result<Self, PlotError> {
         let state = State::of_cell(cell);
         let (distributions, missing) = distributions(cell);
         Ok(Self {
@@ -83,14 +83,14 @@ impl Section {
             subjects: subjects(cell),
             exceptions: Exceptions::new(cell),
             receipts: Receipts::new(cell),
-            ensemble: Ensemble::new(cell),
+            ensemble: EnsembleView::new(cell),
             panels: panels(cell, figures)?,
             timelines: cell.timelines.iter().map(|timeline| term_table(cell, timeline)).collect(),
         })
     }
 }
 
-fn what(cell: &CellSummary, row: &Row) -> String {
+fn what(cell: &CellSummary, row: &CellRow) -> String {
     let further = [&row.besides, &row.repetition].into_iter().filter(|part| !part.is_empty());
     let which: String = further.map(|part| format!(", {part}")).collect();
     if cell.info.has_candidates() {

@@ -1,8 +1,8 @@
-//! The two sides of a run, held against each other.
+//! The two sides of a run, compared with each other.
 
 use serde::Serialize;
 
-use crate::compare::{Answer, Comparing, Comparison, Pair, Rules, sides_of};
+use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Rules, sides_of};
 use crate::render::clean;
 use crate::render::compared::{change, counted, interval, margin, p, state, telling, typical, words};
 use crate::render::state::Chip;
@@ -19,13 +19,13 @@ pub(crate) struct Contest {
     delta: String,
     /// In what the sides differ, by the parameters; nothing where another build is all that differs, or nothing is.
     differences: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<ContestRow>,
     /// Pairs whose answer is not that of their figures, and why.
     reasons: Vec<(Chip, String)>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ContestRow {
     pair: String,
     measure: &'static str,
     base: String,
@@ -47,7 +47,7 @@ pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
         pairs.iter().flat_map(|pair| &pair.differences).map(|one| clean::line(&one.to_string())).collect();
     differences.sort();
     differences.dedup();
-    let reason = |pair: &Pair| {
+    let reason = |pair: &ComparedPair| {
         let why = pair.why.as_ref()?;
         Some((Chip::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
     };
@@ -72,8 +72,8 @@ fn of_all(why: &str) -> (Chip, String) {
     (state(Answer::CannotTell).into(), clean::line(why))
 }
 
-fn row(pair: &Pair, found: &Comparison) -> Row {
-    Row {
+fn row(pair: &ComparedPair, found: &Comparison) -> ContestRow {
+    ContestRow {
         pair: clean::short(&pair.name, 60),
         measure: found.measure.name(),
         base: typical(found, false),

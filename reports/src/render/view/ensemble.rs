@@ -4,18 +4,18 @@
 use serde::Serialize;
 
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, ElectionRole, ServerElection, ServerUnavailable, ServerWatch, WriteGap};
+use crate::summary::{CellSummary, ElectionRole, ServerElection, ServerUnavailable, ServerWatchSection, WriteGap};
 use hustings_record::Nanos;
 
 const ELECTIONS_MAX: usize = 50;
 const VOTES_MAX: usize = 12;
 
 #[derive(Serialize)]
-pub(super) struct Ensemble {
+pub(super) struct EnsembleView {
     about: String,
     /// What the probes wrote.
     writes: String,
-    elections: Vec<Line>,
+    elections: Vec<ElectionLine>,
     left_out: usize,
     /// Faults of which no election came, and the gap in the writes under each.
     without: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Ensemble {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ElectionLine {
     at: String,
     fault: String,
     leader: String,
@@ -45,7 +45,7 @@ struct Counter {
     log: String,
 }
 
-impl Ensemble {
+impl EnsembleView {
     /// None where nobody watched the servers.
     pub(super) fn new(cell: &CellSummary) -> Option<Self> {
         let watch = cell.ensemble.watch.as_ref()?;
@@ -80,7 +80,7 @@ impl Ensemble {
     }
 }
 
-fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> Line {
+fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> ElectionLine {
     let fault = election.fault.and_then(|id| cell.ensemble.watch.as_ref()?.faults.iter().find(|f| f.id == id));
     let name = |server: Option<u32>| server.map_or_else(|| "nobody".into(), |id| format!("server {id}"));
     let votes = match (election.predicted, election.winner) {
@@ -102,7 +102,7 @@ fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> Line {
         }
     };
     let votes_told = election.votes.iter().take(VOTES_MAX);
-    Line {
+    ElectionLine {
         at: format!("+{}", format::duration(election.lost.1.saturating_sub(since))),
         fault: fault.map_or_else(|| format::NOTHING.into(), |f| format!("{} {}", f.id, f.kind.name())),
         leader: format!("{} → {}", name(election.old), name(election.winner)),
@@ -116,7 +116,7 @@ fn line(cell: &CellSummary, since: Nanos, election: &ServerElection) -> Line {
     }
 }
 
-fn writes(watch: &ServerWatch) -> String {
+fn writes(watch: &ServerWatchSection) -> String {
     let Some(writes) = &watch.writes else {
         return "No probe wrote: for how long nothing could be written is not known.".into();
     };
@@ -134,7 +134,7 @@ fn writes(watch: &ServerWatch) -> String {
     )
 }
 
-fn without_election(cell: &CellSummary, watch: &ServerWatch) -> Vec<String> {
+fn without_election(cell: &CellSummary, watch: &ServerWatchSection) -> Vec<String> {
     let none = |id: u32| cell.ensemble.elections.iter().all(|e| e.fault != Some(id));
     let faults = watch.faults.iter().filter(|f| f.verified && none(f.id)).take(ELECTIONS_MAX);
     let line = |f: &crate::summary::ServerFault| {
@@ -152,7 +152,7 @@ fn without_election(cell: &CellSummary, watch: &ServerWatch) -> Vec<String> {
 }
 
 /// A dash where nobody wrote.
-fn gap_or_none(gap: Option<&WriteGap>, watch: Option<&ServerWatch>) -> String {
+fn gap_or_none(gap: Option<&WriteGap>, watch: Option<&ServerWatchSection>) -> String {
     match (gap, watch.and_then(|watch| watch.writes.as_ref())) {
         (Some(gap), _) => gap_range(gap),
         (None, Some(_)) => "no gap".into(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exceptions::{Exception, ExceptionKind};
+use crate::excerpts::exceptions::{Exception, ExceptionKind};
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
 
@@ -22,7 +22,7 @@ impl Exceptions {
         let counts = [
             (h.censored, "not ended"),
             (h.unplanned, "unplanned"),
-            (h.unproven, "explained by no proven fault"),
+            (h.unverified, "explained by no verified fault"),
             (h.retaken, "retaken"),
         ];
         let seen = counts.iter().filter(|(n, _)| *n > 0);
@@ -42,7 +42,7 @@ fn row(one: &Exception) -> [String; 7] {
         ExceptionKind::Censored => ("not ended", format!("over {}", format::duration(one.lasted))),
         ExceptionKind::Retaken => ("retaken", format::duration(one.lasted)),
         ExceptionKind::Unplanned => ("unplanned", format::duration(one.lasted)),
-        ExceptionKind::Unproven => ("no proven fault", format::duration(one.lasted)),
+        ExceptionKind::Unverified => ("no verified fault", format::duration(one.lasted)),
     };
     [
         what.into(),

@@ -21,7 +21,7 @@ pub(super) struct Subject {
 
 /// One line of the table of distributions.
 #[derive(Serialize)]
-pub(super) struct Line {
+pub(super) struct DistributionLine {
     name: &'static str,
     about: &'static str,
     n: String,
@@ -32,7 +32,7 @@ pub(super) struct Line {
 }
 
 /// The measured distributions, and the names of those that there are none of.
-pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>) {
+pub(super) fn distributions(cell: &CellSummary) -> (Vec<DistributionLine>, Vec<&'static str>) {
     let excess = cell.failover.excess.as_ref().map(|excess| &excess.over_floor);
     // The last says whether it is missing where there is none: nothing is to be found again where nothing was lost.
     let all = [
@@ -62,7 +62,7 @@ pub(super) fn distributions(cell: &CellSummary) -> (Vec<Line>, Vec<&'static str>
     (lines, missing)
 }
 
-fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
+fn line(name: &'static str, about: &'static str, d: &Distribution) -> DistributionLine {
     let measured = |ns| if d.n == 0 { format::NOTHING.into() } else { format::duration(ns) };
     let quantile =
         |ns: Option<u64>| if d.n + d.censored == 0 { format::NOTHING.into() } else { format::duration_or_hidden(ns) };
@@ -71,7 +71,7 @@ fn line(name: &'static str, about: &'static str, d: &Distribution) -> Line {
         Tail::Longest { .. } => format::NOTHING.into(),
     };
     let values = vec![measured(d.min), quantile(d.p50), quantile(d.p90), p99, measured(d.max), measured(d.mean)];
-    Line {
+    DistributionLine {
         name,
         about,
         n: format::count(d.n),
@@ -131,40 +131,43 @@ fn handovers(cell: &CellSummary) -> Vec<Fact> {
     let h = &cell.handovers;
     let mut facts = vec![
         Fact::new("Planned (a verified fault explains them)", format::count(h.planned)),
-        Fact::new("Strikes (all that was planned for one moment is one)", format::count(h.strikes)),
+        Fact::new("Injections (all that was planned for one moment is one)", format::count(h.injections)),
         Fact::new("Completed", format::count(h.completed)),
-        Fact::new("Retaken by the candidate that had lost it", format::count_by(h.retaken, h.completed, h.strikes)),
-        Fact::new("Not ended when the run did (censored)", format::count_by(h.censored, h.planned, h.strikes)),
+        Fact::new("Retaken by the candidate that had lost it", format::count_by(h.retaken, h.completed, h.injections)),
+        Fact::new("Not ended when the run did (censored)", format::count_by(h.censored, h.planned, h.injections)),
         Fact::new(
             "Unplanned (false failovers), while somebody led",
             format::count_within(h.unplanned, cell.leaderless.led_ns),
         ),
         Fact::new("Explained by a fault on a loser that it did not meet as the leader", format::count(h.explained)),
-        Fact::new("Explained by an unproven fault alone: not counted", format::count(h.unproven)),
-        Fact::new("Completed later than sessions can have expired", format::count_by(h.late, h.completed, h.strikes)),
+        Fact::new("Explained by an unverified fault alone: not counted", format::count(h.unverified)),
+        Fact::new(
+            "Completed later than sessions can have expired",
+            format::count_by(h.late, h.completed, h.injections),
+        ),
         Fact::new(
             "Faults that the leader survived",
-            format::count_by(h.survived, h.planned.saturating_add(h.survived), h.strikes),
+            format::count_by(h.survived, h.planned.saturating_add(h.survived), h.injections),
         ),
     ];
     let sampled = cell.failover.void + cell.failover.whole.as_ref().map_or(0, |whole| whole.n + whole.censored);
     facts.push(Fact::new(
         "Failovers void by a stall: in no time of a failover",
-        format::count_by(cell.failover.void, sampled, h.strikes),
+        format::count_by(cell.failover.void, sampled, h.injections),
     ));
     let p = &cell.promptness;
     for (name, kept) in [("Noticed later than promised", p.detect), ("Decided later than promised", p.decide)] {
         let void = if kept.void > 0 { format!("; {} void", format::count(kept.void)) } else { String::new() };
-        facts.push(Fact::new(name, format!("{}{void}", format::count_by(kept.late, kept.n, h.strikes))));
+        facts.push(Fact::new(name, format!("{}{void}", format::count_by(kept.late, kept.n, h.injections))));
     }
     facts.extend(over_floor(cell).map(|times| Fact::new("p50 of the failover against that of the floor", times)));
     if let Some(excess) = &cell.failover.excess {
         let n = excess.over_floor.n;
         let window = format::duration(excess.window_ns);
-        facts.push(Fact::new("Detected before the floor", format::count_by(excess.early, n, h.strikes)));
+        facts.push(Fact::new("Detected before the floor", format::count_by(excess.early, n, h.injections)));
         facts.push(Fact::new(
             "Detected beyond the window (decides nothing)",
-            format!("{} (window {window})", format::count_by(excess.beyond_window, n, h.strikes)),
+            format!("{} (window {window})", format::count_by(excess.beyond_window, n, h.injections)),
         ));
         facts.extend(restarted(excess).map(|text| Fact::new("Clocks restarted by a new ensemble leader", text)));
     }
@@ -224,13 +227,13 @@ fn split_brain(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("All of them together", format::duration(s.active_total_ns)),
         Fact::new("Latent overlaps (a process was stopped)", format::count(s.latent)),
         Fact::new("Longest latent overlap", format::duration(s.latent_max_ns)),
-        Fact::new("Possible, not proven", counted(s.possible, &s.active)),
+        Fact::new("Possible, not certain", counted(s.possible, &s.active)),
     ]
 }
 
-/// Against the handovers and strikes behind this rate.
+/// Against the handovers and injections behind this rate.
 fn counted(seen: u64, behind: &Rate) -> String {
-    format::count_by(seen, behind.n, behind.strikes)
+    format::count_by(seen, behind.n, behind.injections)
 }
 
 fn writes(cell: &CellSummary) -> Vec<Fact> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::index::number;
 use crate::render::{clean, format};
-use crate::replay::{Happening, Replay, Watched};
+use crate::replay::{Happening, Replay, WatchedNode};
 use hustings_record::{
     CellInfo, Departure, Direction, FanOut, FaultKind, LinkNeed, ProcessFate, RevokeReason, SessionEnd, SessionState,
     WatchEvent,
@@ -28,7 +28,7 @@ pub(super) struct Fold {
 }
 
 /// In words, what changes, and who is told.
-type Told = (String, Vec<Set>, Vec<usize>);
+type HappeningText = (String, Vec<Set>, Vec<usize>);
 
 impl Fold {
     pub(super) fn new(replay: &Replay, info: &CellInfo) -> Self {
@@ -62,7 +62,7 @@ impl Fold {
     }
 
     /// Takes the next step.
-    pub(super) fn take(&mut self, what: &Happening) -> Told {
+    pub(super) fn take(&mut self, what: &Happening) -> HappeningText {
         let mut set = Vec::new();
         let mut told = Vec::new();
         let text = match what {
@@ -93,8 +93,10 @@ impl Fold {
                 set.push(Set(*who, "session", Value::Null));
                 format!("{} {}.", self.name(*who), left(how))
             }
-            Happening::Fault { kind, who, servers, proven, .. } => self.fault(*kind, who, servers, *proven, &mut set),
-            Happening::Healed { kind, who, proven, .. } => self.healed(*kind, who, *proven, &mut set),
+            Happening::Fault { kind, who, servers, verified, .. } => {
+                self.fault(*kind, who, servers, *verified, &mut set)
+            }
+            Happening::Healed { kind, who, verified, .. } => self.healed(*kind, who, *verified, &mut set),
             Happening::Withheld { planned, kind, why } => {
                 format!("Planned fault {planned}, {kind}, is withheld, because {}.", why.about())
             }
@@ -128,18 +130,18 @@ impl Fold {
         }
     }
 
-    fn waits(&mut self, who: usize, requests: u32, watches: Watched, set: &mut Vec<Set>) -> String {
+    fn waits(&mut self, who: usize, requests: u32, watches: WatchedNode, set: &mut Vec<Set>) -> String {
         let after = format::plural(requests.into(), "request", "requests");
         let (watched, whom) = match watches {
-            Watched::Nothing => (None, "watches nothing, and will look again".to_owned()),
-            Watched::Another => (None, "watches one that is not shown here".to_owned()),
-            Watched::Member(of) => (Some(of), format!("watches {} of {}", self.node(of), self.name(of))),
+            WatchedNode::Nothing => (None, "watches nothing, and will look again".to_owned()),
+            WatchedNode::Another => (None, "watches one that is not shown here".to_owned()),
+            WatchedNode::Member(of) => (Some(of), format!("watches {} of {}", self.node(of), self.name(of))),
         };
         self.watch(who, watched, set);
         match watches {
-            Watched::Another => set.push(Set(who, "watches", (-1).into())),
-            Watched::Member(of) => set.push(Set(who, "on", self.node(of).into())),
-            Watched::Nothing => {}
+            WatchedNode::Another => set.push(Set(who, "watches", (-1).into())),
+            WatchedNode::Member(of) => set.push(Set(who, "on", self.node(of).into())),
+            WatchedNode::Nothing => {}
         }
         format!("{} waits after {after}: it {whom}.", self.name(who))
     }
@@ -202,12 +204,12 @@ impl Fold {
         text
     }
 
-    fn fault(&mut self, kind: FaultKind, who: &[usize], servers: &[u32], proven: bool, set: &mut Vec<Set>) -> String {
+    fn fault(&mut self, kind: FaultKind, who: &[usize], servers: &[u32], verified: bool, set: &mut Vec<Set>) -> String {
         let facts = kind.facts();
         let ids: Vec<String> = servers.iter().map(u32::to_string).collect();
         let of_servers = if ids.is_empty() { String::new() } else { format!(", servers {}", ids.join(", ")) };
         let whom = if kind.hits_servers() { "the servers".to_owned() } else { self.all(who) };
-        for &who in who.iter().filter(|_| proven) {
+        for &who in who.iter().filter(|_| verified) {
             match facts.process {
                 ProcessFate::Ended => {
                     set.extend([Set(who, "process", "killed".into()), Set(who, "connection", "".into())]);
@@ -220,12 +222,12 @@ impl Fold {
                 set.push(Set(who, "link", link.into()));
             }
         }
-        let proof = if proven { "A receipt proves it" } else { "Nothing proves that it took effect" };
-        format!("Fault: {kind} on {whom}{of_servers}. {} {proof}.", kind.about())
+        let verification = if verified { "It is verified" } else { "It is unverified" };
+        format!("Fault: {kind} on {whom}{of_servers}. {} {verification}.", kind.about())
     }
 
-    fn healed(&self, kind: FaultKind, who: &[usize], proven: bool, set: &mut Vec<Set>) -> String {
-        for &who in who.iter().filter(|_| proven) {
+    fn healed(&self, kind: FaultKind, who: &[usize], verified: bool, set: &mut Vec<Set>) -> String {
+        for &who in who.iter().filter(|_| verified) {
             if kind.facts().process == ProcessFate::Stopped {
                 set.push(Set(who, "process", "".into()));
             }
@@ -234,8 +236,8 @@ impl Fold {
             }
         }
         let whom = if kind.hits_servers() { "the servers".to_owned() } else { self.all(who) };
-        let proof = if proven { "" } else { ", which nothing proves" };
-        format!("Healed: {kind} on {whom}{proof}.")
+        let verification = if verified { "" } else { ", unverified" };
+        format!("Healed: {kind} on {whom}{verification}.")
     }
 
     fn owns(&mut self, who: Option<usize>, other: bool, set: &mut Vec<Set>) -> String {

@@ -20,8 +20,8 @@ mod replay;
 mod row;
 mod run;
 
-pub(crate) use answers::{Answer, answers};
+pub(crate) use answers::{SummaryAnswer, answers};
 pub(crate) use page::Page;
 pub(crate) use pools::{PoolRow, not_shown, pooled, shown};
-pub(crate) use row::{Row, Rows, rows};
+pub(crate) use row::{CellRow, Rows, rows};
 pub(crate) use run::{Banner, Problem, banner, facts, remarks};

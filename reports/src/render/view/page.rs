@@ -3,16 +3,18 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use super::availability::{Gap, gaps};
-use super::beliefs::{Beliefs, beliefs};
+use super::availability::{GapLine, gaps};
+use super::beliefs::{BeliefsView, beliefs};
 use super::contest::{Contest, contest};
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
 use super::replay;
-use super::row::{Row, Rows, rows};
-use super::run::{Banner, Run, banner};
-use super::{Answer, answers, cell};
+use super::row::{CellRow, Rows, rows};
+use super::run::{Banner, RunView, banner};
+use super::{SummaryAnswer, answers, cell};
+use crate::definitions;
+use crate::render::markup::html;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::render::{clean, script};
 use crate::summary::Summary;
@@ -27,22 +29,49 @@ pub(crate) struct Page {
     /// The only script that the page's policy lets run.
     script_source: Value,
     banner: Banner,
-    answers: Vec<Answer>,
+    answers: Vec<SummaryAnswer>,
     contest: Option<Contest>,
-    run: Run,
+    run: RunView,
     pools: Vec<PoolRow>,
     pool_tail: &'static str,
     pools_share: String,
-    rows: Vec<Row>,
+    rows: Vec<CellRow>,
     tail_name: &'static str,
     cells_share: String,
     not_shown: Option<String>,
     policies: Vec<Policies>,
-    gaps: Vec<Gap>,
-    beliefs: Vec<Beliefs>,
+    gaps: Vec<GapLine>,
+    beliefs: Vec<BeliefsView>,
     charts: Vec<Panel>,
-    cells: Vec<cell::Section>,
-    replay: replay::Section,
+    cells: Vec<cell::CellSection>,
+    replay: replay::ReplaySection,
+    definitions: Vec<PagePart>,
+    /// HTML.
+    biases: Vec<Value>,
+}
+
+/// Definitions under one heading.
+#[derive(Serialize)]
+struct PagePart {
+    title: &'static str,
+    definitions: Vec<PageDefinition>,
+}
+
+/// A definition as the page has it.
+#[derive(Serialize)]
+struct PageDefinition {
+    title: &'static str,
+    /// HTML.
+    text: Value,
+}
+
+impl PagePart {
+    fn new(title: &'static str) -> Self {
+        let of_part = definitions::all().into_iter().filter(|definition| definition.part == title);
+        let shown =
+            of_part.map(|one| PageDefinition { title: one.title, text: Value::from_safe_string(html(one.short)) });
+        Self { title, definitions: shown.collect() }
+    }
 }
 
 impl Page {
@@ -67,13 +96,13 @@ impl Page {
         let cells = shown
             .iter()
             .zip(&rows)
-            .map(|(&place, row)| cell::Section::new(&summary.cells[place], row, &mut figures))
+            .map(|(&place, row)| cell::CellSection::new(&summary.cells[place], row, &mut figures))
             .collect::<Result<_, _>>()?;
         let (pools, pool_tail, pools_share) = pooled(summary);
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells, &shown);
-        let (banner, answers, run) = (banner(summary), answers(summary), Run::new(summary));
-        let (script_source, replay) = (script::source(), replay::Section::new(summary));
+        let (banner, answers, run) = (banner(summary), answers(summary), RunView::new(summary));
+        let (script_source, replay) = (script::source(), replay::ReplaySection::new(summary));
         Ok(Self {
             title,
             script_source,
@@ -94,6 +123,8 @@ impl Page {
             charts,
             cells,
             replay,
+            definitions: definitions::PARTS.into_iter().map(PagePart::new).collect(),
+            biases: definitions::biases().into_iter().map(|bias| Value::from_safe_string(html(bias))).collect(),
         })
     }
 }

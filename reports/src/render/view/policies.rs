@@ -25,11 +25,11 @@ const SAID: [Axis; 8] = [
 pub(crate) struct Policies {
     /// What the cells have in common.
     what: String,
-    rows: Vec<Line>,
+    rows: Vec<PolicyLine>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct PolicyLine {
     anchor: String,
     step_down: String,
     leaderless: String,
@@ -84,7 +84,7 @@ fn side_by_side(cells: &[(usize, &CellSummary)], tables: &Apart) -> Policies {
         format::count(info.groups.len() as u64),
         info.candidates_per_group
     );
-    let rows = cells.iter().map(|&(place, cell)| Line {
+    let rows = cells.iter().map(|&(place, cell)| PolicyLine {
         anchor: format!("cell-{}", place + 1),
         step_down: apart.label(cell, &[]),
         leaderless: format::share(cell.leaderless.share),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::facts::{Line, distributions};
-use super::row::{Row, has_p99, shared, tail_name};
+use super::facts::{DistributionLine, distributions};
+use super::row::{CellRow, has_p99, shared, tail_name};
 use crate::render::apart::Apart;
 use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
@@ -20,7 +20,7 @@ const LISTED_MAX: usize = 100;
 #[derive(Serialize)]
 pub(crate) struct PoolRow {
     /// Its figures as those of a cell.
-    pub(crate) row: Row,
+    pub(crate) row: CellRow,
     /// `5`, or `4 of 5`: how many repetitions are in the figures.
     pub(crate) entered: String,
     /// How many show its verdict, behind that: `1 of 5 failed`.
@@ -32,7 +32,7 @@ pub(crate) struct PoolRow {
     pub(crate) left_out: String,
     without_leader: String,
     without_write: String,
-    durations: Vec<Line>,
+    durations: Vec<DistributionLine>,
     repetitions: Vec<RepeatedLine>,
     more: usize,
 }
@@ -52,7 +52,7 @@ pub(crate) fn pooled(summary: &Summary) -> (Vec<PoolRow>, &'static str, String) 
     let each = || cells.iter().map(|(_, cell)| cell);
     let (has_p99, apart) = (has_p99(each()), Apart::of(each()));
     let rows = cells.iter().enumerate().map(|(i, (pool, cell))| {
-        let row = Row { anchor: format!("pool-{}", i + 1), ..Row::new(i, cell, &apart, has_p99) };
+        let row = CellRow { anchor: format!("pool-{}", i + 1), ..CellRow::new(i, cell, &apart, has_p99) };
         pool_row(summary, pool, cell, row)
     });
     (rows.collect(), tail_name(has_p99), shared(&apart, each()))
@@ -90,7 +90,7 @@ fn as_cell(pool: &Pool, first: &CellSummary) -> CellSummary {
     cell
 }
 
-fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, row: Row) -> PoolRow {
+fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, row: CellRow) -> PoolRow {
     let (least, most) = medians(pool.medians.as_ref());
     PoolRow {
         entered: if pool.is_whole() {

@@ -15,7 +15,7 @@ pub(super) struct Receipts {
     headline: String,
     withheld: Vec<WithheldLine>,
     withheld_left_out: usize,
-    rows: Vec<Line>,
+    rows: Vec<FaultLine>,
     left_out: usize,
 }
 
@@ -29,7 +29,7 @@ struct WithheldLine {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct FaultLine {
     fault: u32,
     kind: &'static str,
     /// Intended time, since the first fault of the cell.
@@ -75,13 +75,13 @@ impl Receipts {
     }
 }
 
-fn line(receipt: &Receipt, first: u64) -> Line {
+fn line(receipt: &Receipt, first: u64) -> FaultLine {
     let servers = receipt.servers.iter().map(|id| format!("server {id}"));
     let hosts = receipt.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40));
     let hosts: Vec<String> = hosts.chain(servers.take(HOSTS_MAX)).collect();
     let more = receipt.hosts.len().saturating_sub(HOSTS_MAX) + receipt.servers.len().saturating_sub(HOSTS_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Line {
+    FaultLine {
         fault: receipt.fault,
         kind: receipt.kind.name(),
         intended: format!("+{}", format::duration(receipt.intended.saturating_sub(first))),

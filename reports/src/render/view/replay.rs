@@ -12,7 +12,7 @@ use hustings_record::{CellInfo, FanOut};
 
 /// The section of the page.
 #[derive(Serialize)]
-pub(crate) struct Section {
+pub(crate) struct ReplaySection {
     /// How many groups of the record there are to replay.
     groups: usize,
     data: Value,
@@ -32,7 +32,7 @@ struct Story {
     about: String,
     names: Vec<String>,
     walks: Vec<Part>,
-    steps: Vec<Shown>,
+    steps: Vec<ShownReplay>,
     /// What is not shown.
     more: String,
 }
@@ -47,7 +47,7 @@ struct Part {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ShownReplay {
     /// Milliseconds since the first step.
     at: f64,
     when: String,
@@ -57,7 +57,7 @@ struct Shown {
     told: Vec<usize>,
 }
 
-impl Section {
+impl ReplaySection {
     pub(super) fn new(summary: &Summary) -> Self {
         let cell = |replay: &Replay| summary.cells.iter().find(|cell| cell.info.index == replay.cell);
         let known = summary.replays.iter().filter_map(|replay| Some(story(replay, cell(replay)?)));
@@ -72,9 +72,9 @@ fn story(replay: &Replay, cell: &CellSummary) -> Story {
     let mut fold = Fold::new(replay, info);
     let steps = replay.steps.iter().map(|step| {
         let (text, set, told) = fold.take(&step.what);
-        Shown { at: step.at as f64 / 1e6, when: hustings_record::words::moment(step.at), text, set, told }
+        ShownReplay { at: step.at as f64 / 1e6, when: hustings_record::words::moment(step.at), text, set, told }
     });
-    let steps: Vec<Shown> = steps.collect();
+    let steps: Vec<ShownReplay> = steps.collect();
     let walks = replay.walks.iter().filter(|walk| walk.from <= walk.to && walk.to < steps.len());
     Story {
         title: format!("{recipe}, {}: {group}, cell {}", clean::short(&info.fault, 40), clean::short(&info.name, 60)),

@@ -20,7 +20,7 @@ const SAID: [Axis; 7] =
 const NO_CANDIDATES: &str = "no candidates";
 
 #[derive(Serialize)]
-pub(crate) struct Row {
+pub(crate) struct CellRow {
     /// Name of the cell's section within the page.
     pub(crate) anchor: String,
     pub(crate) name: String,
@@ -59,8 +59,9 @@ pub(crate) struct Row {
 
 /// Rows of a table, with what is said of all of them.
 pub(crate) struct Rows {
-    pub(crate) rows: Vec<Row>,
-    /// The name of the column of tails: where nothing has a 99th percentile it is that of the longest, and no value needs to say so.
+    pub(crate) rows: Vec<CellRow>,
+    /// The name of the column of tails: where nothing has a 99th percentile it is that of the longest, and no value needs to say
+    /// so.
     pub(crate) tail_name: &'static str,
     /// What all of them share.
     pub(crate) shared: String,
@@ -71,7 +72,7 @@ pub(crate) fn rows(summary: &Summary, shown: &[usize]) -> Rows {
     let has_p99 = has_p99(summary.cells.iter());
     let cells = || shown.iter().map(|&place| &summary.cells[place]);
     let apart = Apart::of(cells());
-    let rows = shown.iter().map(|&place| Row::new(place, &summary.cells[place], &apart, has_p99)).collect();
+    let rows = shown.iter().map(|&place| CellRow::new(place, &summary.cells[place], &apart, has_p99)).collect();
     Rows { rows, tail_name: tail_name(has_p99), shared: shared(&apart, cells()) }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn has_p99<'a>(mut cells: impl Iterator<Item = &'a CellSummary>) -> b
     cells.any(|cell| cell.failover.whole.as_ref().is_some_and(|d| matches!(d.tail(), Tail::P99(_))))
 }
 
-impl Row {
+impl CellRow {
     /// `has_p99`: some cell's tail is a 99th percentile.
     pub(super) fn new(place: usize, cell: &CellSummary, apart: &Apart, has_p99: bool) -> Self {
         let info = &cell.info;

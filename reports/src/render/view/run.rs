@@ -37,7 +37,7 @@ pub(crate) struct Problem {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Run {
+pub(crate) struct RunView {
     scenario: String,
     summary: String,
     /// By paragraphs: a line break alone is where the scenario's author wrapped the text.
@@ -142,7 +142,7 @@ pub(super) fn join_and(parts: &[String]) -> String {
     }
 }
 
-impl Run {
+impl RunView {
     pub(super) fn new(summary: &Summary) -> Self {
         let manifest = &summary.manifest;
         let versions = manifest.versions.iter();

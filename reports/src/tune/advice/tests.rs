@@ -22,7 +22,7 @@ fn question(log: &PauseLog, weeks: f64) -> Question<'_> {
         reconnect_ms: 10.0,
         timeout_ms: None,
         crashes_per_week: 1.0,
-        borne_per_week: 0.25,
+        acceptable_per_week: 0.25,
         curve: Curve::Model,
         failover: Failover::ASSUMED,
         seed: 1,
@@ -49,7 +49,7 @@ fn the_timeout_is_the_least_that_the_pauses_allow() {
 #[test]
 fn a_short_log_claims_no_more_than_three_in_its_weeks() {
     let log = log([]);
-    let advice = advise(&Question { borne_per_week: 7.0 / 30.44, ..question(&log, 2.0) });
+    let advice = advise(&Question { acceptable_per_week: 7.0 / 30.44, ..question(&log, 2.0) });
     assert_eq!(advice.recommended.grade, Grade::Estimated);
     assert!((advice.zero_means_per_week - 1.497_9).abs() < 1e-3);
     // A claim of one a month takes 13 weeks.
@@ -70,7 +70,7 @@ fn pauses_that_no_timeout_outlasts_are_said_to_be_so() {
 fn only_timeouts_that_nothing_beats_are_on_the_front() {
     let log = log([3_000.0, 5_000.0, 8_000.0, 13_000.0]);
     let rows = advise(&question(&log, 4.0)).rows;
-    let cost = |row: &Row| (row.false_failovers.per_week, row.downtime_s_per_week());
+    let cost = |row: &TimeoutRow| (row.false_failovers.per_week, row.downtime_s_per_week());
     for row in &rows {
         let beaten = rows.iter().any(|other| {
             let (one, own) = (cost(other), cost(row));

@@ -9,7 +9,7 @@ fn setting() -> Setting {
 }
 
 /// So many pauses from 0.5 to 1.4 T, each met by `sessions`, with phases that fill their range evenly.
-fn measured(setting: &Setting, pauses: u32, sessions: u32) -> Vec<Pair> {
+fn measured(setting: &Setting, pauses: u32, sessions: u32) -> Vec<PausedSession> {
     let one = |i: u32, j: u32| {
         let pause_ms = setting.timeout_ms * (0.5 + 0.9 * f64::from(i) / f64::from(pauses - 1));
         // Additive recurrences with the golden ratio's relatives: evenly spread in two dimensions.
@@ -17,7 +17,7 @@ fn measured(setting: &Setting, pauses: u32, sessions: u32) -> Vec<Pair> {
         let (age, round) =
             ((n * 0.754_877_666).fract() * setting.ping_ms, (n * 0.569_840_291).fract() * setting.tick_ms);
         let expired = age + pause_ms + setting.reconnect_ms > setting.timeout_ms + round;
-        Pair { setting: *setting, pause_ms, expired, strike: u64::from(i) }
+        PausedSession { setting: *setting, pause_ms, expired, injection: u64::from(i) }
     };
     (0..pauses).flat_map(|i| (0..sessions).map(move |j| one(i, j))).collect()
 }
@@ -89,7 +89,7 @@ fn sessions_that_share_a_pause_are_worth_less_than_independent_ones() {
     let setting = setting();
     let pairs = measured(&setting, 60, 1);
     // Each of them ten times over: nothing more is known.
-    let copies: Vec<Pair> = pairs.iter().flat_map(|pair| [*pair; 10]).collect();
+    let copies: Vec<PausedSession> = pairs.iter().flat_map(|pair| [*pair; 10]).collect();
     let (Ok(Curve::Measured(one)), Ok(Curve::Measured(ten))) = (Curve::fit(&pairs), Curve::fit(&copies)) else {
         panic!("no curve");
     };
@@ -101,10 +101,10 @@ fn sessions_that_share_a_pause_are_worth_less_than_independent_ones() {
 fn too_little_is_no_curve() {
     let setting = setting();
     let pairs = measured(&setting, 80, 10);
-    let with = |expired: fn(&Pair) -> bool| -> Vec<Pair> {
-        pairs.iter().map(|pair| Pair { expired: expired(pair), ..*pair }).collect()
+    let with = |expired: fn(&PausedSession) -> bool| -> Vec<PausedSession> {
+        pairs.iter().map(|pair| PausedSession { expired: expired(pair), ..*pair }).collect()
     };
-    assert_eq!(Curve::fit(&pairs[..9]), Err(FitError::TooFew { pairs: 9, strikes: 1 }));
+    assert_eq!(Curve::fit(&pairs[..9]), Err(FitError::TooFew { pairs: 9, injections: 1 }));
     assert_eq!(Curve::fit(&with(|_| true)), Err(FitError::AllExpired { pairs: 800 }));
     assert_eq!(Curve::fit(&with(|_| false)), Err(FitError::NoneExpired { pairs: 800 }));
     assert_eq!(Curve::fit(&with(|pair| pair.pause_ms < 5_000.0)), Err(FitError::NotRising));

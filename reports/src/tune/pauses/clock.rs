@@ -17,7 +17,7 @@ pub(super) const PIECES_MAX: usize = 10_000;
 /// A time that falls back begins a new piece: another process, or a file that was put in the wrong order. What a log covers lies
 /// between the first and the last line of each piece.
 #[derive(Default)]
-pub(super) struct Clock {
+pub(super) struct LogClock {
     first: Option<Stamp>,
     /// When the last line was written, since the first one.
     at: Nanos,
@@ -25,7 +25,7 @@ pub(super) struct Clock {
     pieces: Vec<Span>,
 }
 
-impl Clock {
+impl LogClock {
     /// The time of a line with this stamp.
     pub(super) fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
         if !self.first.get_or_insert(stamp).is_like(stamp) {
@@ -53,8 +53,8 @@ impl Clock {
         self.pieces.len()
     }
 
-    /// How much time the pieces cover, if any line bore a time. Pieces by date may lie over each other: that time counts once. Uptimes
-    /// of two processes may be the same and are not one time.
+    /// How much time the pieces cover, if any line bore a time. Pieces by date may lie over each other: that time counts once.
+    /// Uptimes of two processes may be the same and are not one time.
     pub(super) fn covered(&self) -> Option<Nanos> {
         Some(match self.first? {
             Stamp::Date(_) => total(&union(self.pieces.clone())),
@@ -70,7 +70,7 @@ mod tests {
     const S: Nanos = 1_000_000_000;
 
     fn clock(stamps: &[Stamp]) -> (Vec<Option<Nanos>>, Option<Nanos>, usize) {
-        let mut clock = Clock::default();
+        let mut clock = LogClock::default();
         let times = stamps.iter().map(|&stamp| clock.at(stamp)).collect();
         (times, clock.covered(), clock.pieces())
     }
@@ -79,12 +79,12 @@ mod tests {
     fn what_ran_before_the_first_line_is_not_covered() {
         let uptimes = [8_000, 8_060].map(|s| Stamp::Uptime(s * S));
         assert_eq!(clock(&uptimes), (vec![Some(0), Some(60 * S)], Some(60 * S), 1));
-        assert_eq!(Clock::default().covered(), None);
+        assert_eq!(LogClock::default().covered(), None);
     }
 
     #[test]
     fn a_process_that_starts_anew_covers_what_lies_between_its_own_lines() {
-        let mut clock = Clock::default();
+        let mut clock = LogClock::default();
         let times = [50, 90, 20, 40].map(|s| clock.at(Stamp::Uptime(s * S)));
         assert_eq!(times, [Some(0), Some(40 * S), Some(40 * S + APART_NS), Some(60 * S + APART_NS)]);
         assert_eq!(clock.at(Stamp::Date(1)), None);

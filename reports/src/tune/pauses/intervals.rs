@@ -14,8 +14,8 @@ use hustings_record::words::quoted;
 
 use super::clock::APART_NS;
 use super::error::PauseError;
-use super::kept::Kept;
-use super::lines::{Line, Told};
+use super::kept::KeptPauses;
+use super::lines::{LineMeaning, LogLine};
 use super::log::Coverage;
 
 /// The legend above the intervals, and how it calls a second column that is no length.
@@ -36,7 +36,7 @@ const ROUNDED_MS: f64 = 1e-3;
 const MAX: f64 = 366.0 * 86_400e3;
 
 pub(super) struct Intervals {
-    kept: Kept,
+    kept: KeptPauses,
     /// The tag of the first interval, if it has one: others are logs of something else.
     tag: Option<Option<String>>,
     /// The beginning and the end of the interval before.
@@ -69,7 +69,7 @@ fn with_interval<T>(text: &str, then: impl FnOnce(IntervalLogHistogram<'_>) -> T
 impl Intervals {
     pub(super) fn new(most: usize) -> Self {
         Self {
-            kept: Kept::new(most),
+            kept: KeptPauses::new(most),
             tag: None,
             before: None,
             at: Duration::ZERO,
@@ -79,10 +79,10 @@ impl Intervals {
         }
     }
 
-    pub(super) fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
+    pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<LineMeaning, PauseError> {
         if line.text.starts_with(LEGEND) {
             self.ends = line.text.contains(ENDS);
-            return Ok(Told::Yes);
+            return Ok(LineMeaning::Yes);
         }
         let damaged = |what| PauseError::Damaged { line: line.number, what, text: quoted(line.text) };
         with_interval(line.text, |interval| self.add(&interval))
@@ -90,10 +90,10 @@ impl Intervals {
             .map_err(damaged)
     }
 
-    fn add(&mut self, interval: &IntervalLogHistogram<'_>) -> Result<Told, &'static str> {
+    fn add(&mut self, interval: &IntervalLogHistogram<'_>) -> Result<LineMeaning, &'static str> {
         let tag = interval.tag().map(|tag| tag.as_str().to_owned());
         if *self.tag.get_or_insert_with(|| tag.clone()) != tag {
-            return Ok(Told::Other);
+            return Ok(LineMeaning::Other);
         }
         let ms = interval.max();
         if !(0.0..=MAX).contains(&ms) {
@@ -130,11 +130,11 @@ impl Intervals {
         if ms > 0.0 {
             self.kept.push((ms * UNIT_NS).round() as Nanos, Some(whole(self.at)));
         }
-        Ok(Told::Yes)
+        Ok(LineMeaning::Yes)
     }
 
     /// The pauses, and how long was watched: gaps between intervals are not.
-    pub(super) fn finish(self) -> (Kept, Coverage) {
+    pub(super) fn finish(self) -> (KeptPauses, Coverage) {
         (self.kept, Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 })
     }
 }

@@ -3,10 +3,10 @@
 use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
-use super::clock::{Clock, PIECES_MAX};
+use super::clock::{LogClock, PIECES_MAX};
 use super::error::PauseError;
-use super::kept::Kept;
-use super::lines::{Line, Told};
+use super::kept::KeptPauses;
+use super::lines::{LineMeaning, LogLine};
 use super::log::{Coverage, Shape, Unread};
 use super::stamp::{nanos, strip};
 
@@ -31,17 +31,17 @@ const NUMBERS_MISSING_MAX: u64 = 2;
 const NUMBERS_BEHIND_MAX: u64 = 16;
 
 /// Pauses of one kind: those that were read, and lines that tell of one and were not.
-struct Seen {
-    read: Kept,
+struct PauseKindCount {
+    read: KeptPauses,
     unread: Unread,
 }
 
-impl Seen {
+impl PauseKindCount {
     fn new(most: usize) -> Self {
-        Self { read: Kept::new(most), unread: Unread::default() }
+        Self { read: KeptPauses::new(most), unread: Unread::default() }
     }
 
-    fn take(&mut self, line: &Line<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
+    fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
         match lasted {
             Some(lasted) => self.read.push(lasted, ended),
             None => self.unread.add(line.number, line.text),
@@ -54,11 +54,11 @@ impl Seen {
 }
 
 pub(super) struct Jvm {
-    clock: Clock,
-    safepoints: Seen,
+    clock: LogClock,
+    safepoints: PauseKindCount,
     as_jdk_17: bool,
-    stopped: Seen,
-    collections: Seen,
+    stopped: PauseKindCount,
+    collections: PauseKindCount,
     collector: Collector,
     /// The first line that is of this and tells of no pause.
     first_other: Option<(u64, String)>,
@@ -81,17 +81,17 @@ pub(super) fn is_one(line: &str) -> bool {
 impl Jvm {
     pub(super) fn new(most: usize) -> Self {
         Self {
-            clock: Clock::default(),
-            safepoints: Seen::new(most),
+            clock: LogClock::default(),
+            safepoints: PauseKindCount::new(most),
             as_jdk_17: true,
-            stopped: Seen::new(most),
-            collections: Seen::new(most),
+            stopped: PauseKindCount::new(most),
+            collections: PauseKindCount::new(most),
             collector: Collector::default(),
             first_other: None,
         }
     }
 
-    pub(super) fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
+    pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<LineMeaning, PauseError> {
         let stripped = strip(line.text);
         let (before, pieces) = (self.clock.last_at(), self.clock.pieces());
         let ended = stripped.stamp.and_then(|stamp| self.clock.at(stamp));
@@ -110,16 +110,16 @@ impl Jvm {
             Says::Collection(lasted) => self.collections.take(line, lasted, ended),
             Says::Nothing => {
                 if !stripped.gc_or_safepoint {
-                    return Ok(Told::Other);
+                    return Ok(LineMeaning::Other);
                 }
                 self.first_other.get_or_insert_with(|| (line.number, quoted(line.text)));
             }
         }
-        Ok(Told::Yes)
+        Ok(LineMeaning::Yes)
     }
 
     /// None: it was about other things altogether.
-    pub(super) fn finish(self) -> Result<Option<(Shape, Kept, Coverage, Unread)>, PauseError> {
+    pub(super) fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, Unread)>, PauseError> {
         let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
         let safepoints = Shape::Safepoints { as_jdk_17: self.as_jdk_17 };
         // A collection is a part of a safepoint: where these are told, all stops are.
@@ -131,7 +131,7 @@ impl Jvm {
             coverage.without(self.collector.missing);
             (Shape::Collections, self.collections)
         };
-        let Seen { read, unread } = seen;
+        let PauseKindCount { read, unread } = seen;
         // That no pause was read is an answer only where none was there to be read.
         if read.count() == 0 && (unread.count > 0 || !self.collector.would_show()) {
             return match unread.first.or(self.first_other) {

@@ -7,7 +7,7 @@ use hustings_record::Nanos;
 
 use super::log::Pause;
 
-pub(super) struct Kept {
+pub(super) struct KeptPauses {
     most: usize,
     /// The shortest on top, each with its place in the log.
     heap: BinaryHeap<Reverse<(Nanos, u64, Option<Nanos>)>>,
@@ -16,7 +16,7 @@ pub(super) struct Kept {
     pub(super) left_out_max: Nanos,
 }
 
-impl Kept {
+impl KeptPauses {
     pub(super) fn new(most: usize) -> Self {
         Self { most, heap: BinaryHeap::new(), count: 0, left_out: 0, left_out_max: 0 }
     }
@@ -53,7 +53,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_longest_stay_in_the_order_of_the_log(all in prop::collection::vec(0_u64..50, 0..60), most in 0_usize..60) {
-            let mut kept = Kept::new(most);
+            let mut kept = KeptPauses::new(most);
             all.iter().zip(0_u64..).for_each(|(lasted, at)| kept.push(*lasted, Some(at)));
             let (left_out, left_out_max) = (kept.left_out, kept.left_out_max);
             let stayed = kept.in_order();

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read as _};
 use super::error::{LINE_BYTES_MAX, PauseError};
 
 /// What a line is to the reader of one shape.
-pub(super) enum Told {
+pub(super) enum LineMeaning {
     /// Understood.
     Yes,
     /// About something else.
@@ -13,7 +13,7 @@ pub(super) enum Told {
 }
 
 /// A line without its end and the space around it.
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     /// From 1.
     pub(super) number: u64,
     pub(super) text: &'a str,
@@ -21,14 +21,14 @@ pub(super) struct Line<'a> {
     pub(super) is_whole: bool,
 }
 
-pub(super) struct Lines<R> {
+pub(super) struct LogLines<R> {
     input: R,
     number: u64,
     bytes: Vec<u8>,
     text: String,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LogLines<R> {
     pub(super) fn new(input: R) -> Self {
         Self { input, number: 0, bytes: Vec::new(), text: String::new() }
     }
@@ -38,7 +38,7 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, PauseError> {
+    pub(super) fn next(&mut self) -> Result<Option<LogLine<'_>>, PauseError> {
         self.bytes.clear();
         let read = (&mut self.input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut self.bytes)?;
         if read == 0 {
@@ -51,6 +51,6 @@ impl<R: BufRead> Lines<R> {
         self.text.clear();
         self.text.push_str(&String::from_utf8_lossy(&self.bytes));
         let is_whole = self.bytes.ends_with(b"\n");
-        Ok(Some(Line { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim(), is_whole }))
+        Ok(Some(LogLine { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim(), is_whole }))
     }
 }

@@ -4,14 +4,14 @@ use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
 use super::error::PauseError;
-use super::kept::Kept;
-use super::lines::Line;
+use super::kept::KeptPauses;
+use super::lines::LogLine;
 
 /// Nobody waits longer than a year for a process.
 const MS_MAX: f64 = 366.0 * 86_400e3;
 
 pub(super) struct Milliseconds {
-    kept: Kept,
+    kept: KeptPauses,
 }
 
 /// Whether the line is a number, or what was meant to be one.
@@ -25,17 +25,17 @@ fn number(text: &str) -> &str {
 
 impl Milliseconds {
     pub(super) fn new(most: usize) -> Self {
-        Self { kept: Kept::new(most) }
+        Self { kept: KeptPauses::new(most) }
     }
 
-    pub(super) fn take(&mut self, line: &Line<'_>) -> Result<(), PauseError> {
+    pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<(), PauseError> {
         let ms = number(line.text).parse().ok().filter(|ms| (0.0..=MS_MAX).contains(ms));
         let ms = ms.ok_or_else(|| PauseError::NoNumber { line: line.number, text: quoted(line.text) })?;
         self.kept.push((ms * 1e6_f64).round() as Nanos, None);
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Kept {
+    pub(super) fn finish(self) -> KeptPauses {
         self.kept
     }
 }

@@ -7,8 +7,8 @@ use hustings_record::words::quoted;
 use super::error::PauseError;
 use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
-use super::kept::Kept;
-use super::lines::{Line, Lines, Told};
+use super::kept::KeptPauses;
+use super::lines::{LineMeaning, LogLine, LogLines};
 use super::log::{Coverage, PauseLog, Shape, Unread};
 use super::milliseconds::{self, Milliseconds};
 
@@ -28,7 +28,7 @@ enum Reader {
 
 impl Reader {
     /// The reader for what this line is, if that can be seen from it.
-    fn of(line: &Line<'_>) -> Option<Self> {
+    fn of(line: &LogLine<'_>) -> Option<Self> {
         if milliseconds::is_one(line.text) {
             Some(Self::Milliseconds(Milliseconds::new(PAUSES_MAX)))
         } else if intervals::is_one(line.text) {
@@ -40,15 +40,15 @@ impl Reader {
         }
     }
 
-    fn take(&mut self, line: &Line<'_>) -> Result<Told, PauseError> {
+    fn take(&mut self, line: &LogLine<'_>) -> Result<LineMeaning, PauseError> {
         match self {
-            Self::Milliseconds(reader) => reader.take(line).map(|()| Told::Yes),
+            Self::Milliseconds(reader) => reader.take(line).map(|()| LineMeaning::Yes),
             Self::Jvm(reader) => reader.take(line),
             Self::Intervals(reader) => reader.take(line),
         }
     }
 
-    fn finish(self) -> Result<Option<(Shape, Kept, Coverage, Unread)>, PauseError> {
+    fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, Unread)>, PauseError> {
         match self {
             Self::Milliseconds(reader) => {
                 Ok(Some((Shape::Milliseconds, reader.finish(), Coverage::default(), Unread::default())))
@@ -67,7 +67,7 @@ impl Reader {
 /// # Errors
 /// Of every kind that [`PauseError`] has, with the first line that is not understood.
 pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
-    let mut lines = Lines::new(input);
+    let mut lines = LogLines::new(input);
     let (mut reader, mut comments) = (None, 0_u64);
     let (mut skipped, mut first_skipped) = (0_u64, None::<(u64, String)>);
     while let Some(line) = lines.next()? {
@@ -84,17 +84,17 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         let told = match &mut reader {
             Some(reader) => match reader.take(&line) {
                 // The last line of a log that is being written.
-                Err(_) if !line.is_whole => Told::Other,
+                Err(_) if !line.is_whole => LineMeaning::Other,
                 told => told?,
             },
             None if skipped >= BANNER_LINES_MAX => break,
-            None => Told::Other,
+            None => LineMeaning::Other,
         };
         if matches!((&reader, &first_skipped), (Some(Reader::Milliseconds(_)), Some(_))) {
             let (line, text) = first_skipped.unwrap_or_default();
             return Err(PauseError::NoNumber { line, text });
         }
-        if matches!(told, Told::Other) {
+        if matches!(told, LineMeaning::Other) {
             skipped += 1;
             first_skipped.get_or_insert_with(|| (line.number, quoted(line.text)));
         }
@@ -105,12 +105,12 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     };
     let (shape, kept, coverage, unread) = match reader {
         None if first_skipped.is_none() && comments > 0 => {
-            (Shape::Milliseconds, Kept::new(0), Coverage::default(), Unread::default())
+            (Shape::Milliseconds, KeptPauses::new(0), Coverage::default(), Unread::default())
         }
         None => return Err(unknown(first_skipped)),
         Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,
     };
-    let Kept { left_out, left_out_max, .. } = kept;
+    let KeptPauses { left_out, left_out_max, .. } = kept;
     let (pauses, lines) = (kept.in_order(), lines.count());
     Ok(PauseLog { shape, pauses, coverage, unread, left_out, left_out_max, lines, skipped, first_skipped })
 }

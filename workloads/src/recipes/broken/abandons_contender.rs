@@ -9,16 +9,16 @@ use futures::future::{Either, select};
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Candidate, Flow, Wake};
+use crate::recipes::candidate::{Candidate, Flow, OperationAnswer, Wake};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "the clean-up of a try that took too long fails, and its contender stays",
     seen_in: "kazoo #760, zk-ruby #49 and #51",
-    schedule: &[sent(1, Request::Delete, "-n_", 1, Action::LoseRequest), at(3_500, Action::Resign(0))],
+    schedule: &[sent(1, ScheduledRequest::Delete, "-n_", 1, Action::LoseRequest), at(3_500, Action::Resign(0))],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("abandons-contender", RecipeKind::AbandonsContender, RecipeKind::PredecessorWatch)
 };
@@ -36,7 +36,7 @@ impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {
         }
         candidate.rearm(None);
         if let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None)
-            && let Answer::Lost = candidate.ask(session.delete(&node.path, None)).await?
+            && let OperationAnswer::Lost = candidate.ask(session.delete(&node.path, None)).await?
         {
             candidate.note("the clean-up of its try failed");
         }

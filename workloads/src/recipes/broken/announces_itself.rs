@@ -24,7 +24,7 @@ pub(in crate::recipes) struct AnnouncesItself;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AnnouncesItself {
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         if let Own::Node(node) = candidate.own.clone() {
             let (session, text) = (candidate.session, format!("{} leads", candidate.identity()));
             candidate.ask(session.set(&node.path, text.as_bytes(), None)).await?;

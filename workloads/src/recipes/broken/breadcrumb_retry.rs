@@ -11,7 +11,7 @@ use crate::recipes::candidate::{Candidate, Flow};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request, Step};
+use crate::schedule::{Action, ScheduledRequest, Step};
 
 /// As many tries as fit into the run, of each candidate.
 const TRIES: usize = 16;
@@ -32,7 +32,7 @@ const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
     while i < CANDIDATES * TRIES {
         // Every second one is a repetition.
         let nth = 1 + 2 * (i / CANDIDATES) as u32;
-        steps[1 + i] = sent((i % CANDIDATES) as u32, Request::Set, names::BREADCRUMB, nth, Action::LoseReply);
+        steps[1 + i] = sent((i % CANDIDATES) as u32, ScheduledRequest::Set, names::BREADCRUMB, nth, Action::LoseReply);
         i += 1;
     }
     steps

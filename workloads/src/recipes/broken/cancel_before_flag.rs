@@ -26,7 +26,7 @@ pub(in crate::recipes) struct CancelBeforeFlag;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for CancelBeforeFlag {
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
         // Those who work like this do not watch their own znode.
         candidate.own_watch = None;

@@ -10,7 +10,7 @@ use hustings_record::StepDown;
 
 use crate::model::Bugs;
 use crate::recipes::kind::RecipeKind;
-use crate::schedule::{Action, Request, Step, When};
+use crate::schedule::{Action, ScheduledRequest, Step, When};
 
 /// A bug, how to show it, and what it must be caught with. One group, a host for each candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,11 +80,17 @@ pub(super) const fn at(ms: u64, action: Action) -> Step {
 }
 
 /// A step at a candidate's `nth` request of a kind from its start.
-pub(super) const fn sent(cand: u32, kind: Request, part: &'static str, nth: u32, action: Action) -> Step {
+pub(super) const fn sent(cand: u32, kind: ScheduledRequest, part: &'static str, nth: u32, action: Action) -> Step {
     Step { when: When::Sent { cand, kind, part, nth, after_ms: None }, action }
 }
 
 /// A step at a candidate's first request of a kind so long after everybody has joined.
-pub(super) const fn sent_after(after_ms: u64, cand: u32, kind: Request, part: &'static str, action: Action) -> Step {
+pub(super) const fn sent_after(
+    after_ms: u64,
+    cand: u32,
+    kind: ScheduledRequest,
+    part: &'static str,
+    action: Action,
+) -> Step {
     Step { when: When::Sent { cand, kind, part, nth: 1, after_ms: Some(after_ms) }, action }
 }

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Armed, Candidate, Flow};
+use crate::recipes::candidate::{Armed, Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request, Step};
+use crate::schedule::{Action, ScheduledRequest, Step};
 
 /// How often the predecessor goes between list and watch.
 const ROUNDS: usize = 10;
@@ -34,8 +34,8 @@ const SCHEDULE: [Step; STEPS * ROUNDS] = {
         steps[STEPS * i + 1] = at(begin + 20, Action::Disconnect(1));
         steps[STEPS * i + 2] = at(middle, Action::DeleteNode(2));
         steps[STEPS * i + 3] = at(middle + 20, Action::Disconnect(2));
-        steps[STEPS * i + 4] = sent_after(middle, 2, Request::Exists, "-n_", Action::DelayRequest(50));
-        steps[STEPS * i + 5] = sent_after(middle, 2, Request::Exists, "-n_", Action::DeleteNode(1));
+        steps[STEPS * i + 4] = sent_after(middle, 2, ScheduledRequest::Exists, "-n_", Action::DelayRequest(50));
+        steps[STEPS * i + 5] = sent_after(middle, 2, ScheduledRequest::Exists, "-n_", Action::DeleteNode(1));
         i += 1;
     }
     steps
@@ -49,17 +49,17 @@ impl<S: Session, H: Host> Steps<S, H> for ExistsOnVanished {
         let session = candidate.session;
         let path = format!("{}/{name}", candidate.election.path);
         match candidate.ask(session.exists_and_watch(&path)).await? {
-            Answer::Ok((Some(_), watch)) => {
+            OperationAnswer::Ok((Some(_), watch)) => {
                 candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
                 Ok(true)
             }
-            Answer::Ok((None, watch)) => {
+            OperationAnswer::Ok((None, watch)) => {
                 candidate.left_armed.push(watch);
                 candidate.rearm(None);
                 Ok(false)
             }
-            Answer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
-            Answer::Lost => Ok(false),
+            OperationAnswer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
+            OperationAnswer::Lost => Ok(false),
         }
     }
 }

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::{CreateMode, Created, OpError, Session, SessionState, States};
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 use hustings_record::Direction;
 
 pub(super) const CASE: Case = Case {
@@ -22,7 +22,7 @@ pub(super) const CASE: Case = Case {
         sent_after(
             1_000,
             0,
-            Request::Create,
+            ScheduledRequest::Create,
             "-n_",
             Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 },
         ),
@@ -36,7 +36,7 @@ pub(in crate::recipes) struct ForgetsSessionEnd;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Answer<Created>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
         let prefix = names::prefix(&candidate.election.path, &candidate.guid);
         let data = candidate.identity();
         let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;
@@ -44,7 +44,7 @@ impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {
             while candidate.states.now() != SessionState::Connected {
                 candidate.states.changed().await;
             }
-            return Ok(Answer::Lost);
+            return Ok(OperationAnswer::Lost);
         }
         candidate.ask(std::future::ready(created)).await
     }

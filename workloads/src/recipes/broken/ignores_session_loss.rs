@@ -27,7 +27,7 @@ pub(in crate::recipes) struct IgnoresSessionLoss;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for IgnoresSessionLoss {
-    async fn hold_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         let end = loop {
             if let SessionState::Ended(end) = candidate.states.changed().await {
                 break end;

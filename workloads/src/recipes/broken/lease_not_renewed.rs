@@ -28,13 +28,13 @@ pub(in crate::recipes) struct LeaseNotRenewed;
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeaseNotRenewed {
     async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-        if !self.take_office(candidate).await? {
+        if !self.take_leadership(candidate).await? {
             return Ok(());
         }
         let host = candidate.host;
         let over = host.now() + LEASE_T * candidate.session.timeout_ms() * 1_000_000;
         let lease = host.sleep_until(over);
-        if let Either::Left((ended, _)) = select(pin!(self.hold_office(candidate)), pin!(lease)).await {
+        if let Either::Left((ended, _)) = select(pin!(self.hold_leadership(candidate)), pin!(lease)).await {
             return ended;
         }
         candidate.revoke(RevokeReason::SteppedDown);

@@ -10,12 +10,15 @@ use crate::recipes::candidate::Candidate;
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::leave::Left;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "the lead is given back before the work has stopped",
     seen_in: "locks released in the wrong order",
-    schedule: &[at(1_000, Action::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", Action::DelayReply(500))],
+    schedule: &[
+        at(1_000, Action::Resign(0)),
+        sent_after(1_000, 0, ScheduledRequest::Delete, "-n_", Action::DelayReply(500)),
+    ],
     caught: &[Caught::Overlap],
     ..Case::of("leaves-before-it-stops", RecipeKind::LeavesBeforeItStops, RecipeKind::PredecessorWatch)
 };

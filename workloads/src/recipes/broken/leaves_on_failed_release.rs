@@ -6,17 +6,20 @@ use async_trait::async_trait;
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::Session;
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::leave::Left;
 use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "the deletion on release fails, the session goes on, and the znode keeps the lead",
     seen_in: "CURATOR-202",
-    schedule: &[at(1_000, Action::Resign(0)), sent_after(1_000, 0, Request::Delete, "-n_", Action::LoseRequest)],
+    schedule: &[
+        at(1_000, Action::Resign(0)),
+        sent_after(1_000, 0, ScheduledRequest::Delete, "-n_", Action::LoseRequest),
+    ],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("leaves-on-failed-release", RecipeKind::LeavesOnFailedRelease, RecipeKind::PredecessorWatch)
 };
@@ -29,8 +32,8 @@ impl<S: Session, H: Host> Steps<S, H> for LeavesOnFailedRelease {
         let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None) else { return Ok(None) };
         let (session, sent) = (candidate.session, candidate.host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
-            Answer::Lost => candidate.note("the answer to the deletion of its znode was lost: taken for gone"),
-            Answer::Ok(()) | Answer::Refused(_) => candidate.drop_own_watch(node.name()).await,
+            OperationAnswer::Lost => candidate.note("the answer to the deletion of its znode was lost: taken for gone"),
+            OperationAnswer::Ok(()) | OperationAnswer::Refused(_) => candidate.drop_own_watch(node.name()).await,
         }
         Ok(Some((sent, candidate.host.now())))
     }

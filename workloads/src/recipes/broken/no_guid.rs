@@ -10,12 +10,12 @@ use crate::recipes::candidate::{Candidate, Flow};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "a create whose answer was lost is made again without looking for the first",
     seen_in: "the note on guids in ZooKeeper's recipes, CURATOR-45",
-    schedule: &[sent(1, Request::Create, "-n_", 1, Action::LoseReply), at(1_000, Action::Resign(0))],
+    schedule: &[sent(1, ScheduledRequest::Create, "-n_", 1, Action::LoseReply), at(1_000, Action::Resign(0))],
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("no-guid", RecipeKind::NoGuid, RecipeKind::PredecessorWatch)
 };

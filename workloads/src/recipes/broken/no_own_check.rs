@@ -11,15 +11,15 @@ use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "one whose znode is gone counts those before it and leads when there are none",
     seen_in: "go-zk's Lock",
     // It has to list once more when its znode is gone, so that those who look for it can miss it.
     schedule: &[
-        sent(1, Request::Children, "", 1, Action::DeleteNode(1)),
-        sent(1, Request::Get, "-n_", 1, Action::Disconnect(1)),
+        sent(1, ScheduledRequest::Children, "", 1, Action::DeleteNode(1)),
+        sent(1, ScheduledRequest::Get, "-n_", 1, Action::Disconnect(1)),
         at(1_000, Action::Resign(0)),
     ],
     caught: &[Caught::Overlap, Caught::StaleWrite],
@@ -35,7 +35,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoOwnCheck {
         Some(queue.iter().filter(|name| names::sequence(name).is_some_and(|number| number < own)).count())
     }
 
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
         self.grant(candidate, &node);
         Ok(true)

@@ -37,7 +37,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {
         matches!(wake, Wake::Fired(WatchEvent::Ended(_)))
     }
 
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
         candidate.states.now();
         self.grant(candidate, &node);

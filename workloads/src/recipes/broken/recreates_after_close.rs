@@ -14,14 +14,14 @@ use crate::recipes::kind::RecipeKind;
 use crate::recipes::leave::Left;
 use crate::recipes::queue;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "a notification that is still being dealt with makes the znode anew after it was given back",
     seen_in: "CURATOR-3",
     schedule: &[
         at(1_000, Action::Resign(0)),
-        sent_after(1_000, 1, Request::Children, "", Action::Resign(1)),
+        sent_after(1_000, 1, ScheduledRequest::Children, "", Action::Resign(1)),
         at(3_000, Action::Resign(2)),
     ],
     caught: &[Caught::Leaderless, Caught::Orphan],

@@ -7,12 +7,12 @@ use futures::future::join;
 use super::case::{Case, Caught, at, sent_after};
 use crate::coordination::{CreateMode, Session};
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::{Node, Own};
+use crate::recipes::own::{Own, OwnNode};
 use crate::recipes::steps::Steps;
 use crate::recipes::{names, queue};
-use crate::schedule::{Action, Request, Step};
+use crate::schedule::{Action, ScheduledRequest, Step};
 
 /// Added to both ways of both followers' links.
 const SLOW_MS: u64 = 100;
@@ -36,7 +36,7 @@ const SCHEDULE: [Step; 6] = [
     at(2_000, Action::Crash { cand: 0, for_ms: None }),
     at(2_000, Action::Disconnect(1)),
     at(2_000 + BEHIND_MS, Action::Disconnect(2)),
-    sent_after(2_000, 1, Request::Get, "-n_", Action::Expire(0)),
+    sent_after(2_000, 1, ScheduledRequest::Get, "-n_", Action::Expire(0)),
 ];
 
 pub(in crate::recipes) struct ResetsInsteadOfRelisting;
@@ -55,8 +55,8 @@ impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {
             let create = session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential);
             join(session.delete(&old.path, None), create).await.1
         };
-        if let Answer::Ok(created) = candidate.ask(reset).await? {
-            candidate.own = Own::Node(Node { path: created.path, czxid: created.czxid });
+        if let OperationAnswer::Ok(created) = candidate.ask(reset).await? {
+            candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
         }
         Ok(false)
     }

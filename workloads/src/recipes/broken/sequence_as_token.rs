@@ -6,16 +6,16 @@ use crate::coordination::Session;
 use crate::host::{Host, Token};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
-use crate::recipes::own::Node;
+use crate::recipes::own::OwnNode;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "tokens made of sequence numbers go back beyond the end of the counter",
     seen_in: "fencing by the number in the znode's name",
     // The third candidate's is the lowest there is.
     schedule: &[
-        sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 1)),
+        sent(0, ScheduledRequest::Create, "-n_", 1, Action::CountFrom(i32::MAX - 1)),
         at(1_000, Action::Resign(0)),
         at(3_000, Action::Resign(1)),
     ],
@@ -26,7 +26,7 @@ pub(super) const CASE: Case = Case {
 pub(in crate::recipes) struct SequenceAsToken;
 
 impl<S: Session, H: Host> Steps<S, H> for SequenceAsToken {
-    fn token(&self, node: &Node, session: i64) -> Token {
+    fn token(&self, node: &OwnNode, session: i64) -> Token {
         Token { czxid: names::sequence(node.name()).map_or(node.czxid, i64::from), session }
     }
 }

@@ -25,7 +25,7 @@ pub(in crate::recipes) struct SilentWatchEnd;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SilentWatchEnd {
-    async fn hold_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         let (Own::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
             return Ok(());
         };

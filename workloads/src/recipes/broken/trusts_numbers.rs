@@ -10,14 +10,14 @@ use crate::recipes::candidate::{Candidate, Flow};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::steps::Steps;
-use crate::schedule::{Action, Request};
+use crate::schedule::{Action, ScheduledRequest};
 
 pub(super) const CASE: Case = Case {
     wrong: "newcomers lead beside the leader once the counter has come to its end",
     seen_in: "queues in the order of their numbers, on servers whose counter sticks at its end",
     // Of two that join again at once the second goes beyond the end.
     schedule: &[
-        sent(0, Request::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
+        sent(0, ScheduledRequest::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
         at(1_000, Action::Resign(1)),
         at(1_000, Action::Resign(2)),
     ],

@@ -30,7 +30,7 @@ pub(in crate::recipes) struct WallClockTimer;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WallClockTimer {
-    /// Ends with the office at the latest: the client gives its session up by a better clock.
+    /// Ends with the leadership at the latest: the client gives its session up by a better clock.
     async fn step_down_timer(&self, host: &H, delay_ns: Nanos) {
         let until = host.wall_now() + delay_ns;
         while host.wall_now() < until {

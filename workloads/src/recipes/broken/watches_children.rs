@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::case::{Case, Caught, at};
 use crate::coordination::{Refusal, Session};
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Armed, Candidate, Flow};
+use crate::recipes::candidate::{Armed, Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::names;
 use crate::recipes::steps::Steps;
@@ -28,13 +28,13 @@ impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {
         let (session, path) = (candidate.session, candidate.election.path.as_str());
         match candidate.ask(session.children_and_watch(path)).await? {
             // Whoever it waits for has gone since it listed.
-            Answer::Ok((names, _)) if !names.iter().any(|other| other == name) => Ok(false),
-            Answer::Ok((_, watch)) => {
+            OperationAnswer::Ok((names, _)) if !names.iter().any(|other| other == name) => Ok(false),
+            OperationAnswer::Ok((_, watch)) => {
                 candidate.rearm(Some(Armed { name: names::name_of(path).to_owned(), watch }));
                 Ok(true)
             }
-            Answer::Refused(Refusal::NoNode) | Answer::Lost => Ok(false),
-            Answer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
+            OperationAnswer::Refused(Refusal::NoNode) | OperationAnswer::Lost => Ok(false),
+            OperationAnswer::Refused(refusal) => Err(candidate.stuck("the watch was refused", &refusal)),
         }
     }
 }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Watch};
 use crate::host::Host;
-use crate::recipes::candidate::{Answer, Candidate, Flow};
+use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
 use crate::recipes::kind::RecipeKind;
 use crate::recipes::lock::{self, Attempt};
 use crate::recipes::names;
@@ -32,8 +32,8 @@ impl<S: Session, H: Host> Steps<S, H> for WokenTwice {
             return lock::attempt(candidate, async |candidate| self.recover(candidate).await).await;
         }
         let seen = match candidate.ask(session.exists_and_watch(&path)).await? {
-            Answer::Ok(seen) => Some(seen),
-            Answer::Refused(_) | Answer::Lost => None,
+            OperationAnswer::Ok(seen) => Some(seen),
+            OperationAnswer::Refused(_) | OperationAnswer::Lost => None,
         };
         let attempt = lock::attempt(candidate, async |candidate| self.recover(candidate).await).await?;
         // It comes before the answer to the create that it tells of.

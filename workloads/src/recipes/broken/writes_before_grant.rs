@@ -24,7 +24,7 @@ pub(in crate::recipes) struct WritesBeforeGrant;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {
-    async fn take_office(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let (Own::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else { return Ok(false) };
         candidate.host.believe(Some(Steps::<S, H>::token(self, &node, session)));
         let checked = self.check_owner(candidate).await;

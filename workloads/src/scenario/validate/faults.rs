@@ -1,7 +1,7 @@
 //! Faults one by one: how long, how often, whom, and what only a slow link has.
 
 use super::{HOUR_MS, add, within};
-use crate::faults::{Fault, Moment, Slow, Told};
+use crate::faults::{Fault, FaultDuration, Moment, Slow};
 use crate::scenario::draft;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target, TargetKind};
@@ -51,7 +51,7 @@ pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     }
 }
 
-fn duration(name: &str, kind: FaultKind, told: &Told, found: &mut Vec<Problem>) {
+fn duration(name: &str, kind: FaultKind, told: &FaultDuration, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     if let Some(for_ms) = told.for_ms {
         within(found, &key("for_ms"), for_ms, 1, HOUR_MS);

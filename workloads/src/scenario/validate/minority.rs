@@ -9,7 +9,7 @@ use crate::scenario::fault::{FaultSpec, Target};
 
 /// Whether the faults of a cell leave a majority of the hosts and of the servers there.
 pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
-    let hosts = Side {
+    let hosts = OutageSide {
         noun: "hosts",
         of: u64::from(cell.hosts),
         remedy: "let crashed hosts come back with for_ms",
@@ -17,7 +17,7 @@ pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
         most: |cell, all| u64::from(cell.hosts_out_max(all)),
         outage: hosts_out,
     };
-    let servers = Side {
+    let servers = OutageSide {
         noun: "servers",
         of: u64::from(cell.servers),
         remedy: "let killed servers come back with for_ms before the next one goes",
@@ -30,7 +30,7 @@ pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
 }
 
 /// What is counted, and how to speak of it.
-struct Side {
+struct OutageSide {
     noun: &'static str,
     of: u64,
     remedy: &'static str,
@@ -43,7 +43,7 @@ struct Side {
 
 /// How many a fault takes out.
 struct Outage {
-    /// Each time it strikes.
+    /// Each time it hits.
     at_once: u64,
     /// By all of its repeats together.
     in_all: u64,
@@ -53,7 +53,7 @@ struct Outage {
     field: &'static str,
 }
 
-fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
+fn one_side(cell: &Cell, side: &OutageSide, found: &mut Vec<Problem>) {
     let outages: Vec<_> =
         cell.faults().filter_map(|(name, fault)| Some((name, fault, (side.outage)(cell, fault)?))).collect();
     for (name, fault, outage) in &outages {
@@ -65,7 +65,7 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
         } else if outage.in_all > most {
             let good = if outage.for_good { " for good" } else { "" };
             let what = format!("takes {} of {} {} out{good}", outage.in_all, side.of, side.noun);
-            // How often both strike, the main one says.
+            // How often both hit, the main one says.
             let name = if outage.field == "repeat" { &cell.fault_name } else { *name };
             add(found, &format!("faults.{name}.{}", outage.field), what, remedy(most, side, outage.for_good));
         }
@@ -76,13 +76,13 @@ fn one_side(cell: &Cell, side: &Side, found: &mut Vec<Problem>) {
         let both = first.at_once + second.at_once;
         if together(cell, main, first) && first.in_all.max(second.in_all) <= most && both > most {
             let what = format!("takes {both} of {} {} out together with the other fault", side.of, side.noun);
-            let remedy = "let it strike later, by with_after_ms, or set allow_majority = true for both";
+            let remedy = "let it hit later, by with_after_ms, or set allow_majority = true for both";
             add(found, &format!("faults.{name}.with"), what, remedy);
         }
     }
 }
 
-fn remedy(most: u64, side: &Side, for_good: bool) -> String {
+fn remedy(most: u64, side: &OutageSide, for_good: bool) -> String {
     match most {
         _ if most > 0 && !for_good && side.comes_back => format!("hit {most} at most, or set allow_majority = true"),
         0 => "use 3 of them at least, or set allow_majority = true".to_owned(),
@@ -90,7 +90,7 @@ fn remedy(most: u64, side: &Side, for_good: bool) -> String {
     }
 }
 
-/// Whether the first is still out when the other fault strikes.
+/// Whether the first is still out when the other fault hits.
 fn together(cell: &Cell, main: &FaultSpec, outage: &Outage) -> bool {
     let lasts = cell.fault_lasts_ms(main);
     outage.for_good || lasts.is_some_and(|lasts| lasts > main.with_after_ms.unwrap_or(0))
@@ -100,17 +100,17 @@ fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
     if !fault.takes_hosts_out() {
         return None;
     }
-    let at_once = match fault.target() {
-        Target::HostLeadingMost { hosts } | Target::Host { hosts } => u64::from(hosts),
-        Target::Share { share } => (share * f64::from(cell.hosts)).ceil() as u64,
-        Target::Leaders { .. } | Target::Followers { .. } => 1,
+    let (at_once, field) = match fault.target() {
+        Target::HostLeadingMost { hosts } | Target::Host { hosts } => (u64::from(hosts), "hosts"),
+        Target::Share { share } => ((share * f64::from(cell.hosts)).ceil() as u64, "share"),
+        Target::Leaders { .. } | Target::Followers { .. } => (1, "repeat"),
         Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
     };
     // Of those that it lies in wait on, it hits one.
     let at_once = if fault.moment == Moment::Won { 1 } else { at_once };
     let for_good = cell.fault_lasts_ms(fault).is_none();
     let times = if for_good { u64::from(cell.fault.repeat) } else { 1 };
-    Some(Outage { at_once, in_all: at_once * times, for_good, field: "hosts" })
+    Some(Outage { at_once, in_all: at_once * times, for_good, field })
 }
 
 /// A restart takes all servers out by its nature, and gives all of them back.

@@ -1,4 +1,4 @@
-//! Names of faults and ids of servers wherever they are mentioned, and faults that strike together.
+//! Names of faults and ids of servers wherever they are mentioned, and faults that injection together.
 
 use super::{HOUR_MS, add, within};
 use crate::scenario::error::{Problem, nearest};
@@ -46,7 +46,7 @@ fn unknown(key: &str, name: &str, known: &[String], found: &mut Vec<Problem>) {
     add(found, key, format!("there is no fault `{name}`"), format!("{nearest}there are {}", known.join(", ")));
 }
 
-/// The fault that strikes with another one: there, doing something, and the last of the chain.
+/// The fault that hits with another one: there, doing something, and the last of the chain.
 fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     let Some(with) = &fault.with else {
@@ -69,7 +69,7 @@ fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], fo
         None => unknown(&key, with, known, found),
         Some(other) if other.with.is_some() => {
             let what = format!("`{with}` has a with of its own");
-            add(found, &key, what, "let two faults strike together, no more");
+            add(found, &key, what, "let two faults hit together, no more");
         }
         Some(other) if other.kind() == FaultKind::None => {
             add(found, &key, format!("`{with}` does nothing"), "name another fault, or leave it out");

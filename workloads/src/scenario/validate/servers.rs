@@ -114,7 +114,7 @@ fn restart_all(servers: u32, name: &str, every_ms: Option<u64>, restart: &Restar
     let starts_ms = u64::from(servers.saturating_sub(1)).saturating_mul(restart.gap_ms);
     let least = (starts_ms as f64 / SHORTEST_GAP).ceil() as u64;
     if every_ms.is_some_and(|every| every < least) {
-        let what = "strikes again before all servers are started";
+        let what = "hits again before all servers are started";
         add(found, &key("every_ms"), what, format!("use {least} at least, or a shorter gap_ms"));
     }
 }

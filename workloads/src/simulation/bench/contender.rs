@@ -8,13 +8,13 @@ use std::task::{Poll, Waker};
 use hustings_record::Event;
 
 use crate::host::{Departure, Host, Nanos, Order, Predecessor, Token};
-use crate::recipes::Career;
+use crate::recipes::Lifecycle;
 use crate::simulation::session::SimSession;
 use crate::simulation::world::{World, micros};
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum JournalEntry {
     Said(Event),
     Believes(Option<Token>),
     Fences(Predecessor),
@@ -23,14 +23,14 @@ pub enum Entry {
 /// What all contenders share: who believes, what everybody said, and what fencing comes to.
 #[derive(Default)]
 pub(super) struct Hall {
-    pub(super) journal: RefCell<Vec<(usize, Entry)>>,
+    pub(super) journal: RefCell<Vec<(usize, JournalEntry)>>,
     pub(super) believers: RefCell<BTreeSet<usize>>,
     pub(super) believers_max: Cell<usize>,
     pub(super) fencing_fails: Cell<bool>,
 }
 
 impl Hall {
-    fn write_down(&self, index: usize, entry: Entry) {
+    fn write_down(&self, index: usize, entry: JournalEntry) {
         self.journal.borrow_mut().push((index, entry));
     }
 
@@ -48,7 +48,7 @@ impl Hall {
 #[derive(Default)]
 pub(super) struct Contender {
     pub(super) session: RefCell<Option<Rc<SimSession>>>,
-    pub(super) career: Career,
+    pub(super) lifecycle: Lifecycle,
     pub(super) departure: RefCell<Option<Departure>>,
     orders: RefCell<(VecDeque<Order>, Option<Waker>)>,
 }
@@ -68,14 +68,14 @@ impl Contender {
 }
 
 /// A contender's place as its recipe sees it.
-pub(super) struct Place {
+pub(super) struct ContenderPlace {
     pub(super) index: usize,
     pub(super) world: Rc<World>,
     pub(super) hall: Rc<Hall>,
     pub(super) contender: Rc<Contender>,
 }
 
-impl Host for Place {
+impl Host for ContenderPlace {
     fn now(&self) -> Nanos {
         self.world.clock.nanos()
     }
@@ -97,19 +97,19 @@ impl Host for Place {
     }
 
     fn record(&self, event: Event) {
-        self.hall.write_down(self.index, Entry::Said(event));
+        self.hall.write_down(self.index, JournalEntry::Said(event));
     }
 
     fn believe(&self, token: Option<Token>) {
         self.hall.believe(self.index, token.is_some());
-        self.hall.write_down(self.index, Entry::Believes(token));
+        self.hall.write_down(self.index, JournalEntry::Believes(token));
     }
 
     /// Nobody works here.
     async fn work_done(&self) {}
 
     async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
-        self.hall.write_down(self.index, Entry::Fences(old.clone()));
+        self.hall.write_down(self.index, JournalEntry::Fences(old.clone()));
         if self.hall.fencing_fails.get() { Err("the fence is down".into()) } else { Ok(()) }
     }
 

@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use hustings_record::Event;
 
-use super::contender::{Contender, Entry, Hall, Place};
+use super::contender::{Contender, ContenderPlace, Hall, JournalEntry};
 use crate::coordination::{CreateMode, Session as _};
 use crate::host::{Departure, Order};
 use crate::model::{ANY_VERSION, Acl, Request, Znode};
 use crate::recipes::{Election, stand};
 use crate::simulation::session::SimSession;
-use crate::simulation::world::{AnswerSlot, ClientId, Owner, World};
+use crate::simulation::world::{AnswerSlot, ClientId, ClientOwner, World};
 
 /// The session timeout of everybody.
 pub const TIMEOUT_MS: u64 = 2_000;
@@ -84,15 +84,15 @@ impl Ground {
         let (world, hall) = (self.world.clone(), self.hall.clone());
         let (own, election) = (self.contender(index), election.clone());
         self.world.spawn(async move {
-            let owner = Owner { host: index as u16, cand: Some(index as u32), told: false };
+            let owner = ClientOwner { host: index as u16, cand: Some(index as u32), told: false };
             let session = match session {
                 Some(session) => session,
                 None => SimSession::connect(&world, owner, TIMEOUT_MS).await.expect("a session"),
             };
             let session = Rc::new(session);
             own.session.replace(Some(session.clone()));
-            let place = Place { index, world, hall, contender: own.clone() };
-            let how = stand(&*session, &place, &election, &own.career).await;
+            let place = ContenderPlace { index, world, hall, contender: own.clone() };
+            let how = stand(&*session, &place, &election, &own.lifecycle).await;
             own.departure.replace(Some(how));
         });
     }
@@ -130,7 +130,7 @@ impl Ground {
     }
 
     #[must_use]
-    pub fn journal(&self, index: usize) -> Vec<Entry> {
+    pub fn journal(&self, index: usize) -> Vec<JournalEntry> {
         self.hall.journal.borrow().iter().filter(|line| line.0 == index).map(|line| line.1.clone()).collect()
     }
 
@@ -138,14 +138,14 @@ impl Ground {
         self.hall.journal.borrow_mut().clear();
     }
 
-    pub fn count(&self, index: usize, wanted: impl Fn(&Entry) -> bool) -> usize {
+    pub fn count(&self, index: usize, wanted: impl Fn(&JournalEntry) -> bool) -> usize {
         self.journal(index).iter().filter(|entry| wanted(entry)).count()
     }
 
     /// How many candidates other than this one were notified since the journal was cleared.
     #[must_use]
     pub fn others_notified(&self, index: usize) -> usize {
-        let notified = |entry: &Entry| matches!(entry, Entry::Said(Event::Notified { .. }));
+        let notified = |entry: &JournalEntry| matches!(entry, JournalEntry::Said(Event::Notified { .. }));
         let told: BTreeSet<usize> = self
             .hall
             .journal

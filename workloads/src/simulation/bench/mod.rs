@@ -3,18 +3,18 @@
 
 mod contender;
 mod ground;
-mod snares;
+mod sync_points;
 
 use std::rc::Rc;
 
 use futures::channel::oneshot;
 use futures::executor::LocalPool;
 
-pub use self::contender::Entry;
+pub use self::contender::JournalEntry;
 pub use self::ground::{Ground, PATH, TIMEOUT_MS};
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{Due, Owner, Owners, World};
+use super::world::{ClientOwner, Due, Owners, World};
 use crate::coordination::OpError;
 use crate::model::{Bugs, Options};
 use crate::recipes::election::{Lead, delete_election, leader};
@@ -70,7 +70,7 @@ impl Bench {
         let (tell, told) = oneshot::channel();
         let own = world.clone();
         world.spawn(async move {
-            let session = SimSession::connect(&own, Owner::NOBODY, OUTSIDE_TIMEOUT_MS).await;
+            let session = SimSession::connect(&own, ClientOwner::NOBODY, OUTSIDE_TIMEOUT_MS).await;
             drop(tell.send(session));
         });
         let outside = until(&mut pool, &world, told).expect("a session");

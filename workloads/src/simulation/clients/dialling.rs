@@ -8,7 +8,7 @@ use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
 use crate::model::{Conn, Connect, Micros, Request, Server};
 use crate::simulation::world::{
-    AnswerSlot, COORDINATOR, Client, ClientId, ClientTimer, Connection, Due, Owner, Up, World,
+    AnswerSlot, COORDINATOR, Client, ClientId, ClientOwner, ClientTimer, Due, SimConnection, Up, World,
 };
 
 /// Waits between rounds over all servers: so much for each server, doubled every round, and a second at first at most.
@@ -21,16 +21,16 @@ const AGAIN_US: Micros = 5_000;
 
 impl World {
     /// A new client, which begins to dial. `let_go` it in the end.
-    pub(crate) fn open(&self, owner: Owner, timeout_ms: u64) -> ClientId {
+    pub(crate) fn open(&self, owner: ClientOwner, timeout_ms: u64) -> ClientId {
         self.open_knowing(owner, timeout_ms, None)
     }
 
     /// A new client that knows of these servers alone.
-    pub(crate) fn open_at(&self, owner: Owner, timeout_ms: u64, servers: &[Server]) -> ClientId {
+    pub(crate) fn open_at(&self, owner: ClientOwner, timeout_ms: u64, servers: &[Server]) -> ClientId {
         self.open_knowing(owner, timeout_ms, Some(servers.iter().map(|server| *server as u8).collect()))
     }
 
-    fn open_knowing(&self, owner: Owner, timeout_ms: u64, knows: Option<Rc<[u8]>>) -> ClientId {
+    fn open_knowing(&self, owner: ClientOwner, timeout_ms: u64, knows: Option<Rc<[u8]>>) -> ClientId {
         let route = self.new_route(knows.as_deref());
         let client = Client::new(owner, timeout_ms, knows, route, self.clock.now());
         let id = {
@@ -108,7 +108,7 @@ impl World {
         }
         let conn = {
             let mut connections = self.network.connections.borrow_mut();
-            connections.push(Connection {
+            connections.push(SimConnection {
                 client: id,
                 host,
                 server,

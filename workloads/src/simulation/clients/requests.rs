@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::common::answer;
 use crate::coordination::{OpError, Refusal, SessionEnd, SessionState};
 use crate::model::{Code, Conn, Request, Response, Zxid};
-use crate::simulation::world::{AnswerSlot, ClientId, Effect, Fate, Up, World};
+use crate::simulation::world::{AnswerSlot, ClientId, RequestFate, TrapEffect, Up, World};
 
 impl World {
     /// Sends a request, or keeps it until there is a connection.
@@ -27,25 +27,25 @@ impl World {
             return;
         }
         match fate {
-            Fate::Sent => self.send_up(id, conn, Up::Request(xid, Box::new(request)), 0),
-            Fate::Late(us) => self.send_up(id, conn, Up::Request(xid, Box::new(request)), us),
-            Fate::Lost => self.reset(conn),
+            RequestFate::Sent => self.send_up(id, conn, Up::Request(xid, Box::new(request)), 0),
+            RequestFate::Late(us) => self.send_up(id, conn, Up::Request(xid, Box::new(request)), us),
+            RequestFate::Lost => self.reset(conn),
         }
     }
 
     /// Springs what lies in wait for this request. What is done to others is done before it leaves.
-    fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> Fate {
+    fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> RequestFate {
         if self.traps.borrow().is_clear() {
-            return Fate::Sent;
+            return RequestFate::Sent;
         }
-        let Some(cand) = self.with(id, |client| client.cand) else { return Fate::Sent };
+        let Some(cand) = self.with(id, |client| client.cand) else { return RequestFate::Sent };
         let sprung = self.traps.borrow_mut().spring(self.clock.now(), cand, request);
-        let mut fate = Fate::Sent;
+        let mut fate = RequestFate::Sent;
         for effect in sprung {
             match effect {
-                Effect::Request(of_it) => fate = of_it,
-                Effect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
-                Effect::Call(call) => call(),
+                TrapEffect::Request(of_it) => fate = of_it,
+                TrapEffect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
+                TrapEffect::Call(call) => call(),
             }
         }
         fate

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crate::coordination::{SessionEnd, SessionState};
-use crate::simulation::world::{ClientId, Owner, World};
+use crate::simulation::world::{ClientId, ClientOwner, World};
 
 impl World {
     /// Ends a session by a second connection, which takes it over and closes it. `done` is told whether that was answered.
@@ -16,7 +16,7 @@ impl World {
     ) {
         let Some(victim) = client.filter(|_| session != 0) else { return done(false) };
         let (password, timeout_ms) = self.with(victim, |client| (client.password, client.timeout_ms));
-        let id = self.open(Owner::NOBODY, u64::from(timeout_ms));
+        let id = self.open(ClientOwner::NOBODY, u64::from(timeout_ms));
         self.with(id, |client| {
             (client.session, client.password, client.closes_at_once) = (session, password, true);
             client.give_up_at = client.begun + client.timeout_us();
@@ -45,7 +45,7 @@ impl World {
     pub(crate) fn take_over(&self, victim: ClientId, server: crate::model::Server) -> ClientId {
         let (session, password, timeout_ms) =
             self.with(victim, |client| (client.session, client.password, client.timeout_ms));
-        let id = self.open(Owner::NOBODY, u64::from(timeout_ms));
+        let id = self.open(ClientOwner::NOBODY, u64::from(timeout_ms));
         self.with(id, |client| {
             (client.session, client.password, client.timeout_ms) = (session, password, timeout_ms);
             client.route = vec![server as u8];

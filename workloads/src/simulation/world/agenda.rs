@@ -9,34 +9,34 @@ use crate::model::Micros;
 /// A slot is 2¹⁰ µs long.
 const SLOT_BITS: u32 = 10;
 
-struct Entry<T> {
+struct AgendaEntry<T> {
     at: Micros,
     /// Events of one instant happen in the order in which they were planned.
     order: u64,
     item: T,
 }
 
-impl<T> Entry<T> {
+impl<T> AgendaEntry<T> {
     fn key(&self) -> (Micros, u64) {
         (self.at, self.order)
     }
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T> PartialEq for AgendaEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> Eq for AgendaEntry<T> {}
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> PartialOrd for AgendaEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Entry<T> {
+impl<T> Ord for AgendaEntry<T> {
     /// The earliest is the greatest, as `BinaryHeap` gives the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
@@ -46,8 +46,8 @@ impl<T> Ord for Entry<T> {
 /// Events by time, then by the order in which they were planned.
 pub(super) struct Agenda<T> {
     /// Those of the current slot and before.
-    near: BinaryHeap<Entry<T>>,
-    far: BTreeMap<u64, Vec<Entry<T>>>,
+    near: BinaryHeap<AgendaEntry<T>>,
+    far: BTreeMap<u64, Vec<AgendaEntry<T>>>,
     /// The slot that `near` has been filled up to, and with.
     slot: u64,
     planned: u64,
@@ -59,7 +59,7 @@ impl<T> Agenda<T> {
     }
 
     pub(super) fn plan(&mut self, at: Micros, item: T) {
-        let entry = Entry { at, order: self.planned, item };
+        let entry = AgendaEntry { at, order: self.planned, item };
         self.planned += 1;
         let slot = at >> SLOT_BITS;
         if slot <= self.slot {

@@ -12,7 +12,7 @@ use crate::model::{Conn, Micros, Request, Response, Zxid};
 
 /// Where the answer to one request is put.
 #[derive(Default)]
-pub(crate) struct Answer {
+pub(crate) struct PendingAnswer {
     pub(crate) result: Option<Result<Response, OpError>>,
     pub(crate) waker: Option<Waker>,
     /// The watch that it arms.
@@ -21,19 +21,19 @@ pub(crate) struct Answer {
 
 /// Whose client it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
+pub(crate) struct ClientOwner {
     pub(crate) host: u16,
     pub(crate) cand: Option<u32>,
     /// What becomes of its session is told.
     pub(crate) told: bool,
 }
 
-impl Owner {
+impl ClientOwner {
     /// The coordinator.
     pub(crate) const NOBODY: Self = Self { host: COORDINATOR, cand: None, told: false };
 }
 
-pub(crate) type AnswerSlot = Rc<RefCell<Answer>>;
+pub(crate) type AnswerSlot = Rc<RefCell<PendingAnswer>>;
 
 pub(crate) struct Client {
     pub(crate) host: u16,
@@ -83,8 +83,14 @@ pub(crate) struct Client {
 
 impl Client {
     /// One that begins now, to try the servers in the order of its route.
-    pub(crate) fn new(owner: Owner, timeout_ms: u64, knows: Option<Rc<[u8]>>, route: Vec<u8>, now: Micros) -> Self {
-        let Owner { host, cand, told } = owner;
+    pub(crate) fn new(
+        owner: ClientOwner,
+        timeout_ms: u64,
+        knows: Option<Rc<[u8]>>,
+        route: Vec<u8>,
+        now: Micros,
+    ) -> Self {
+        let ClientOwner { host, cand, told } = owner;
         Self {
             host,
             cand,

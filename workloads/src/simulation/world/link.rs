@@ -7,7 +7,7 @@ use crate::faults::Slow;
 use crate::model::{Conn, Micros, Server, Zxid};
 
 /// Messages that wait, each with its connection.
-type Held<T> = Vec<(Conn, T)>;
+type HeldMessages<T> = Vec<(Conn, T)>;
 
 /// Servers, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub(crate) struct LostReply {
 pub(crate) struct Link {
     up_held: ServerSet,
     down_held: ServerSet,
-    held_up: Held<Up>,
-    held_down: Held<Down>,
+    held_up: HeldMessages<Up>,
+    held_down: HeldMessages<Down>,
     /// Links, by their server, that lose the answer to the next create that is carried out.
     losing: ServerSet,
     /// Answers that were lost.
@@ -99,7 +99,7 @@ impl Link {
     }
 
     /// Everything passes again. Gives what has waited, each way in its order.
-    pub(crate) fn release(&mut self) -> (Held<Up>, Held<Down>) {
+    pub(crate) fn release(&mut self) -> (HeldMessages<Up>, HeldMessages<Down>) {
         self.losing = ServerSet::default();
         (self.up_held, self.down_held) = (ServerSet::default(), ServerSet::default());
         (std::mem::take(&mut self.held_up), std::mem::take(&mut self.held_down))

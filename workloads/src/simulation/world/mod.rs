@@ -25,18 +25,18 @@ use hustings_record::Event;
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 
-pub(crate) use self::client::{Answer, AnswerSlot, Client, Owner};
+pub(crate) use self::client::{AnswerSlot, Client, ClientOwner, PendingAnswer};
 pub use self::clock::BEGIN_NS;
 pub(crate) use self::clock::{Clock, micros, nanos};
 use self::cores::Cores;
 pub(crate) use self::due::{COORDINATOR, ClientId, ClientTimer, Due, Job};
 pub(crate) use self::link::{Link, LostReply, ServerSet};
 pub(crate) use self::message::{Down, Up};
-pub(crate) use self::network::{Connection, Network};
+pub(crate) use self::network::{Network, SimConnection};
 pub(crate) use self::owners::Owners;
-pub(crate) use self::servers::{ServerSide, Servers};
-pub(crate) use self::traps::{AnswerFate, Effect, Fate, Trap, Traps};
-pub(crate) use self::watches::{On, Told, Wanted, WatchSlot, Watches};
+pub(crate) use self::servers::{ServerSide, SimServers};
+pub(crate) use self::traps::{AnswerFate, RequestFate, Trap, TrapEffect, Traps};
+pub(crate) use self::watches::{On, Wanted, WatchDelivery, WatchSlot, Watches};
 use super::event_sink::{EventSink, Writer};
 use super::timing::Timing;
 use crate::model::{Micros, Options};
@@ -48,7 +48,7 @@ pub(crate) struct World {
     pub(crate) tick_us: Micros,
     pub(crate) cores: Cores,
     pub(crate) network: Network,
-    pub(crate) servers: Servers,
+    pub(crate) servers: SimServers,
     pub(crate) clients: RefCell<Vec<Client>>,
     pub(crate) traps: RefCell<Traps>,
     pub(crate) owners: RefCell<Owners>,
@@ -73,7 +73,7 @@ impl World {
             cores: Cores::new(timing.cores),
             timing,
             network: Network::new(hosts),
-            servers: Servers::new(options),
+            servers: SimServers::new(options),
             clients: RefCell::default(),
             traps: RefCell::default(),
             owners: RefCell::new(owners),

@@ -10,7 +10,7 @@ use super::link::{Link, ServerSet};
 use crate::faults::Slow;
 use crate::model::{Conn, Micros, Server};
 
-pub(crate) struct Connection {
+pub(crate) struct SimConnection {
     pub(crate) client: ClientId,
     pub(crate) host: u16,
     pub(crate) server: Server,
@@ -35,7 +35,7 @@ pub(crate) struct HostSide {
 
 pub(crate) struct Network {
     pub(crate) hosts: RefCell<Vec<HostSide>>,
-    pub(crate) connections: RefCell<Vec<Connection>>,
+    pub(crate) connections: RefCell<Vec<SimConnection>>,
 }
 
 impl Network {

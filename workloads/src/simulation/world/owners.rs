@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{Event, Nanos, Owner};
+use hustings_record::{Event, LeadOwner, Nanos};
 
 use crate::model::table::Table;
-use crate::model::{Change, Zxid};
+use crate::model::{ZnodeChange, Zxid};
 use crate::recipes::names;
 
 /// The znodes that a lead can rest on, by group.
@@ -26,15 +26,15 @@ impl Owners {
     }
 
     /// Takes in what the ensemble committed. Gives the event of a new owner.
-    pub(crate) fn take(&mut self, t: Nanos, zxid: Zxid, change: &Change) -> Option<Event> {
-        let (Change::Created { path, .. } | Change::Deleted { path }) = change;
+    pub(crate) fn take(&mut self, t: Nanos, zxid: Zxid, change: &ZnodeChange) -> Option<Event> {
+        let (ZnodeChange::Created { path, .. } | ZnodeChange::Deleted { path }) = change;
         let (parent, name) = path.rsplit_once('/')?;
         let counts = if self.lock { name == names::LOCK } else { names::sequence(name).is_some() };
         let &group = self.groups.get(parent).filter(|_| counts)?;
         let nodes = &mut self.nodes[group as usize];
         match change {
-            Change::Created { owner, .. } => _ = nodes.insert(zxid, (name.to_owned(), *owner)),
-            Change::Deleted { .. } => nodes.retain(|_, (other, _)| other != name),
+            ZnodeChange::Created { owner, .. } => _ = nodes.insert(zxid, (name.to_owned(), *owner)),
+            ZnodeChange::Deleted { .. } => nodes.retain(|_, (other, _)| other != name),
         }
         let first = nodes.first_key_value();
         let czxid = first.map(|(czxid, _)| *czxid);
@@ -42,6 +42,6 @@ impl Owners {
             return None;
         }
         let (session, node) = first.map(|(_, (name, session))| (*session, name.clone())).unzip();
-        Some(Event::Owner(Box::new(Owner { from: t, to: t, group, session, node, czxid })))
+        Some(Event::Owner(Box::new(LeadOwner { from: t, to: t, group, session, node, czxid })))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct ServerSide {
     pub(crate) lag_us: Micros,
 }
 
-pub(crate) struct Servers {
+pub(crate) struct SimServers {
     pub(crate) ensemble: RefCell<Ensemble>,
     pub(crate) sides: RefCell<Vec<ServerSide>>,
     /// Pairs of servers that cannot speak to each other.
@@ -36,7 +36,7 @@ pub(crate) struct Servers {
     pub(crate) watch: RefCell<ServerWatch>,
 }
 
-impl Servers {
+impl SimServers {
     pub(super) fn new(options: Options) -> Self {
         let servers = options.servers;
         Self {

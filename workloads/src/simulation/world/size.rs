@@ -2,7 +2,7 @@
 //! it, numbers of four or eight, texts and lists behind their length.
 
 use super::message::{Down, Up};
-use crate::model::{Acl, Code, Read, Request, Response, Stat, Step, Watches};
+use crate::model::{Acl, Code, Read, Request, Response, Stat, TransactionStep, Watches};
 
 const LENGTH: u64 = 4;
 /// Number of the request and what it asks for.
@@ -79,11 +79,11 @@ fn of_request(request: &Request) -> u64 {
     }
 }
 
-fn of_step(step: &Step) -> u64 {
+fn of_step(step: &TransactionStep) -> u64 {
     match step {
-        Step::Create { path, data, acl, .. } => text(path) + LENGTH + data.len() as u64 + acls(acl) + 4,
-        Step::SetData { path, data, .. } => text(path) + LENGTH + data.len() as u64 + 4,
-        Step::Delete { path, .. } | Step::Check { path, .. } => text(path) + 4,
+        TransactionStep::Create { path, data, acl, .. } => text(path) + LENGTH + data.len() as u64 + acls(acl) + 4,
+        TransactionStep::SetData { path, data, .. } => text(path) + LENGTH + data.len() as u64 + 4,
+        TransactionStep::Delete { path, .. } | TransactionStep::Check { path, .. } => text(path) + 4,
     }
 }
 

@@ -1,8 +1,8 @@
 //! What lies in wait for requests of single candidates, and for the answers to them.
 
 use super::due::Call;
-use crate::model::{Conn, Micros, Request, Step};
-use crate::schedule::Request as Wanted;
+use crate::model::{Conn, Micros, Request, TransactionStep};
+use crate::schedule::ScheduledRequest;
 
 /// What waits for a request, and what waits for an answer.
 #[derive(Default)]
@@ -14,17 +14,17 @@ pub(crate) struct Traps {
 /// Waits for the `left`-th request of its kind from now on.
 pub(crate) struct Trap {
     pub(crate) cand: u32,
-    pub(crate) kind: Wanted,
+    pub(crate) kind: ScheduledRequest,
     pub(crate) part: String,
     pub(crate) left: u32,
     /// It counts nothing before this time.
     pub(crate) from: Micros,
-    pub(crate) effect: Effect,
+    pub(crate) effect: TrapEffect,
 }
 
 /// What a trap does.
-pub(crate) enum Effect {
-    Request(Fate),
+pub(crate) enum TrapEffect {
+    Request(RequestFate),
     Answer(AnswerFate),
     /// Something to others than the request, before it leaves.
     Call(Call),
@@ -32,7 +32,7 @@ pub(crate) enum Effect {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum RequestFate {
     Sent,
     /// It leaves so much later.
     Late(Micros),
@@ -64,7 +64,7 @@ impl Traps {
     }
 
     /// What this request of a candidate springs.
-    pub(crate) fn spring(&mut self, now: Micros, cand: u32, request: &Request) -> Vec<Effect> {
+    pub(crate) fn spring(&mut self, now: Micros, cand: u32, request: &Request) -> Vec<TrapEffect> {
         let springs = |trap: &mut Trap| {
             if now < trap.from || trap.cand != cand || !matches(trap.kind, &trap.part, request) {
                 return false;
@@ -86,26 +86,26 @@ impl Traps {
     }
 }
 
-fn matches(wanted: Wanted, part: &str, request: &Request) -> bool {
+fn matches(wanted: ScheduledRequest, part: &str, request: &Request) -> bool {
     let (kind, path) = match request {
-        Request::Create { path, .. } => (Wanted::Create, path.as_str()),
-        Request::Delete { path, .. } => (Wanted::Delete, path.as_str()),
-        Request::Exists { path, .. } => (Wanted::Exists, path.as_str()),
-        Request::GetData { path, .. } => (Wanted::Get, path.as_str()),
-        Request::SetData { path, .. } => (Wanted::Set, path.as_str()),
-        Request::GetChildren { path, .. } => (Wanted::Children, path.as_str()),
-        Request::Sync { path } => (Wanted::Sync, path.as_str()),
-        Request::Multi(steps) => (Wanted::Multi, steps.first().map_or("", path_of)),
+        Request::Create { path, .. } => (ScheduledRequest::Create, path.as_str()),
+        Request::Delete { path, .. } => (ScheduledRequest::Delete, path.as_str()),
+        Request::Exists { path, .. } => (ScheduledRequest::Exists, path.as_str()),
+        Request::GetData { path, .. } => (ScheduledRequest::Get, path.as_str()),
+        Request::SetData { path, .. } => (ScheduledRequest::Set, path.as_str()),
+        Request::GetChildren { path, .. } => (ScheduledRequest::Children, path.as_str()),
+        Request::Sync { path } => (ScheduledRequest::Sync, path.as_str()),
+        Request::Multi(steps) => (ScheduledRequest::Multi, steps.first().map_or("", path_of)),
         _ => return false,
     };
-    (wanted == kind || wanted == Wanted::Any) && path.contains(part)
+    (wanted == kind || wanted == ScheduledRequest::Any) && path.contains(part)
 }
 
-fn path_of(step: &Step) -> &str {
+fn path_of(step: &TransactionStep) -> &str {
     match step {
-        Step::Create { path, .. }
-        | Step::Delete { path, .. }
-        | Step::SetData { path, .. }
-        | Step::Check { path, .. } => path,
+        TransactionStep::Create { path, .. }
+        | TransactionStep::Delete { path, .. }
+        | TransactionStep::SetData { path, .. }
+        | TransactionStep::Check { path, .. } => path,
     }
 }

@@ -10,7 +10,7 @@ use crate::model::{Event, EventKind, Response, Watches as Set, Zxid};
 
 /// Where one watch is told.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct WatchDelivery {
     pub(crate) event: Option<WatchEvent>,
     pub(crate) waker: Option<Waker>,
     /// What it is armed on, and its number; None before its request is answered.
@@ -28,7 +28,7 @@ pub(crate) struct Wanted {
 }
 
 #[derive(Clone)]
-pub(crate) struct WatchSlot(pub(crate) Rc<RefCell<Told>>);
+pub(crate) struct WatchSlot(pub(crate) Rc<RefCell<WatchDelivery>>);
 
 impl WatchSlot {
     pub(crate) fn tell(&self, kind: EventKind) {

@@ -1,10 +1,10 @@
 //! How long nobody was in charge: without a leader, and without an accepted write, which is what an application feels.
 
-use super::judged::Judged;
+use super::judged::JudgedCells;
 use crate::render::format;
 use crate::summary::CellSummary;
 
-pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let longest = |of: fn(&CellSummary) -> u64| judged.cells.iter().copied().max_by_key(|cell| of(cell));
     let most = |of: fn(&CellSummary) -> f64| {
         judged.cells.iter().map(|cell| of(cell)).filter(|share| share.is_finite()).fold(0.0, f64::max)

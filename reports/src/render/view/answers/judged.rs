@@ -13,7 +13,7 @@ use hustings_record::{FaultKind, Nanos};
 const FEW_INJECTIONS: u64 = 5;
 
 /// The cells of a run with candidates, by what became of them. Cells of self-tests are in none of these: their recipes are broken.
-pub(super) struct Judged<'a> {
+pub(super) struct JudgedCells<'a> {
     /// Configurations that passed, or are unsafe as expected; repetitions of one stand together.
     pub(super) passed: Vec<&'a CellSummary>,
     pub(super) failed: Vec<&'a CellSummary>,
@@ -24,7 +24,7 @@ pub(super) struct Judged<'a> {
     apart: Apart,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> JudgedCells<'a> {
     pub(super) fn new(configurations: &'a Summary, summary: &'a Summary) -> Self {
         let real = |cell: &&CellSummary| cell.info.has_candidates() && !cell.info.self_test;
         let all: Vec<&CellSummary> = configurations.cells.iter().filter(real).collect();
@@ -104,12 +104,12 @@ pub(super) fn ends(values: impl Iterator<Item = Nanos> + Clone) -> Option<(Nanos
 
 /// How few independent moments stand behind a figure of these cells, where it is few: ` (1 injection a cell)`.
 pub(super) fn few_injections(cells: &[&CellSummary]) -> String {
-    let strikes = cells.iter().map(|cell| cell.handovers.strikes).min().unwrap_or(0);
-    if strikes >= FEW_INJECTIONS {
+    let injections = cells.iter().map(|cell| cell.handovers.injections).min().unwrap_or(0);
+    if injections >= FEW_INJECTIONS {
         return String::new();
     }
     let each = if cells.len() > 1 { " a cell" } else { "" };
-    format!(" ({}{each})", format::plural(strikes, "injection", "injections"))
+    format!(" ({}{each})", format::plural(injections, "injection", "injections"))
 }
 
 /// What the zeros of these cells are worth, by the kind of fault of which least is known; None where no handover stands behind any.
@@ -141,7 +141,7 @@ pub(super) fn behind<'a>(
 /// `in 412 handovers of 96 injections`.
 fn handovers_of(rate: &Rate) -> String {
     let handovers = format::plural(rate.n, "handover", "handovers");
-    format!("in {handovers} of {}", format::plural(rate.strikes, "injection", "injections"))
+    format!("in {handovers} of {}", format::plural(rate.injections, "injection", "injections"))
 }
 
 /// The loss of a lead by a fault of this kind, as it is called in a sentence.

@@ -1,12 +1,12 @@
 //! What to mind: of whom the sentences do not speak, and what the figures in them stand on.
 
-use super::judged::Judged;
+use super::judged::JudgedCells;
 use crate::render::format;
 use crate::render::view::run::join_and;
 use crate::summary::{CellSummary, Summary};
 use hustings_record::EnsembleKind;
 
-pub(super) fn sentences(judged: &Judged<'_>, summary: &Summary) -> Vec<String> {
+pub(super) fn sentences(judged: &JudgedCells<'_>, summary: &Summary) -> Vec<String> {
     let mut sentences: Vec<String> = model(summary.manifest.ensemble_kind).map(str::to_owned).into_iter().collect();
     let n = |cells: &[&CellSummary], words: [&str; 2]| {
         (!cells.is_empty()).then(|| format::plural(cells.len() as u64, words[0], words[1]))
@@ -47,7 +47,7 @@ fn model(kind: EnsembleKind) -> Option<&'static str> {
 }
 
 /// What became of the handovers that are no plain sample.
-fn samples(judged: &Judged<'_>) -> Option<String> {
+fn samples(judged: &JudgedCells<'_>) -> Option<String> {
     let sum = |of: fn(&CellSummary) -> u64| judged.passed.iter().map(|cell| of(cell)).sum::<u64>();
     let all = [
         (sum(|cell| cell.handovers.censored), "had not ended when the run did and count as longer than all that had"),

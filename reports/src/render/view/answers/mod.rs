@@ -12,29 +12,29 @@ use serde::Serialize;
 
 use super::pools::configurations;
 use crate::summary::Summary;
-use judged::Judged;
+use judged::JudgedCells;
 
 /// A question, and what the run says to it.
 #[derive(Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct SummaryAnswer {
     pub(crate) question: &'static str,
     pub(crate) sentences: Vec<String>,
 }
 
 /// All of them; none for a run without candidates, which has nothing to say on any.
-pub(crate) fn answers(summary: &Summary) -> Vec<Answer> {
+pub(crate) fn answers(summary: &Summary) -> Vec<SummaryAnswer> {
     let configurations = configurations(summary);
-    let judged = Judged::new(&configurations, summary);
+    let judged = JudgedCells::new(&configurations, summary);
     if judged.has_no_candidates() {
         return Vec::new();
     }
     let all = [
-        ("Which recipe?", recipes::sentences(&judged)),
-        ("Which timeout?", timeouts::sentences(&judged)),
-        ("Was it safe?", safety::sentences(&judged)),
-        ("How long was nobody in charge?", gaps::sentences(&judged)),
-        ("What to mind", mind::sentences(&judged, summary)),
+        ("Recipes", recipes::sentences(&judged)),
+        ("Session timeout", timeouts::sentences(&judged)),
+        ("Safety", safety::sentences(&judged)),
+        ("Leaderless time", gaps::sentences(&judged)),
+        ("Caveats", mind::sentences(&judged, summary)),
     ];
-    let answers = all.map(|(question, sentences)| Answer { question, sentences });
+    let answers = all.map(|(question, sentences)| SummaryAnswer { question, sentences });
     answers.into_iter().filter(|answer| !answer.sentences.is_empty()).collect()
 }

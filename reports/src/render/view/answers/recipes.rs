@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{Judged, begin, common_size, ends, few_injections, loss, p50, t_of};
+use super::judged::{JudgedCells, begin, common_size, ends, few_injections, loss, p50, t_of};
 use crate::compare::{Answer, Rules, orders};
 use crate::render::view::run::join_and;
 use crate::render::{clean, format};
@@ -13,7 +13,7 @@ use hustings_record::Nanos;
 /// Faults that are told one by one.
 const FAULTS_MAX: usize = 6;
 
-pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let named = |cells: &[&'_ CellSummary]| -> BTreeSet<String> {
         cells.iter().map(|cell| clean::short(&cell.info.recipe, 40)).collect()
@@ -44,7 +44,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
     let differences = Differences::of(judged, &faults, &sizes);
     // What a session's end costs is said of the timeout; here only what recipes make of it.
     let expires = |cells: &&Vec<&CellSummary>| cells[0].info.fault_kind.facts().lets_sessions_expire;
-    let all: Vec<(&Vec<&CellSummary>, Vec<Vec<Entry<'_>>>)> =
+    let all: Vec<(&Vec<&CellSummary>, Vec<Vec<RecipeEntry<'_>>>)> =
         faults.iter().map(|cells| (cells, clusters(cells, &differences))).collect();
     let by_t = all.iter().filter(|(cells, clusters)| expires(cells) && clusters.len() == 1);
     let alike = by_t.filter(|(_, clusters)| clusters.iter().all(|cluster| cluster.len() > 1));
@@ -69,7 +69,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
 }
 
 /// The cells of one recipe.
-struct Entry<'a> {
+struct RecipeEntry<'a> {
     recipe: &'a str,
     cells: Vec<&'a CellSummary>,
     /// The least and the most of their medians; None where censoring hides one.
@@ -77,21 +77,21 @@ struct Entry<'a> {
 }
 
 /// The recipes under one fault, the fastest first; what does not differ clearly stands together.
-fn clusters<'a>(cells: &[&'a CellSummary], differences: &Differences<'_>) -> Vec<Vec<Entry<'a>>> {
+fn clusters<'a>(cells: &[&'a CellSummary], differences: &Differences<'_>) -> Vec<Vec<RecipeEntry<'a>>> {
     let mut by_recipe: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
     for cell in cells {
         by_recipe.entry(&cell.info.recipe).or_default().push(cell);
     }
-    let mut entries: Vec<Entry<'_>> = by_recipe
+    let mut entries: Vec<RecipeEntry<'_>> = by_recipe
         .into_iter()
         .map(|(recipe, cells)| {
             let all: Option<Vec<Nanos>> = cells.iter().map(|cell| p50(cell.failover.whole.as_ref())).collect();
             let medians = all.and_then(|all| ends(all.into_iter()));
-            Entry { recipe, cells, medians }
+            RecipeEntry { recipe, cells, medians }
         })
         .collect();
     entries.sort_by_key(|entry| entry.medians.map_or((true, 0), |(least, _)| (false, least)));
-    let mut clusters: Vec<Vec<Entry<'_>>> = Vec::new();
+    let mut clusters: Vec<Vec<RecipeEntry<'_>>> = Vec::new();
     for entry in entries {
         match clusters.last_mut().filter(|last| last.iter().any(|other| !differences.all(&other.cells, &entry.cells))) {
             Some(cluster) => cluster.push(entry),
@@ -101,7 +101,7 @@ fn clusters<'a>(cells: &[&'a CellSummary], differences: &Differences<'_>) -> Vec
     clusters
 }
 
-fn of_fault(judged: &Judged<'_>, cells: &[&CellSummary], clusters: &[Vec<Entry<'_>>]) -> String {
+fn of_fault(judged: &JudgedCells<'_>, cells: &[&CellSummary], clusters: &[Vec<RecipeEntry<'_>>]) -> String {
     let said: Vec<String> = clusters.iter().map(|cluster| of_cluster(cluster)).collect();
     let several_sizes =
         judged.passed.iter().any(|cell| cell.info.candidates_per_group != cells[0].info.candidates_per_group);
@@ -118,7 +118,7 @@ fn of_fault(judged: &Judged<'_>, cells: &[&CellSummary], clusters: &[Vec<Entry<'
 }
 
 /// `2.1 ms with predecessor-watch`.
-fn of_cluster(cluster: &[Entry<'_>]) -> String {
+fn of_cluster(cluster: &[RecipeEntry<'_>]) -> String {
     let names: Vec<String> = cluster.iter().map(|entry| clean::short(entry.recipe, 40)).collect();
     let names = join_and(&names);
     let known: Option<Vec<(Nanos, Nanos)>> = cluster.iter().map(|entry| entry.medians).collect();
@@ -135,7 +135,7 @@ struct Differences<'a>(BTreeSet<(&'a str, &'a str)>);
 
 impl<'a> Differences<'a> {
     /// Of recipes under one fault, and of sizes of one recipe: all in one call, so that few of many differ by chance.
-    fn of(judged: &Judged<'a>, faults: &[Vec<&'a CellSummary>], sizes: &BySize<'a>) -> Self {
+    fn of(judged: &JudgedCells<'a>, faults: &[Vec<&'a CellSummary>], sizes: &BySize<'a>) -> Self {
         let mut pairs: Vec<(&CellSummary, &CellSummary)> = Vec::new();
         for cells in faults {
             let later =
@@ -168,7 +168,7 @@ type Extremes<'a> = (u32, Vec<&'a CellSummary>, u32, Vec<&'a CellSummary>);
 type BySize<'a> = Option<(&'a CellSummary, Vec<Extremes<'a>>)>;
 
 /// Of the first fault that was run at several sizes.
-fn sizes<'a>(judged: &Judged<'a>) -> BySize<'a> {
+fn sizes<'a>(judged: &JudgedCells<'a>) -> BySize<'a> {
     let mut of_fault: Vec<(&CellSummary, BTreeMap<&str, Sizes<'_>>)> = Vec::new();
     for &cell in judged.passed.iter().filter(|cell| p50(cell.failover.whole.as_ref()).is_some()) {
         if of_fault.iter().all(|(known, _)| known.info.fault != cell.info.fault) {
@@ -207,7 +207,7 @@ fn growth(sizes: &BySize<'_>, differences: &Differences<'_>) -> Option<String> {
 }
 
 /// Whom the loss of a leader wakes, at the size at which most recipes were run.
-fn woken(judged: &Judged<'_>) -> Option<String> {
+fn woken(judged: &JudgedCells<'_>) -> Option<String> {
     let of_leaders = || judged.cells.iter().filter(|cell| cell.fan_out.woken.is_some());
     let size = common_size(&of_leaders().copied().collect::<Vec<_>>())?;
     let mut by_recipe: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();

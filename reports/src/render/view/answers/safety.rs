@@ -1,7 +1,7 @@
 //! Was it safe: whether two led at once, for how long, and what the resource took of it. Cells that must be safe, cells in which a
 //! race is allowed and cells that must be unsafe are three things; overlaps and stale writes are two, and are never added up.
 
-use super::judged::{Judged, behind};
+use super::judged::{JudgedCells, behind};
 use crate::check::Section as _;
 use crate::render::format;
 use crate::render::state::{State, overlaps_briefly};
@@ -14,7 +14,7 @@ use hustings_record::{Expectation, Fencing};
 /// Cells that are named one by one.
 const NAMED_MAX: usize = 4;
 
-pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let overlapping = |cell: &&&CellSummary| cell.split_brain.active.seen > 0;
     // A cell may have failed for another reason than an overlap that is allowed.
@@ -52,7 +52,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
 }
 
 /// For how long two led at once in these cells.
-fn twice(judged: &Judged<'_>, cells: &[&CellSummary], what: &str) -> Option<String> {
+fn twice(judged: &JudgedCells<'_>, cells: &[&CellSummary], what: &str) -> Option<String> {
     let longest = cells.iter().map(|cell| cell.split_brain.active_max_ns).max()?;
     let rate = Rate::pooled(cells.iter().map(|cell| cell.split_brain.active));
     Some(format!(
@@ -65,7 +65,7 @@ fn twice(judged: &Judged<'_>, cells: &[&CellSummary], what: &str) -> Option<Stri
 }
 
 /// The cells that must be safe, and were: all of their zeros together.
-fn nobody_twice(judged: &Judged<'_>) -> Option<String> {
+fn nobody_twice(judged: &JudgedCells<'_>) -> Option<String> {
     let zero = |cell: &&&CellSummary| {
         cell.split_brain.active.seen == 0 && cell.split_brain.possible == 0 && cell.split_brain.active.n > 0
     };
@@ -80,7 +80,7 @@ fn nobody_twice(judged: &Judged<'_>) -> Option<String> {
 }
 
 /// What the resource took of leaders that had been succeeded, in the ledger that each cell's verdict counts.
-fn stale(judged: &Judged<'_>) -> Vec<String> {
+fn stale(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let took = |cell: &&&CellSummary| counted_writes(cell).seen > 0;
     let failed: Vec<&CellSummary> = judged.failed.iter().filter(took).copied().collect();
@@ -113,7 +113,7 @@ fn stale(judged: &Judged<'_>) -> Vec<String> {
 }
 
 /// What tells these cells from the others; the rest is counted.
-fn named(judged: &Judged<'_>, cells: &[&CellSummary]) -> String {
+fn named(judged: &JudgedCells<'_>, cells: &[&CellSummary]) -> String {
     let names: Vec<String> = cells.iter().take(NAMED_MAX).map(|cell| judged.name(cell)).collect();
     match cells.len().saturating_sub(NAMED_MAX) {
         0 if names.len() == 1 => names.concat(),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{Judged, begin, ends, few_injections, loss, p50, t_of};
+use super::judged::{JudgedCells, begin, ends, few_injections, loss, p50, t_of};
 use crate::render::format;
 use crate::summary::CellSummary;
 use hustings_record::Nanos;
@@ -11,7 +11,7 @@ use hustings_record::Nanos;
 const FAULTS_MAX: usize = 4;
 const TIMEOUTS_MAX: usize = 8;
 
-pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
+pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = costs(judged);
     let timeouts: BTreeSet<u64> = judged.passed.iter().map(|cell| t_of(cell)).collect();
     if let [only] = timeouts.iter().collect::<Vec<_>>()[..] {
@@ -28,7 +28,7 @@ pub(super) fn sentences(judged: &Judged<'_>) -> Vec<String> {
 }
 
 /// What each fault that lets sessions expire costs, by T.
-fn costs(judged: &Judged<'_>) -> Vec<String> {
+fn costs(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut of_fault: Vec<(String, BTreeMap<u64, Vec<&CellSummary>>)> = Vec::new();
     let expiring = judged.passed.iter().filter(|cell| cell.info.fault_kind.facts().lets_sessions_expire);
     for &cell in expiring.filter(|cell| cell.failover.measured().is_some()) {
@@ -67,7 +67,7 @@ fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
 }
 
 /// Whether leads were lost for nothing, while somebody led: in any cell, but a zero is that of the cells that passed.
-fn unplanned(judged: &Judged<'_>) -> Option<String> {
+fn unplanned(judged: &JudgedCells<'_>) -> Option<String> {
     let all = judged.passed.iter().chain(&judged.failed).chain(&judged.inconclusive);
     let seen: u64 = all.map(|cell| cell.handovers.unplanned).sum();
     if seen > 0 {

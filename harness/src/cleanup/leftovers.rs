@@ -1,0 +1,163 @@
+//! What killed runs left behind: folders whose owner is dead, children of theirs that still run, and what they have at a
+//! Docker engine. Anything that is not verifiably such a thing is left alone.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::cleanup::workdir::{CHILDREN_FILE, DOCKER_FILE, FOLDER_PREFIX, FolderOwner, OWNER_FILE};
+use crate::ensemble::docker::residue::{self, Residue};
+use crate::process::procfs::ProcessId;
+
+/// Notes and owner files are short; what is longer was not written by a run.
+const NOTES_BYTES_MAX: u64 = 4 << 20;
+/// How long a killed child may take to go.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// All run folders under a temp directory, each told apart by whether its owner lives.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub dead: Vec<Leftover>,
+    /// Folders of runs that are under way, and their owners.
+    pub alive: Vec<(PathBuf, FolderOwner)>,
+    /// Folders that look like a run's and cannot be judged, and why.
+    pub unrecognised: Vec<(PathBuf, String)>,
+}
+
+/// A folder whose owner is dead. While this value lives it holds the folder's lock, so that no two cleaners meet.
+#[derive(Debug)]
+pub struct Leftover {
+    pub path: PathBuf,
+    pub owner: FolderOwner,
+    /// Children of that run that still live and are verifiably its own.
+    pub children: Vec<ProcessId>,
+    /// The address of the Docker engine that the run used, if it used one.
+    pub engine: Option<String>,
+    _lock: File,
+}
+
+/// Looks at every run folder directly under `root`; there are none in a folder that does not exist.
+///
+/// # Errors
+/// When `root` cannot be listed.
+pub fn survey(root: &Path) -> io::Result<Survey> {
+    let mut found = Survey::default();
+    let root = match root.canonicalize() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(found),
+        root => root?,
+    };
+    let mut paths: Vec<PathBuf> = fs::read_dir(&root)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        let Some(run) = name.strip_prefix(FOLDER_PREFIX) else { continue };
+        match judge(&path, run) {
+            Ok(Judgement::Dead(leftover)) => found.dead.push(leftover),
+            Ok(Judgement::Alive(owner)) => found.alive.push((path, owner)),
+            Err(why) => found.unrecognised.push((path, why)),
+        }
+    }
+    Ok(found)
+}
+
+enum Judgement {
+    Dead(Leftover),
+    Alive(FolderOwner),
+}
+
+/// Err says why the folder cannot be judged.
+fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
+    let meta = fs::symlink_metadata(path).map_err(|e| e.to_string())?;
+    if !meta.is_dir() {
+        return Err("not a folder".to_owned());
+    }
+    // In a temp directory that all users share, another user's notes could name processes of ours.
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user".to_owned());
+    }
+    let text = read_notes(&path.join(OWNER_FILE)).map_err(|e| format!("its {OWNER_FILE} cannot be read: {e}"))?;
+    let owner: FolderOwner =
+        serde_json::from_str(&text).map_err(|e| format!("its {OWNER_FILE} is not a run's: {e}"))?;
+    if owner.run != run {
+        return Err(format!("its {OWNER_FILE} names another run, {:?}", owner.run));
+    }
+    let lock = OpenOptions::new().read(true).write(true).open(path.join(OWNER_FILE)).map_err(|e| e.to_string())?;
+    // The lock also tells of an owner in another container, whose pid means nothing here.
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Judgement::Alive(owner)),
+        Err(TryLockError::Error(e)) => return Err(format!("its {OWNER_FILE} cannot be locked: {e}")),
+    }
+    if (ProcessId { pid: owner.pid, started: owner.started }).is_alive() {
+        return Ok(Judgement::Alive(owner));
+    }
+    let notes = |name: &str| match read_notes(&path.join(name)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        notes => notes.map_err(|e| format!("its {name} cannot be read: {e}")),
+    };
+    let engine = notes(DOCKER_FILE)?.lines().next().map(ToOwned::to_owned);
+    let notes = notes(CHILDREN_FILE)?;
+    let children =
+        notes.lines().filter_map(parse_child).filter(|c| c.is_alive() && is_of(path, &owner, &c.command_line()));
+    Ok(Judgement::Dead(Leftover { children: children.collect(), engine, path: path.to_owned(), owner, _lock: lock }))
+}
+
+impl Leftover {
+    /// What the run has at its Docker engine; None for a run that used none.
+    ///
+    /// # Errors
+    /// When that engine cannot be asked.
+    pub fn residue(&self) -> io::Result<Option<Residue>> {
+        let found = self.engine.as_ref().map(|engine| residue::of_run(engine, &self.owner.run, &self.path));
+        found.transpose().map_err(io::Error::other)
+    }
+
+    /// Kills the run's children that still live, removes what it has at its Docker engine, then its folder. Returns how many
+    /// were killed, and what was removed.
+    ///
+    /// # Errors
+    /// When a child cannot be killed or does not go in time, the engine cannot be asked, or something cannot be removed. The
+    /// folder stays then, for another try.
+    pub fn remove(self) -> io::Result<(usize, Option<Residue>)> {
+        let mut killed = 0;
+        for child in &self.children {
+            killed += usize::from(child.kill_if(|line| is_of(&self.path, &self.owner, line))?);
+        }
+        let step = Duration::from_millis(10);
+        for _ in 0..GONE_WITHIN.as_millis() / step.as_millis() {
+            if !self.children.iter().any(|c| c.is_alive()) {
+                break;
+            }
+            thread::sleep(step);
+        }
+        if let Some(child) = self.children.iter().find(|c| c.is_alive()) {
+            return Err(io::Error::other(format!("process {} was killed and does not go", child.pid)));
+        }
+        let removed = self.engine.as_ref().map(|engine| residue::remove_run(engine, &self.owner.run, &self.path));
+        let removed = removed.transpose().map_err(io::Error::other)?;
+        fs::remove_dir_all(&self.path)?;
+        Ok((killed, removed))
+    }
+}
+
+/// Whether a command line is one that this run started: it names the run's folder, or our executable.
+fn is_of(folder: &Path, owner: &FolderOwner, command_line: &str) -> bool {
+    let names = |p: &Path| p.to_str().is_some_and(|p| !p.is_empty() && command_line.contains(p));
+    names(folder) || names(&owner.exe)
+}
+
+fn parse_child(line: &str) -> Option<ProcessId> {
+    let (pid, started) = line.split_once(' ')?;
+    Some(ProcessId { pid: pid.parse().ok()?, started: started.parse().ok()? })
+}
+
+fn read_notes(path: &Path) -> io::Result<String> {
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_file() || meta.len() > NOTES_BYTES_MAX {
+        return Err(io::Error::other("not a file that a run writes"));
+    }
+    fs::read_to_string(path)
+}

@@ -1,0 +1,210 @@
+//! A run's private folder under the temp directory, with the notes by which `hustings clean` can tell, after a `kill -9`,
+//! what was left behind and by whom: `owner.json` (held locked while the owner lives), `children`, and `docker`.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::process::procfs::ProcessId;
+
+/// Every run's folder is called this and the run's id.
+pub const FOLDER_PREFIX: &str = "hustings-";
+pub(crate) const OWNER_FILE: &str = "owner.json";
+pub(crate) const CHILDREN_FILE: &str = "children";
+/// The address of the Docker engine, a line for each ensemble that the run has there.
+pub(crate) const DOCKER_FILE: &str = "docker";
+
+/// A folder that others still write to is tried again so often, and after so long.
+const REMOVE_TRIES: u32 = 100;
+const REMOVE_AGAIN: Duration = Duration::from_millis(20);
+
+/// Who made a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderOwner {
+    pub run: String,
+    pub pid: u32,
+    /// Start time of that process, in clock ticks since boot.
+    pub started: u64,
+    /// The executable that it ran.
+    pub exe: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorkDirError {
+    #[error("the run id {0:?} cannot name a folder: use letters, digits, '.', '-' and '_', not starting with '.'")]
+    BadRunId(String),
+    #[error(
+        "cannot {what} {path}: {source}; give runs another existing folder for temporary files by HUSTINGS_TMP, or free space there"
+    )]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+}
+
+/// The private folder of one run: `<temp>/hustings-<run id>/`. [`remove`](Self::remove) it at the end; `Drop` is the last resort.
+#[derive(Debug)]
+#[must_use = "dropping it removes the folder"]
+pub struct WorkDir {
+    path: PathBuf,
+    /// Held locked: the kernel gives the lock back when this process dies, however it dies.
+    _owner: File,
+    children: ChildNotes,
+    removed: bool,
+}
+
+/// The list of a run's children.
+#[derive(Debug)]
+pub struct ChildNotes(File);
+
+impl ChildNotes {
+    /// As [`WorkDir::note_child`].
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn add(&self, pid: u32) -> io::Result<()> {
+        // One write a line, in append mode: a kill leaves whole lines or a torn last one, which the reader skips.
+        ProcessId::of(pid).map_or(Ok(()), |p| (&self.0).write_all(format!("{} {}\n", p.pid, p.started).as_bytes()))
+    }
+}
+
+/// Where runs put their temporary files: `HUSTINGS_TMP`, else the system's temp directory (`TMPDIR`).
+#[must_use]
+pub fn temp_root() -> PathBuf {
+    std::env::var_os("HUSTINGS_TMP").filter(|v| !v.is_empty()).map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
+impl WorkDir {
+    /// Makes the folder of run `run_id` under [`temp_root`], readable by this user only.
+    ///
+    /// # Errors
+    /// When the id cannot name a folder, or the folder exists or cannot be made.
+    pub fn create(run_id: &str) -> Result<Self, WorkDirError> {
+        Self::create_in(&temp_root(), run_id)
+    }
+
+    /// As [`create`](Self::create), under `root`.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    pub fn create_in(root: &Path, run_id: &str) -> Result<Self, WorkDirError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if run_id.is_empty() || run_id.len() > 100 || run_id.starts_with('.') || !run_id.chars().all(allowed) {
+            return Err(WorkDirError::BadRunId(run_id.to_owned()));
+        }
+        // An absolute path, because it is looked for in the command lines of children.
+        let root = root.canonicalize().map_err(at("find the folder", root))?;
+        let path = root.join(format!("{FOLDER_PREFIX}{run_id}"));
+        DirBuilder::new().mode(0o700).create(&path).map_err(at("make the folder", &path))?;
+        Self::sign(&path, run_id).map_err(|source| {
+            let _ = fs::remove_dir_all(&path);
+            WorkDirError::Io { what: "write the notes in", path, source }
+        })
+    }
+
+    fn sign(path: &Path, run_id: &str) -> io::Result<Self> {
+        let mut owner = OpenOptions::new().write(true).create_new(true).open(path.join(OWNER_FILE))?;
+        // Locked before it says anything: a reader finds either nothing to judge by, or a locked file.
+        owner.lock()?;
+        let pid = std::process::id();
+        let me = ProcessId::of(pid).ok_or_else(|| io::Error::other("/proc does not show this process"))?;
+        let exe = std::env::current_exe()?;
+        serde_json::to_writer(&owner, &FolderOwner { run: run_id.to_owned(), pid, started: me.started, exe })?;
+        owner.flush()?;
+        let children = OpenOptions::new().append(true).create_new(true).open(path.join(CHILDREN_FILE))?;
+        Ok(Self { path: path.to_owned(), _owner: owner, children: ChildNotes(children), removed: false })
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes a child of this run, right after it was started. A child that is gone already needs no note.
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn note_child(&self, pid: u32) -> io::Result<()> {
+        self.children.add(pid)
+    }
+
+    /// The notes on children, for who starts some as long as the run lives.
+    ///
+    /// # Errors
+    /// When there are too many open files.
+    pub fn children(&self) -> io::Result<ChildNotes> {
+        self.children.0.try_clone().map(ChildNotes)
+    }
+
+    /// Leaves the folder to `hustings clean`, which removes what its notes name.
+    pub fn leave(mut self) {
+        self.removed = true;
+    }
+
+    /// Removes the folder with all that is in it.
+    ///
+    /// # Errors
+    /// When something in it cannot be removed.
+    pub fn remove(mut self) -> Result<(), WorkDirError> {
+        self.removed = true;
+        let mut tries = REMOVE_TRIES;
+        loop {
+            match fs::remove_dir_all(&self.path) {
+                // A child that was killed a moment ago has written one more file.
+                Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && tries > 0 => tries -= 1,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+                done => return done.map_err(at("remove the folder", &self.path)),
+            }
+            thread::sleep(REMOVE_AGAIN);
+        }
+    }
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        if !self.removed {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+fn at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorkDirError {
+    let path = path.to_owned();
+    move |source| WorkDirError::Io { what, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WorkDir, WorkDirError};
+
+    #[test]
+    fn the_folder_lives_as_long_as_its_run() {
+        let root = tempfile::tempdir().expect("a temp dir");
+        let work = WorkDir::create_in(root.path(), "run-1").expect("made");
+        let path = work.path().to_owned();
+        assert!(path.ends_with("hustings-run-1"));
+        work.note_child(std::process::id()).expect("noted");
+        assert!(
+            std::fs::read_to_string(path.join("children")).expect("notes").starts_with(&std::process::id().to_string())
+        );
+        assert!(
+            matches!(WorkDir::create_in(root.path(), "run-1"), Err(WorkDirError::Io { .. })),
+            "two runs, one folder"
+        );
+        assert!(path.exists(), "the second run took nothing away from the first");
+        work.remove().expect("removed");
+        assert!(!path.exists());
+        drop(WorkDir::create_in(root.path(), "run-2").expect("made"));
+        assert!(!root.path().join("hustings-run-2").exists());
+    }
+
+    #[test]
+    fn a_run_id_cannot_leave_the_temp_dir() {
+        let root = tempfile::tempdir().expect("a temp dir");
+        for id in ["", "..", "../x", "a/b", ".hidden", "a b", "<script>"] {
+            assert!(matches!(WorkDir::create_in(root.path(), id), Err(WorkDirError::BadRunId(_))), "{id:?}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Sessions on real servers: how they begin, what they do, and how one is ended by force.
+
+pub mod secret;
+pub mod session;
+pub mod take_over;

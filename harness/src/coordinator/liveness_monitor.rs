@@ -1,0 +1,102 @@
+//! Looks after the processes that a cell stands on and that no fault hits unbidden: servers, link proxies. One that is gone ends
+//! the run; what one did not run for is written down, and nobody is blamed for what it covers.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use hustings_record::words::duration;
+use hustings_record::{Event, Nanos};
+
+use crate::coordinator::live_cell::LiveCell;
+use crate::ensemble::{Ensemble, EnsembleError};
+use crate::process::clock;
+
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
+/// Where looking itself takes long, as in containers, the pauses between are so many times as long.
+const PAUSE_PER_LOOK: u32 = 20;
+/// Whoever has been stopped for so long is not expected back.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
+
+/// What was found wrong.
+struct Gone {
+    who: String,
+    why: String,
+}
+
+/// Since when a process has not been seen to run: when it last was, and when that was noticed.
+#[derive(Clone, Copy)]
+struct Idle {
+    from: Nanos,
+    seen: Nanos,
+}
+
+/// Looks again and again, until the cell cannot go on or this is dropped.
+pub(super) async fn watch(cell: Rc<LiveCell>) {
+    // When whoever was not idle was last seen to run.
+    let mut whole = clock::now();
+    let mut idle: BTreeMap<String, Idle> = BTreeMap::new();
+    loop {
+        let begun = clock::now();
+        let looked = look(&cell).await;
+        let now = clock::now();
+        let since = |who: &str| idle.get(who).copied().unwrap_or(Idle { from: whole, seen: now });
+        match looked {
+            Ok(names) => idle = names.into_iter().map(|who| (who.clone(), since(&who))).collect(),
+            Err(Gone { who, why }) => {
+                cell.journal.push(&Event::Outage { from: since(&who).from, to: None, who });
+                return cell.fail(why);
+            }
+        }
+        for (who, since) in &idle {
+            cell.journal.push(&Event::Outage { from: since.from, to: Some(now), who: who.clone() });
+            // Not from when it was last seen to run: this process may have stood still itself.
+            if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
+                cell.links().into_iter().for_each(|links| links.give_up(who));
+                return cell
+                    .fail(format!("{who} stood still, and no fault had it so, for {}", duration(now - since.from)));
+            }
+        }
+        whole = begun;
+        let took = Duration::from_nanos(now - begun);
+        tokio::time::sleep((took * PAUSE_PER_LOOK).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY)).await;
+    }
+}
+
+/// Waits until a server has died.
+pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
+    loop {
+        match ensemble.check_alive().await {
+            Err(died) if died.gone().is_some() => return died,
+            _ => {}
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Names of those that do not run.
+async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
+    let mut idle = match cell.ensemble().check_alive().await {
+        Ok(idle) => idle,
+        Err(error) => vec![gone_or_unknown(error.gone(), &error, "the ensemble")?],
+    };
+    if let Some(links) = cell.links() {
+        match links.check_alive().await {
+            Ok(proxies) => idle.extend(proxies),
+            Err(error) => idle.push(gone_or_unknown(error.gone(), &error, "the links' proxy")?),
+        }
+    }
+    Ok(idle)
+}
+
+/// What an error names is gone. One that names nobody says that it could not be looked: they may be well, or not.
+fn gone_or_unknown(who: Option<String>, error: &dyn std::error::Error, all: &str) -> Result<String, Gone> {
+    match who {
+        Some(who) => Err(Gone { who, why: error.to_string() }),
+        None => {
+            tracing::warn!(%error, "it could not be looked whether all is well");
+            Ok(all.to_owned())
+        }
+    }
+}

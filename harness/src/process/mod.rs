@@ -1,0 +1,12 @@
+//! What this process and its machine are: children, signals, clocks, limits, stalls.
+
+pub mod capacity;
+pub mod child;
+pub mod clock;
+pub mod interrupt;
+pub mod limits;
+pub(crate) mod lock;
+pub mod machine;
+pub mod procfs;
+pub mod stall;
+pub mod utc;

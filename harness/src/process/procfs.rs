@@ -1,0 +1,177 @@
+//! What /proc says about a process, so that a pid is never mistaken for another process that got the same number later.
+
+use std::fs;
+use std::io;
+
+use hustings_record::ProcessFate;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// A process: its pid, and when it started in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are given
+/// again, a pid with its start time is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessId {
+    pub pid: u32,
+    pub started: u64,
+}
+
+impl ProcessId {
+    /// The living process that has this pid now. A zombie counts as gone, once its last thread is.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        parse_stat(&stat).filter(|(lives, _)| *lives).map(|(_, started)| Self { pid, started })
+    }
+
+    /// Whether this very process lives.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        Self::of(self.pid) == Some(self)
+    }
+
+    /// The arguments it was started with, joined by spaces; empty when it is gone.
+    #[must_use]
+    pub fn command_line(self) -> String {
+        let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    }
+
+    /// Kills this process if it lives and `ours` says so of its command line; returns whether it was killed.
+    ///
+    /// The process is pinned by a pidfd before it is looked at, so the signal cannot reach a later owner of the pid.
+    ///
+    /// # Errors
+    /// When the kernel refuses the signal, as for a process of another user.
+    pub fn kill_if(self, ours: impl FnOnce(&str) -> bool) -> io::Result<bool> {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
+        let pinned = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(fd) => fd,
+            Err(rustix::io::Errno::SRCH) => return Ok(false),
+            Err(e) => return Err(e.into()),
+        };
+        if !self.is_alive() || !ours(&self.command_line()) {
+            return Ok(false);
+        }
+        match pidfd_send_signal(&pinned, Signal::KILL) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::SRCH) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// In the environment of a program that this harness starts for somebody, and of all that it starts: which program it is.
+pub(crate) const PROGRAM_VARIABLE: &str = "HUSTINGS_PROGRAM";
+
+impl ProcessId {
+    /// What [`PROGRAM_VARIABLE`] is of this program.
+    #[must_use]
+    pub fn mark(self) -> String {
+        format!("{}.{}", self.pid, self.started)
+    }
+
+    /// Kills what this program has started and what that has, whatever session and group it is in. What has changed its
+    /// environment, or is another user's, is not found.
+    pub fn kill_descendants(self) {
+        let mark = format!("{PROGRAM_VARIABLE}={}", self.mark());
+        let is_marked = |pid: u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        // What is killed may have started another one meanwhile.
+        for _ in 0..SWEEPS_MAX {
+            let pids = fs::read_dir("/proc").into_iter().flatten();
+            let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+            let found: Vec<Self> = pids.filter(|pid| is_marked(*pid)).filter_map(Self::of).collect();
+            if found.is_empty() {
+                return;
+            }
+            // One that is gone meanwhile is what is wanted.
+            found.into_iter().for_each(|process| _ = process.kill_if(|_| is_marked(process.pid)));
+        }
+    }
+}
+
+/// Times that a program's descendants are looked for.
+const SWEEPS_MAX: usize = 5;
+
+/// State letter of a process (`T`: stopped) as the kernel tells it.
+#[must_use]
+pub fn process_state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// Whether this process was started with a signal ignored, or ignores it since.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
+}
+
+/// What has become of a process, as the kernel tells it; None: there is none.
+#[must_use]
+pub fn fate_of(pid: Option<u32>) -> ProcessFate {
+    match pid.and_then(process_state) {
+        None | Some('Z' | 'X') => ProcessFate::Ended,
+        Some('T') => ProcessFate::Stopped,
+        Some(_) => ProcessFate::Kept,
+    }
+}
+
+/// Whether it lives, by its state (field 3) and its number of threads (20), and when it started (22). The name in field 2
+/// may hold spaces and parentheses: count from the last one.
+fn parse_stat(stat: &str) -> Option<(bool, u64)> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // A killed process with many threads, as a JVM, shows as a zombie while the others still end.
+    let ended = ["Z", "X", "x"].contains(fields.first()?) && fields.get(17)?.parse::<u64>().ok()? <= 1;
+    Some((!ended, fields.get(19)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessId, parse_stat};
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let stat = "7 (a) b) (c) S 1 7 7 0 -1 4194560 2746 77597 0 66 1 1 71 29 20 0 1 0 122923 5124096 963";
+        assert_eq!(parse_stat(stat), Some((true, 122_923)));
+        assert_eq!(parse_stat("7 (a"), None);
+        assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn a_zombie_is_gone_once_its_last_thread_is() {
+        let zombie = |threads| format!("7 (java) Z 1 7 7 0 -1 4 2 7 0 66 1 1 71 29 20 0 {threads} 0 5 0 0");
+        assert_eq!(parse_stat(&zombie(1)), Some((false, 5)));
+        assert_eq!(parse_stat(&zombie(30)), Some((true, 5)));
+    }
+
+    #[test]
+    fn this_process_lives_and_one_with_another_start_time_does_not() {
+        let me = ProcessId::of(std::process::id()).expect("this process lives");
+        assert!(me.is_alive());
+        assert!(!ProcessId { started: me.started + 1, ..me }.is_alive());
+    }
+
+    #[test]
+    fn a_process_that_is_not_ours_is_not_killed() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep starts");
+        let id = ProcessId::of(child.id()).expect("it lives");
+        // A process that has only just been started has no command line yet.
+        for _ in 0..1_000 {
+            if !id.command_line().is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(!id.kill_if(|line| line.contains("something else")).expect("looked at"));
+        assert!(!ProcessId { started: id.started + 1, ..id }.kill_if(|_| true).expect("looked at"));
+        assert!(id.is_alive());
+        assert!(id.kill_if(|line| line.contains("sleep 60")).expect("killed"));
+        child.wait().expect("reaped");
+        assert!(!id.is_alive());
+    }
+}

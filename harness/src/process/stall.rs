@@ -1,0 +1,27 @@
+//! Own stalls: a 1 ms ticker in every process notes when it did not run, so that the harness's own hiccups are not taken
+//! for the ensemble's.
+
+use std::time::Duration;
+
+use hustings_record::Event;
+
+use crate::process::clock;
+use crate::recording::journal::Journal;
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// Shorter gaps are the scheduler's daily life and are not written down.
+pub(crate) const STALL_NS_MIN: u64 = 10_000_000;
+
+/// Writes down every stall of this thread, until it is dropped.
+pub async fn watch(journal: Journal) {
+    let mut before = (clock::now(), clock::ran());
+    loop {
+        tokio::time::sleep(TICK).await;
+        let now = (clock::now(), clock::ran());
+        if now.0 - before.0 > STALL_NS_MIN {
+            journal.push(&Event::Stall { from: before.0, to: now.0, ran_ns: now.1 - before.1, program: false });
+        }
+        before = now;
+    }
+}

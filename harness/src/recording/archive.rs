@@ -1,0 +1,217 @@
+//! The record's folder while a run writes to it: the manifest, always whole, and the segments it names.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use hustings_record::{
+    CellEntry, MANIFEST_FILE, Manifest, SEGMENT_ENDING, SealedSegment, SegmentEntry, Warning, seal_segment, sum_of,
+};
+use rustix::fs::Access;
+
+use crate::files::bounded;
+use crate::files::replace::{rename_over, replace};
+use crate::process::utc;
+
+const SCENARIO_FILE: &str = "scenario.toml";
+/// The scenario that the first one is compared with.
+pub const AGAINST_FILE: &str = "against.toml";
+/// Between the scenario as it was given and, in comments, with everything resolved.
+const RESOLVED: &str = "# ---- resolved, with --set and --seed";
+
+/// Adds the segment of a writer to the cell under way, and gives its path.
+pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
+
+/// A record being written.
+pub struct Archive {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl Archive {
+    /// Whether a record can be begun in this folder, looked at before anything is started. Changes nothing.
+    ///
+    /// # Errors
+    /// It holds a record already, or anything else, it is not a folder, or it cannot be made or written to.
+    pub fn check(folder: &Path) -> anyhow::Result<()> {
+        let remedy = "choose another --out";
+        if folder.join(MANIFEST_FILE).exists() {
+            anyhow::bail!("{} holds a record already; {remedy}", folder.display());
+        }
+        // A relative path without a folder in it lies in the current one.
+        let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        let Some(there) = there.into_iter().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };
+        // What lies in it already would be taken for part of the record.
+        if there == folder && there.is_dir() && std::fs::read_dir(there).is_ok_and(|mut inside| inside.next().is_some())
+        {
+            anyhow::bail!("{} is not empty; {remedy}", folder.display());
+        }
+        if !there.is_dir() {
+            anyhow::bail!(
+                "{} is not a folder, so that no record can be kept in {}; {remedy}",
+                there.display(),
+                folder.display()
+            );
+        }
+        rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
+            .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
+    }
+
+    /// Makes the folder, before anything is started that would have been started in vain.
+    ///
+    /// # Errors
+    /// As for [`Self::check`], and where it cannot be made.
+    pub fn reserve(folder: &Path) -> anyhow::Result<()> {
+        Self::check(folder)?;
+        let failed = || format!("no folder for the record can be made at {}; choose another --out", folder.display());
+        std::fs::create_dir_all(folder).with_context(failed)
+    }
+
+    /// Makes the folder and writes the first manifest and the scenario. The folder must not hold a record already.
+    pub fn create(
+        folder: &Path,
+        manifest: Manifest,
+        scenario_verbatim: &str,
+        scenario_resolved: &str,
+    ) -> anyhow::Result<Self> {
+        let what = || format!("the record's folder {}", folder.display());
+        Self::check(folder)?;
+        std::fs::create_dir_all(folder.join("events")).with_context(what)?;
+        let mut archive = Self { folder: folder.to_owned(), manifest };
+        archive.keep_scenario(SCENARIO_FILE, scenario_verbatim, scenario_resolved)?;
+        Ok(archive)
+    }
+
+    /// Writes a scenario down, as it was given and resolved, as a part of the record.
+    pub fn keep_scenario(&mut self, name: &str, verbatim: &str, resolved: &str) -> anyhow::Result<()> {
+        let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
+        let path = self.folder.join(name);
+        std::fs::write(&path, &scenario).with_context(|| path.display().to_string())?;
+        self.update(|manifest| _ = manifest.files.insert(name.to_owned(), sum_of(scenario.as_bytes())))
+    }
+
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether the record bears this warning.
+    #[must_use]
+    pub fn warns(&self, warning: &Warning) -> bool {
+        self.manifest.warnings.contains(warning)
+    }
+
+    /// Changes the manifest and writes it anew.
+    pub fn update(&mut self, change: impl FnOnce(&mut Manifest)) -> anyhow::Result<()> {
+        change(&mut self.manifest);
+        save(&self.folder, &self.manifest)
+    }
+
+    /// Begins a cell: its folder, and its place in the manifest.
+    pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
+        let folder = self.folder.join("events").join(name);
+        // Of a record that was taken away meanwhile nothing comes back.
+        std::fs::create_dir(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
+        let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
+        self.update(|manifest| manifest.cells.push(entry))
+    }
+
+    /// Names a segment of the cell under way in the manifest, before its writer begins it, and gives its path.
+    pub fn add_segment(&mut self, writer: &str) -> anyhow::Result<PathBuf> {
+        let cell = self.manifest.cells.last_mut().context("no cell is under way")?;
+        let file = format!("{}/{writer}.{SEGMENT_ENDING}", cell.name);
+        let path = self.folder.join("events").join(&file);
+        cell.segments.push(SegmentEntry { file, sealed: None, plain: None });
+        save(&self.folder, &self.manifest)?;
+        Ok(path)
+    }
+
+    /// Seals all segments of the cell under way, and says whether it ended in order.
+    pub fn end_cell(&mut self, complete: bool) -> anyhow::Result<()> {
+        let events = self.folder.join("events");
+        let mut manifest = self.manifest.clone();
+        let cell = manifest.cells.last_mut().context("no cell is under way")?;
+        let mut plain = Vec::new();
+        for segment in &mut cell.segments {
+            let path = events.join(&segment.file);
+            if !path.exists() {
+                continue;
+            }
+            let SealedSegment { path: sealed, bytes, crc, plain: held } =
+                seal_segment(&path).with_context(|| format!("sealing {}", path.display()))?;
+            let name = sealed.strip_prefix(&events).context("a segment outside of its record")?;
+            segment.file = name.to_string_lossy().into_owned();
+            (segment.sealed, segment.plain) = (Some((bytes, crc)), Some(held));
+            plain.push(path);
+        }
+        cell.complete = complete;
+        // In this order a kill at any moment leaves a manifest whose segments are all there.
+        save(&self.folder, &manifest)?;
+        self.manifest = manifest;
+        plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
+    }
+
+    /// Has the disk hold what was written, so that it outlives the machine. Not before the end: this may take a second, in which
+    /// nothing else is done.
+    pub fn settle(&self) -> anyhow::Result<()> {
+        let segments = self.manifest.cells.iter().flat_map(|cell| &cell.segments);
+        let segments = segments.map(|segment| self.folder.join("events").join(&segment.file));
+        for path in segments.filter(|path| path.exists()).chain([self.folder.join(MANIFEST_FILE)]) {
+            let synced = File::open(&path).and_then(|file| file.sync_all());
+            synced.with_context(|| path.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file that can be rebuilt, beside the manifest.
+    pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder.join(name);
+        replace(&path, content.as_bytes()).with_context(|| path.display().to_string())?;
+        Ok(path)
+    }
+}
+
+/// The scenario of the record in this folder, with everything resolved, as TOML.
+///
+/// # Errors
+/// When it cannot be read, or holds no resolved scenario.
+pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
+    let path = folder.join(SCENARIO_FILE);
+    let text = bounded::text(&path, bounded::SMALL).with_context(|| path.display().to_string())?;
+    let resolved =
+        text.split_once(RESOLVED).with_context(|| format!("{}: no resolved scenario in it", path.display()))?;
+    let lines = resolved.1.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {
+    let path = folder.join(MANIFEST_FILE);
+    let text = manifest.to_sealed_json()?;
+    rename_over(&path, &text).with_context(|| path.display().to_string())
+}
+
+fn commented(text: &str) -> String {
+    text.lines().map(|line| format!("# {line}\n")).collect()
+}
+
+/// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
+    let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = scenario.chars().map(safe).take(80).collect();
+    let name = format!("{}-{name}", utc::compact(&utc::now()));
+    let failed =
+        |path: &Path| format!("no folder for the record can be made at {}; choose one with --out", path.display());
+    let runs = Path::new("runs");
+    std::fs::create_dir_all(runs).with_context(|| failed(runs))?;
+    let mut count = 1;
+    loop {
+        let path = runs.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
+            made => return made.with_context(|| failed(&path)).map(|()| path),
+        }
+    }
+}

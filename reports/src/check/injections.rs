@@ -1,0 +1,98 @@
+//! What each injection cost: the unit in which two runs are compared. All that was planned for one moment shares its circumstances
+//! and variance, so of the many handovers that one moment brought there is one figure each, their median.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::phases::FailoverPhase::{OverFloor, UntilWrite, Whole};
+use super::phases::{PerPhase, Phases, medians};
+use crate::index::{Index, Loss, LossOutcome};
+use crate::stats::{Samples, lower_median};
+use hustings_record::{FanOut, Nanos};
+
+/// What one injection did to leads. Only verified faults count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InjectionSeen {
+    /// When it was planned for, from the first injection of the cell on.
+    pub after_ns: Nanos,
+    /// Leads that it cost.
+    pub lost: u64,
+    /// Of these, how many had no new leader before the end.
+    pub censored: u64,
+    /// From the lead's loss to the next grant. None where stalls leave nothing to believe.
+    pub failover: Option<Reduced>,
+    /// From the lead's loss to the next term's first accepted write.
+    pub until_write: Option<Reduced>,
+    /// For sessions left to expire: detection above the floor of expiry.
+    pub over_floor: Option<Reduced>,
+    /// Other candidates that the loss of the lead woke, the median of the leads; None where the recipe watches nothing.
+    pub woken: Option<u64>,
+}
+
+/// Samples of one injection, by Kaplan and Meier's estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reduced {
+    /// Completed ones, and those that had not ended when the run did.
+    pub n: u64,
+    pub censored: u64,
+    /// The median; None where censoring hides it: longer than anything that was seen to end.
+    pub p50: Option<Nanos>,
+    /// The longest; None where one had not ended.
+    pub longest: Option<Nanos>,
+}
+
+impl Reduced {
+    fn of(samples: Samples) -> Option<Self> {
+        let all = samples.distribution().filter(|all| all.has_samples())?;
+        let longest = Some(all.max).filter(|_| all.censored == 0);
+        Some(Self { n: all.n, censored: all.censored, p50: all.p50, longest })
+    }
+}
+
+#[derive(Default)]
+struct Injection {
+    phases: Phases,
+    lost: u64,
+    censored: u64,
+    woken: Vec<u64>,
+}
+
+/// All injections that cost a lead, in order of time.
+pub(crate) fn seen(index: &Index<'_>) -> Vec<InjectionSeen> {
+    let planned = |loss: &Loss| index.faults.all[loss.fault].intended;
+    let mut losses: Vec<&Loss> = index.losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived).collect();
+    losses.sort_by_key(|loss| planned(loss));
+    let first = losses.first().map_or(0, |loss| planned(loss));
+    let medians = medians(index);
+    let injections = losses.chunk_by(|a, b| planned(a) == planned(b));
+    injections.map(|losses| Injection::of(index, losses, &medians).seen(planned(losses[0]) - first)).collect()
+}
+
+impl Injection {
+    fn of(index: &Index<'_>, losses: &[&Loss], medians: &PerPhase<Nanos>) -> Self {
+        let phases = Phases::of_losses(index, losses.iter().copied(), Some(medians));
+        let mut injection = Self { phases, ..Self::default() };
+        for loss in losses {
+            injection.lost += 1;
+            injection.censored += u64::from(matches!(loss.outcome, LossOutcome::Censored { .. }));
+            if index.info.leader_wakes() != Some(FanOut::None) {
+                injection.woken.push(index.woken(loss).len() as u64);
+            }
+        }
+        injection
+    }
+
+    fn seen(self, after_ns: Nanos) -> InjectionSeen {
+        let Self { mut phases, lost, censored, mut woken } = self;
+        woken.sort_unstable();
+        InjectionSeen {
+            after_ns,
+            lost,
+            censored,
+            failover: Reduced::of(phases.take(Whole)),
+            until_write: Reduced::of(phases.take(UntilWrite)),
+            over_floor: Reduced::of(phases.take(OverFloor)),
+            woken: lower_median(&woken),
+        }
+    }
+}

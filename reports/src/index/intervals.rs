@@ -1,0 +1,164 @@
+//! Whom ZooKeeper named as the owner of each lead, as the observer saw it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::lately::Lately;
+use super::terms::Term;
+use crate::stats::spans::{Span, union, without};
+use hustings_record::{CellRecord, Event, LeadOwner, Nanos};
+
+/// From when to when, for certain, ZooKeeper named this owner.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnershipInterval {
+    pub group: u32,
+    pub span: Span,
+    /// None: nobody.
+    pub session: Option<i64>,
+    pub czxid: Option<i64>,
+}
+
+#[derive(Default)]
+pub struct OwnershipIntervals {
+    /// What the observer saw, in order of group and time.
+    pub seen: Vec<OwnershipInterval>,
+    /// When it had no connection.
+    pub blind: Vec<Span>,
+    /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
+    pub unknown: BTreeMap<u32, Vec<Span>>,
+    /// Within which times the owner of a group changed, where the observer was told of that late: sorted and disjoint.
+    pub unsure: BTreeMap<u32, Vec<Span>>,
+    /// When its questions were not answered.
+    pub missed: Vec<Nanos>,
+    /// Of how many groups it ever said anything.
+    pub groups: usize,
+    /// By group: where its intervals stand in `seen`, and their places among these.
+    lately: BTreeMap<u32, (Range<usize>, Lately)>,
+}
+
+/// When an owner was named, its session and its znode's czxid.
+type Named = (Span, Option<i64>, Option<i64>);
+
+impl OwnershipIntervals {
+    /// Owners until `until`, in a cell that ended at `end`.
+    pub(super) fn new(cell: &CellRecord, until: Nanos, end: Nanos) -> Self {
+        let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
+        let mut states: Vec<(Nanos, bool)> = Vec::new();
+        let mut missed: Vec<(u32, Nanos)> = Vec::new();
+        let mut questions = Vec::new();
+        for (_, event) in cell.events() {
+            match event {
+                Event::Owner(owner) => {
+                    let LeadOwner { from, to, group, session, czxid, .. } = **owner;
+                    owners.entry(group).or_default().push(((from, to), session, czxid));
+                }
+                Event::ObserverState { t, connected } => states.push((*t, *connected)),
+                Event::ObserverMissed { t, group, .. } => {
+                    questions.push(*t);
+                    missed.extend(group.map(|group| (group, *t)));
+                }
+                _ => {}
+            }
+        }
+        let watching = states.iter().find(|(_, connected)| *connected).map(|(t, _)| *t);
+        let unknown = unknown(&missed, &owners, end);
+        let (groups, blind) = (owners.len(), blind(states.clone(), end));
+        let mut intervals = Self { groups, blind, unknown, missed: questions, ..Self::default() };
+        for (group, mut named) in owners {
+            // Of two at one instant the later one holds.
+            named.sort_by_key(|named| named.0);
+            // Nobody owned the lead while the observer looked and saw no owner yet.
+            let first = named.first().map(|named| named.0.0);
+            if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
+                intervals.push(OwnershipInterval { group, span: (since, first), session: None, czxid: None }, since);
+            }
+            let runs = || named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
+            let changes = runs().skip(1).filter_map(|run| run.first()).map(|next| next.0);
+            intervals.unsure.insert(group, union(changes.filter(|change| change.0 < change.1).collect()));
+            let runs = runs();
+            let mut ends = runs.skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
+            for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
+                let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
+                let &((_, since), session, czxid) = first;
+                // A znode is made once: one that is named again was there, and the first, all the time between.
+                let end = ends.next().unwrap_or(until);
+                let again = sighted(&states, last.0.1).min(end).max(last.0.1);
+                intervals.push(OwnershipInterval { group, span: (since, end.max(again)), session, czxid }, again);
+            }
+        }
+        let mut next = 0;
+        for of_group in intervals.seen.chunk_by(|a, b| a.group == b.group) {
+            let spans = of_group.iter().map(|interval| interval.span).enumerate();
+            let range = next..next + of_group.len();
+            next = range.end;
+            intervals.lately.insert(of_group[0].group, (range, Lately::of(spans)));
+        }
+        intervals
+    }
+
+    /// What is certain of an interval: all of it until `certain`, and then what the observer saw.
+    fn push(&mut self, interval: OwnershipInterval, certain: Nanos) {
+        let unknown = self.unknown.get(&interval.group).map_or(&[][..], Vec::as_slice);
+        let after = without((certain, interval.span.1), &self.blind);
+        let seen = after.into_iter().flat_map(|span| without(span, unknown));
+        let spans = union(std::iter::once((interval.span.0, certain)).chain(seen).collect());
+        self.seen.extend(spans.into_iter().map(|span| OwnershipInterval { span, ..interval }));
+    }
+
+    /// In order of time.
+    #[must_use]
+    pub fn of_group(&self, group: u32) -> &[OwnershipInterval] {
+        self.lately.get(&group).map_or(&[], |(range, _)| &self.seen[range.clone()])
+    }
+
+    /// Those that share a moment with `span`; the last one first.
+    pub fn within(&self, group: u32, span: Span) -> impl Iterator<Item = &OwnershipInterval> {
+        let of_group = self.lately.get(&group).into_iter();
+        of_group.flat_map(move |(range, lately)| lately.within(span).map(|place| &self.seen[range.start + place]))
+    }
+
+    /// Who owned the lead of this group at `t`, as far as that was seen.
+    #[must_use]
+    pub fn at(&self, group: u32, t: Nanos) -> Option<&OwnershipInterval> {
+        let intervals = self.of_group(group);
+        intervals[..intervals.partition_point(|interval| interval.span.0 <= t)]
+            .last()
+            .filter(|interval| t <= interval.span.1)
+    }
+}
+
+/// Owners are read anew with the watch armed that tells of changes: what was read at `t` holds until the observer says that it
+/// sees again, if that is the next that it says.
+fn sighted(states: &[(Nanos, bool)], t: Nanos) -> Nanos {
+    let before = states.iter().filter(|state| state.0 < t).max();
+    let next = states.iter().filter(|state| state.0 >= t).min();
+    match (before, next) {
+        (Some((_, false)), Some((sees, true))) => *sees,
+        _ => t,
+    }
+}
+
+fn blind(mut states: Vec<(Nanos, bool)>, end: Nanos) -> Vec<Span> {
+    states.sort_unstable();
+    let ends = states.iter().skip(1).map(|s| s.0).chain([end]);
+    union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
+}
+
+/// From a question about a group that was not answered until its owner is told again.
+fn unknown(missed: &[(u32, Nanos)], owners: &BTreeMap<u32, Vec<Named>>, end: Nanos) -> BTreeMap<u32, Vec<Span>> {
+    let mut spans: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+    for &(group, t) in missed {
+        let told = owners.get(&group).into_iter().flatten().map(|named| named.0.1).filter(|&told| told > t);
+        spans.entry(group).or_default().push((t, told.min().unwrap_or(end)));
+    }
+    spans.into_iter().map(|(group, spans)| (group, union(spans))).collect()
+}
+
+impl OwnershipInterval {
+    /// Whether the owner is the candidate of this term, under its session.
+    #[must_use]
+    pub fn is_of(&self, term: &Term<'_>) -> bool {
+        // The session alone does not tell: it may be shared, and its candidate may have stood before.
+        self.session == Some(term.session) && self.czxid.is_none_or(|c| c == term.czxid || !term.is_known())
+    }
+}

@@ -1,0 +1,127 @@
+//! The configurations of a run, each with its repetitions. One that stalls of the harness spoilt decides nothing where most of the
+//! others of its configuration are not: what it leaves open these tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::CellSummary;
+use crate::summary::Summary;
+use crate::verdict::Verdict;
+use hustings_record::Side;
+
+/// One configuration, of one side where a run has two.
+pub(crate) struct Configuration<'a> {
+    /// What the other side's is called too.
+    pub(crate) name: &'a str,
+    /// Repetitions that decide: all, where too many are spoilt.
+    pub(crate) cells: Vec<&'a CellSummary>,
+    /// Those that are left out: spoilt ones, where most of them all are not.
+    pub(crate) left_out: Vec<&'a CellSummary>,
+}
+
+impl<'a> Configuration<'a> {
+    pub(crate) fn first(&self) -> &'a CellSummary {
+        self.cells[0]
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge)
+    }
+
+    /// Why it is no pass: what the first of its worst cells says.
+    pub(crate) fn reason(&self) -> Option<String> {
+        let verdict = self.verdict();
+        let cell = self.cells.iter().find(|cell| cell.verdict == verdict).filter(|_| verdict > Verdict::Pass)?;
+        let check = cell.checks.iter().find(|check| check.verdict == verdict)?;
+        Some(format!("{}: {}", check.name, check.reason()))
+    }
+
+    /// The rounds of those that are left out.
+    pub(crate) fn rounds_left_out(&self) -> BTreeSet<u32> {
+        self.left_out.iter().map(|cell| round(cell)).collect()
+    }
+
+    /// All of them, left out or not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'a CellSummary> {
+        self.cells.iter().chain(&self.left_out).copied()
+    }
+
+    /// How many are spoilt, whether they are left out or not, and how many there are.
+    pub(crate) fn spoilt_of(&self) -> (u64, u64) {
+        (self.all().filter(|cell| cell.is_spoilt()).count() as u64, self.all().count() as u64)
+    }
+
+    fn settle(mut self) -> Self {
+        let (spoilt, sound): (Vec<_>, Vec<_>) = self.cells.iter().copied().partition(|cell| cell.is_spoilt());
+        if 2 * sound.len() > self.cells.len() {
+            (self.cells, self.left_out) = (sound, spoilt);
+        }
+        self
+    }
+}
+
+/// In which round it was run.
+pub(crate) fn round(cell: &CellSummary) -> u32 {
+    cell.info.repetition.as_ref().map_or(1, |repetition| repetition.number)
+}
+
+/// Those of a run, in its order, of one side where it has two. Self-tests are about the harness, and cells without candidates have
+/// no leads to lose.
+pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Configuration<'_>> {
+    let mut found: Vec<Configuration<'_>> = Vec::new();
+    let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
+    for cell in judged.filter(|cell| cell.info.contest.as_ref().map(|contest| contest.side) == side) {
+        let name = match (&cell.info.contest, &cell.info.repetition) {
+            (Some(contest), _) => &contest.pair,
+            (None, Some(repetition)) => &repetition.of,
+            (None, None) => &cell.info.name,
+        };
+        match found.iter_mut().find(|one| one.name == name) {
+            Some(one) => one.cells.push(cell),
+            None => found.push(Configuration { name, cells: vec![cell], left_out: Vec::new() }),
+        }
+    }
+    found.into_iter().map(Configuration::settle).collect()
+}
+
+/// Those that a run is about: where two sides were compared with each other, the new one's.
+pub(crate) fn of_new_side(summary: &Summary) -> Vec<Configuration<'_>> {
+    let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
+    configurations(summary, contest.then_some(Side::New))
+}
+
+/// Of both sides, where a run has two.
+pub(crate) fn of_all_sides(summary: &Summary) -> impl Iterator<Item = Configuration<'_>> {
+    [None, Some(Side::Base), Some(Side::New)].into_iter().flat_map(|side| configurations(summary, side))
+}
+
+/// The record's verdict without repetitions that are left out.
+#[must_use]
+pub fn decided(summary: &Summary) -> Verdict {
+    let left_out: BTreeSet<u32> =
+        of_all_sides(summary).flat_map(|one| one.left_out).map(|cell| cell.info.index).collect();
+    let asked = summary.cells.iter().filter(|cell| !cell.info.self_test && !left_out.contains(&cell.info.index));
+    asked.map(|cell| cell.verdict).fold(summary.whole, Verdict::merge)
+}
+
+/// Cells that are to be run again, by the names that they have in the scenario: of their configurations fewer repetitions are sound
+/// than were planned, or no more than half of them, and nothing but stalls is in the way of a pass. Of two sides both are named:
+/// what is run again is run again in turn.
+#[must_use]
+pub fn to_run_again(summary: &Summary) -> BTreeSet<String> {
+    let mut pairs: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
+    for one in of_all_sides(summary) {
+        pairs.entry(one.name).or_default().extend(one.all());
+    }
+    let mut names = BTreeSet::new();
+    for cells in pairs.values() {
+        let Some(count) = cells.iter().find_map(|cell| Some(cell.info.repetition.as_ref()?.count)) else { continue };
+        let spoilt: BTreeSet<u32> = cells.iter().filter(|cell| cell.is_spoilt()).map(|cell| round(cell)).collect();
+        let rounds: BTreeSet<u32> = cells.iter().map(|cell| round(cell)).collect();
+        let sound = rounds.len() - spoilt.len();
+        let is_hopeless = cells.iter().any(|cell| cell.verdict > Verdict::Pass && !cell.is_spoilt());
+        if !spoilt.is_empty() && !is_hopeless && (sound < count as usize || 2 * sound <= rounds.len()) {
+            names.extend(cells.iter().filter_map(|cell| Some(cell.info.repetition.as_ref()?.of.clone())));
+        }
+    }
+    names
+}

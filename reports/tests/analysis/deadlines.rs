@@ -1,0 +1,162 @@
+//! For how long a fault explains what happens, what a stalled process explains, and what a proof is needed for.
+
+use hustings_record::*;
+use hustings_reports::analysis::summarise;
+use hustings_reports::summary::CellSummary;
+use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+
+use crate::builder::{Cell, T, TEAR_DOWN, TICK, check, ms};
+use crate::leads::false_failover;
+use crate::sessions::crashed_as_the_leader_fell;
+
+/// Sessions of those that a fault hit have expired so long after its end, and a busy machine's second and a poll more.
+const EXPIRED: u64 = T + 3 * TICK / 2 + 1_000 + 200;
+
+/// The leader is partitioned for 2 s, has no connection from then on, and loses the lead to host 1 at `lost`.
+fn lost_after_a_short_partition(lost: u64, verified: bool) -> CellSummary {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+    let (session, state) = (cell.session(0, 0), SessionState::Disconnected);
+    cell.host(0).push(Event::State { t: ms(21_700), session, state });
+    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
+    cell.receipt(id, ReceiptStage::Injected, 20_000, verified, Vec::new());
+    cell.healed(id, 22_000);
+    cell.revoke(0, 0, lost, RevokeReason::SessionEnded);
+    cell.lead(0, 1, lost + 5);
+    cell.summary()
+}
+
+#[test]
+fn a_partition_explains_lost_leads_until_its_sessions_can_have_expired() {
+    let counts = |summary: &CellSummary| {
+        let handovers = &summary.handovers;
+        (handovers.planned, handovers.survived, handovers.unplanned)
+    };
+    let within = lost_after_a_short_partition(22_000 + EXPIRED - 100, true);
+    assert_eq!((counts(&within), check(&within, "handovers").verdict), ((1, 0, 0), Pass));
+    let beyond = lost_after_a_short_partition(22_000 + EXPIRED + 200, true);
+    assert_eq!((counts(&beyond), check(&beyond, "handovers").verdict), ((0, 1, 1), Fail));
+}
+
+#[test]
+fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_lately_ended() {
+    let hang = |seen_until: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Hang);
+        let id = cell.fault(FaultKind::Hang, 0, &[0], 96_000, Some(1_000));
+        cell.injected(id, 96_000);
+        cell.healed(id, 97_000);
+        cell.revoke(0, 0, seen_until, RevokeReason::Resigned);
+        cell.lead(0, 1, seen_until + 5);
+        cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
+        let handovers = cell.summary().handovers;
+        (handovers.survived, handovers.completed)
+    };
+    assert_eq!(hang(TEAR_DOWN + 100), (1, 0));
+    assert_eq!(hang(TEAR_DOWN - 1_500), (0, 1));
+}
+
+#[test]
+fn a_successor_that_comes_as_candidates_leave_by_order_was_still_missing() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
+    cell.injected(id, 99_000);
+    cell.kill(0, 99_000);
+    cell.lead(0, 1, TEAR_DOWN + 50);
+    cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
+    let handovers = cell.summary().handovers;
+    assert_eq!((handovers.censored, handovers.completed), (1, 0));
+}
+
+#[test]
+fn a_crash_does_not_explain_what_its_host_does_long_after_it_came_back() {
+    let lost = |at: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+        let id = cell.fault(FaultKind::Crash, 1, &[0], 20_000, Some(1_000));
+        cell.injected(id, 20_000);
+        cell.resign(0, 22_000);
+        cell.revoke(0, 1, at, RevokeReason::SessionEnded);
+        cell.lead(0, 2, at + 5);
+        let summary = cell.summary();
+        (summary.handovers.explained, summary.handovers.unplanned, check(&summary, "handovers").verdict)
+    };
+    assert_eq!(lost(20_000 + EXPIRED - 100), (1, 0, Pass));
+    assert_eq!(lost(60_000), (0, 1, Fail));
+}
+
+#[test]
+fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned() {
+    let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    let id = cell.fault(FaultKind::Partition, 0, &[1], 30_000, Some(2_000));
+    cell.receipt(id, ReceiptStage::Injected, 30_000, false, Vec::new());
+    cell.healed(id, 32_000);
+    cell.revoke(1, 0, 32_500, RevokeReason::SessionEnded);
+    cell.lead(1, 1, 32_510);
+    let summary = cell.summary();
+    let handovers = &summary.handovers;
+    assert_eq!((handovers.planned, handovers.unplanned, handovers.unverified), (1, 0, 1));
+    assert_eq!(check(&summary, "handovers").verdict, Inconclusive);
+    assert_eq!((summary.split_brain.active.n, summary.split_brain.active.injections), (1, 1), "no receipt, no sample");
+}
+
+#[test]
+fn a_new_leader_of_the_ensemble_prolongs_what_a_crash_explains() {
+    // Expired 4.7 s after the crash, as far above T as a second: its clock began anew.
+    let summary = crashed_as_the_leader_fell(2_000).summary();
+    assert_eq!((summary.handovers.planned, summary.handovers.late, summary.handovers.unplanned), (1, 0, 0));
+}
+
+#[test]
+fn a_handover_later_than_sessions_can_have_expired_is_told_and_stays_in_the_statistics() {
+    let late = |over: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+        cell.crash(20_000, over);
+        let summary = cell.summary();
+        assert_eq!(summary.failover.whole.as_ref().map(|whole| whole.n), Some(1));
+        (summary.handovers.late, check(&summary, "handovers").verdict)
+    };
+    assert_eq!(late(300), (0, Pass));
+    assert_eq!(late(EXPIRED - T + 700), (1, Inconclusive));
+    // Where nobody else is there to lead it is late through nobody's fault.
+    let mut alone = Cell::new("predecessor-watch", 1, 1, FaultKind::Partition);
+    let id = alone.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
+    alone.injected(id, 20_000);
+    alone.healed(id, 22_000);
+    alone.revoke(0, 0, 21_000, RevokeReason::SessionEnded);
+    alone.join(0, 0, 59_000);
+    alone.lead(0, 0, 60_000);
+    assert_eq!(alone.summary().handovers.late, 0);
+}
+
+/// Adds a process of this name that stalled from 28 s on for so long.
+pub(crate) fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
+    let mut record = cell.record();
+    let mut proxy = record.cells[0].segments[1].clone();
+    (proxy.writer, proxy.file) = (writer.to_owned(), format!("events/{writer}"));
+    proxy.events = vec![
+        proxy.events[0].clone(),
+        Event::Stall { from: ms(28_000), to: ms(28_000 + long), ran_ns: 0, program: false },
+        Event::End { t: ms(101_000) },
+    ];
+    record.cells[0].segments.push(proxy);
+    summarise(&record).cells.remove(0)
+}
+
+#[test]
+fn an_unplanned_handover_that_a_stalled_proxy_explains_says_so() {
+    let summary = with_stalled(false_failover(), "proxy-0", 1_500);
+    let found = check(&summary, "handovers");
+    assert_eq!((found.verdict, summary.handovers.unplanned), (Inconclusive, 1));
+    assert!(found.details.iter().any(|line| line.contains("proxy-0 did not run for 1.50 s")), "{:?}", found.details);
+    let short = with_stalled(false_failover(), "proxy-0", T / 10 - 50);
+    assert_eq!(check(&short, "handovers").verdict, Fail);
+}
+
+#[test]
+fn a_stall_of_another_host_explains_no_unplanned_handover() {
+    let verdict = |host: u16| {
+        let mut cell = false_failover();
+        cell.host(host).push(Event::Stall { from: ms(28_000), to: ms(29_500), ran_ns: 0, program: false });
+        cell.verdict("handovers")
+    };
+    assert_eq!((verdict(0), verdict(2)), (Inconclusive, Fail));
+}

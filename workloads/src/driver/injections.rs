@@ -1,0 +1,239 @@
+//! Carries out a fault plan: each fault on its intended time, each healed after its time, all of it written down.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+use futures::future::{Either, select};
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use hustings_record::{Event, FaultKind, Nanos, ReceiptStage, WithheldReason, overran, words};
+
+use super::backend::Backend;
+use super::effect::Effect;
+use super::injury::{Injury, Proof, Remedy};
+use crate::faults::Moment;
+use crate::plan::{Hit, LeaderView, Plan, PlannedFault, WON_WITHIN_T, plan, resolve};
+
+/// Servers that were hit are healed, or given up, within this.
+const BACK_AT_MOST_NS: Nanos = 60_000_000_000;
+/// Between two looks at whether they are.
+const LOOK_AGAIN_NS: Nanos = 50_000_000;
+
+/// Does what the cell's plan says. Gives the time until which is measured.
+pub async fn as_planned<B: Backend>(backend: &Rc<B>) -> Nanos {
+    let state = backend.state();
+    let (start, plan) = (backend.now(), plan(&state.cell, state.seed));
+    let until = start + plan.measure_ms * 1_000_000;
+    backend.progress(|| format!("{}: measuring for about {} s", state.cell.name, plan.measure_ms.div_ceil(1_000)));
+    let (sender, done) = oneshot::channel();
+    let own = backend.clone();
+    // An background task goes on to its end when the cell is cut short.
+    backend.background_task(async move {
+        carry_out(&own, &plan, start).await;
+        // Nobody waits for it when the cell was cut short.
+        let _ = sender.send(());
+    });
+    // An error means that the background task has failed, which is the backend's to tell.
+    let _ = done.await;
+    until
+}
+
+/// Runs a plan that begins at `start`. Returns when every fault has been injected and healed, or when the cell is cut short and
+/// what was injected has been healed.
+async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
+    let end = start + plan.measure_ms * 1_000_000;
+    backend.record(plan.event(start));
+    let mut running = FuturesUnordered::new();
+    for (place, planned) in plan.faults.iter().enumerate() {
+        let intended = start + planned.at_ms * 1_000_000;
+        let wait = async {
+            let goes_on = backend.goes_on_until(intended).await;
+            if goes_on && planned.kind() == FaultKind::ServerRestartAll {
+                servers_are_back(backend).await;
+            }
+            goes_on
+        };
+        if !beside(wait, &mut running).await {
+            plan.faults[place..].iter().for_each(|left| withhold(&**backend, left, WithheldReason::CutShort));
+            break;
+        }
+        let state = backend.state();
+        let hit = match aim(&**backend, planned) {
+            Ok(hit) => hit,
+            Err(why) => {
+                withhold(&**backend, planned, why);
+                continue;
+            }
+        };
+        let hits = hit.split(&state.cell, planned.kind(), &state.leaders.borrow());
+        for hit in hits {
+            // Whoever is lain in wait for is as before until then.
+            if planned.moment.is_planned() {
+                state.injure(planned.kind(), &hit);
+            }
+            running.push(injection(backend.clone(), planned.clone(), hit, intended, end));
+        }
+    }
+    while running.next().await.is_some() {}
+}
+
+/// Writes down that a planned fault is not ordered, and why.
+fn withhold<B: Backend>(backend: &B, planned: &PlannedFault, why: WithheldReason) {
+    let Some(id) = planned.id else { return };
+    backend.record(Event::FaultWithheld { t: backend.now(), planned: id, why });
+    backend.warn(&format!(
+        "{}: planned fault {id}, {}, is withheld: {}",
+        backend.state().cell.name,
+        planned.kind(),
+        why.about()
+    ));
+}
+
+/// Waits for `wait`, while what runs goes on.
+async fn beside<T>(wait: impl Future<Output = T>, running: &mut FuturesUnordered<impl Future<Output = ()>>) -> T {
+    let mut wait = std::pin::pin!(wait);
+    loop {
+        if running.is_empty() {
+            return wait.await;
+        }
+        match futures::future::select(wait.as_mut(), running.next()).await {
+            futures::future::Either::Left((done, _)) => return done,
+            futures::future::Either::Right(_) => {}
+        }
+    }
+}
+
+/// What hits all servers waits until the fault before it is healed: on a busy machine they may be late.
+async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
+    let until = backend.now() + BACK_AT_MOST_NS;
+    while !backend.state().injured_servers().is_empty() && backend.now() < until {
+        if !backend.goes_on_until(backend.now() + LOOK_AGAIN_NS).await {
+            return;
+        }
+    }
+}
+
+/// One fault on whom it hits, who is marked as injured: done, verified, healed after its time. `end` is that of the measuring.
+pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
+    let (hit, intended) = match planned.moment {
+        Moment::Planned => (hit, intended),
+        Moment::Won => {
+            let Some(hit) = await_winner(&*backend, &hit).await else {
+                backend.let_win();
+                return withhold(&*backend, &planned, WithheldReason::NoWinner);
+            };
+            backend.state().injure(planned.kind(), &hit);
+            // Its time has come now.
+            (hit, backend.now())
+        }
+    };
+    let id = backend.state().next_fault();
+    let ordered = backend.now();
+    backend.record(planned.event(id, ordered, intended, &hit));
+    let heal_at = |in_effect: Nanos| heal_time(&planned, in_effect.max(intended), end);
+    let (effect, in_effect) = Effect::new();
+    let injected = {
+        let mut inject = pin!(backend.inject(id, &planned, &hit, &effect));
+        let time_up = async {
+            match in_effect.await {
+                Ok((times, remedy)) if planned.for_ms().is_some() => {
+                    let goes_on = backend.goes_on_until(heal_at(times.1)).await;
+                    (times, remedy, goes_on)
+                }
+                // It takes effect in an instant, lies in wait, or is healed when the measuring ends.
+                Ok(_) | Err(_) => std::future::pending().await,
+            }
+        };
+        match select(inject.as_mut(), pin!(time_up)).await {
+            Either::Left((injury, _)) => (injury, None),
+            Either::Right(((times, remedy, goes_on), _)) => (unfinished(times, remedy), Some(goes_on)),
+        }
+    };
+    let (mut injury, time_up) = injected;
+    if planned.moment == Moment::Won {
+        backend.let_win();
+        injury.proof.evidence = format!("held at the grant of a candidate; {}", injury.proof.evidence);
+    }
+    let in_effect = injury.proof.to;
+    backend.record(injury.proof.receipt(id, planned.kind(), ReceiptStage::Injected));
+    // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
+    if lasts(&planned, &injury.remedy) {
+        let goes_on = match time_up {
+            Some(goes_on) => goes_on,
+            None => backend.goes_on_until(heal_at(in_effect)).await,
+        };
+        if goes_on || !injury.remedy.raises_the_dead() {
+            let mut healed = backend.heal(&injury.remedy).await;
+            // What ended early says nothing of its time.
+            let due = left_ms(&planned).filter(|_| goes_on);
+            let lasted = healed.from.saturating_sub(in_effect);
+            if let Some(ms) = due.filter(|ms| overran(lasted, *ms)) {
+                healed.evidence = format!("{}; {}", words::overrun(lasted, ms), healed.evidence);
+            }
+            backend.record(healed.receipt(id, planned.kind(), ReceiptStage::Healed));
+        }
+    }
+    backend.state().restore(planned.kind(), &hit);
+}
+
+/// For how long a fault lasts once it is in effect. What has lain in wait did so for all of its time.
+fn left_ms(planned: &PlannedFault) -> Option<u64> {
+    planned.for_ms().filter(|_| !planned.kind().facts().lies_in_wait)
+}
+
+/// When a fault that took effect at `in_effect` is to be healed.
+fn heal_time(planned: &PlannedFault, in_effect: Nanos, end: Nanos) -> Nanos {
+    match left_ms(planned) {
+        // A server stays away until the measuring ends; the next cell needs it again.
+        None if planned.kind() == FaultKind::ServerKill => end,
+        lasts => in_effect + lasts.unwrap_or(0) * 1_000_000,
+    }
+}
+
+/// A fault whose time was over before its verification was.
+fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> Injury {
+    let evidence = "its time was over before its verification was".to_owned();
+    Injury { proof: Proof { from, to, evidence, ..Proof::default() }, remedy }
+}
+
+/// Holds the first candidate that wins on one of these hosts where it does not believe it yet, and gives its host, with all that
+/// a fault on it hits. None: nobody wins in time.
+async fn await_winner<B: Backend>(backend: &B, hit: &Hit) -> Option<Hit> {
+    let state = backend.state();
+    let until = backend.now() + WON_WITHIN_T * state.cell.timeout_granted_ms() * 1_000_000;
+    let host = backend.winner(&hit.hosts, until).await?;
+    let leaders = state.leaders.borrow();
+    let led = leaders.of_groups();
+    let leads = |group: &u32| led[*group as usize].is_some_and(|(_, leader)| leader == host);
+    let groups = (0_u32..).take(led.len()).filter(leads).collect();
+    let mut cands: Vec<u32> = leaders.on_host(host).collect();
+    cands.sort_unstable();
+    Some(Hit { hosts: vec![host], cands, groups, servers: hit.servers.clone() })
+}
+
+/// Whether there is something to heal. A crash without a duration leaves its hosts dead until the cell ends.
+fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
+    match remedy {
+        Remedy::None => false,
+        Remedy::Restart(_) => planned.for_ms().is_some(),
+        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Take(_) | Remedy::SetClocks { .. } | Remedy::Servers(_) => {
+            true
+        }
+    }
+}
+
+/// Decides whom a fault hits, by who leads now; or why it hits nobody.
+fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Result<Hit, WithheldReason> {
+    let state = backend.state();
+    let alive: Vec<u16> = backend.running().into_iter().filter(|host| !state.is_injured(*host)).collect();
+    let servers: Vec<u32> = state.servers.serving().difference(&state.injured_servers()).copied().collect();
+    let leaders = state.leaders.borrow();
+    let view = LeaderView {
+        leader_of_group: &leaders.of_groups(),
+        placement: leaders.placement(),
+        alive: &alive,
+        server_leader: state.servers.leader(),
+        servers: &servers,
+    };
+    resolve(&state.cell, state.seed, planned, view)
+}
