@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::{duration, plural};
 
+use crate::cmd::run::some_time;
 use crate::doctor::{self, Context, DoctorFinding, Status};
 use crate::process::interrupt;
 
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "zookeeper_home")]
     watch: Option<PathBuf>,
     /// Watch for so long, as `90s`, `12h`, `7days` [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration, requires = "watch")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "watch")]
     long: Option<Duration>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct EnsembleArgs {
     #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME", help_heading = "Local ensemble")]
     zookeeper_home: Option<PathBuf>,
     /// First port of the servers; without it, any free ports
-    #[arg(long, value_name = "PORT", help_heading = "Ensemble")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Ensemble")]
     base_port: Option<u16>,
     /// Image of the servers
     #[arg(

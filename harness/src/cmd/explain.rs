@@ -1,4 +1,4 @@
-//! `hustings explain`: what a scenario, a recipe, a fault, a check, a figure or a term is.
+//! `hustings explain`: what a scenario, a recipe, a known bug, a fault, a check, a figure or a term is.
 
 use anyhow::anyhow;
 use hustings_record::{FanOut, FaultKind};
@@ -6,7 +6,7 @@ use hustings_reports::check::{CHECKERS, Checker};
 use hustings_reports::definitions::{self, Definition};
 use hustings_reports::gate::{FIGURES, Figure};
 use hustings_workloads::adapters::{ADAPTERS, Adapter};
-use hustings_workloads::recipes::RecipeKind;
+use hustings_workloads::recipes::{Case, RecipeKind, cases};
 use hustings_workloads::scenario::{Shipped, nearest};
 
 use crate::console::exit::{Exit, Failure, with_codes};
@@ -36,7 +36,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let check = CHECKERS.iter().find(|checker| checker.name == name).map(check);
     let figure = FIGURES.iter().find(|figure| figure.name == name).map(figure);
     let definitions = definitions::of(name).iter().map(definition).collect::<Vec<_>>();
-    let named = [scenario, recipe, program, fault, check, figure].into_iter().flatten();
+    let bug = cases().iter().find(|case| case.name == name).map(known_bug);
+    let named = [scenario, recipe, program, bug, fault, check, figure].into_iter().flatten();
     let found: Vec<String> = named.chain(definitions).collect();
     if found.is_empty() {
         let known = names();
@@ -58,7 +59,8 @@ fn names() -> Vec<String> {
     let checks = CHECKERS.iter().map(|checker| checker.name);
     let known = scenarios.into_iter().chain(recipes).chain(programs).chain(faults).chain(checks).map(str::to_owned);
     let terms = definitions::all().into_iter().flat_map(|definition| definition.names).map(str::to_owned);
-    known.chain(terms).collect()
+    let bugs = cases().iter().map(|case| case.name.to_owned());
+    known.chain(bugs).chain(terms).collect()
 }
 
 fn scenario(shipped: Shipped) -> Result<String, Failure> {
@@ -130,6 +132,18 @@ fn fault(kind: FaultKind) -> String {
 
 fn check(checker: &Checker) -> String {
     format!("check {}: {}{}", checker.name, checker.about, rests_on(checker))
+}
+
+fn known_bug(case: &Case) -> String {
+    let caught: Vec<&str> = case.caught.iter().map(|caught| caught.name()).collect();
+    format!(
+        "known bug {}: {}\n  seen in: {}\n  caught by: {}\n  `hustings simulate --known {}` reproduces it",
+        case.name,
+        case.wrong,
+        case.seen_in,
+        caught.join(", "),
+        case.name,
+    )
 }
 
 fn figure(figure: &Figure) -> String {

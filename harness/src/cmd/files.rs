@@ -50,7 +50,16 @@ fn toml_error(text: &str, error: &toml::de::Error) -> String {
 /// Adds to a file.
 pub(super) fn append(path: &Path, content: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| file.write_all(content.as_bytes())).map_err(|error| unwritten(path, error))
+    let add = |mut file: std::fs::File| {
+        let before = file.metadata()?;
+        let added = file.write_all(content.as_bytes());
+        // Half a line would be in the way of all that follow.
+        if added.is_err() && before.is_file() {
+            file.set_len(before.len())?;
+        }
+        added
+    };
+    file.and_then(add).map_err(|error| unwritten(path, error))
 }
 
 fn unwritten(path: &Path, error: io::Error) -> Failure {
@@ -101,12 +110,23 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
             if inputs.iter().any(|input| is_one(input, path)) {
                 return Err(Failure::usage(anyhow!("{option} {shown}: it is read; choose another file")));
             }
-            if path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file()) {
-                let why = "it lies in a record, which would be another one then";
-                return Err(Failure::usage(anyhow!("{option} {shown}: {why}; choose a file elsewhere")));
-            }
+            refuse_records(path).map_err(|error| Failure::usage(error.context(format!("{option} {shown}"))))?;
         }
         seen.push((option, output));
+    }
+    Ok(())
+}
+
+/// What lies in a record, or leads into one, is not written to: the record would be another one then.
+pub(super) fn refuse_records(path: &Path) -> anyhow::Result<()> {
+    let real = match identity(&Output::File(path.to_owned())) {
+        Output::File(real) => real,
+        Output::Standard => return Ok(()),
+    };
+    let lies_in =
+        |path: &Path| path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file());
+    if lies_in(path) || lies_in(&real) {
+        return Err(anyhow!("it lies in a record, which would be another one then; choose a file elsewhere"));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 
 use crate::cmd::baseline;
 use crate::cmd::compare::{refuse_one, rules, share};
-use crate::cmd::files::{Output, append, distinct, read_toml};
+use crate::cmd::files::{Output, append, distinct, read_toml, refuse_records};
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
 use crate::console::exit::{Exit, Failure, with_codes};
@@ -198,7 +198,10 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
     if args.github {
         say(annotations(gated).trim_end())?;
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
-            append(Path::new(&path), &markdown(gated, comparing))?;
+            let path = Path::new(&path);
+            let named = |error: anyhow::Error| Failure::usage(error.context("GITHUB_STEP_SUMMARY"));
+            refuse_records(path).map_err(named)?;
+            append(path, &markdown(gated, comparing))?;
         }
     }
     Ok(())

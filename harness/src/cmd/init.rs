@@ -29,7 +29,12 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let shown = path.to_string();
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&args.file);
     let made = made.with_context(|| format!("{path} cannot be made; choose another name")).map_err(Failure::usage)?;
-    (&made).write_all(TEMPLATE.as_bytes()).with_context(|| path.to_string()).map_err(Failure::infrastructure)?;
+    (&made)
+        .write_all(TEMPLATE.as_bytes())
+        // Half of it would be taken for a scenario.
+        .inspect_err(|_| _ = std::fs::remove_file(&args.file))
+        .with_context(|| path.to_string())
+        .map_err(Failure::infrastructure)?;
     let word = shlex::try_quote(&shown).map_or_else(|_| shown.clone(), |word| word.into_owned());
     inform!("{path}: change what you like, then `hustings run {word} --dry-run`");
     Ok(Exit::Pass)

@@ -247,7 +247,8 @@ fn refuse_programs_where_they_have_no_way_in(request: &EnsembleRequest, scenario
     Ok(())
 }
 
-fn some_time(text: &str) -> Result<Duration, String> {
+/// How long something is to last.
+pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time.is_zero() { Err("no time: above 0, as in `10m`".to_owned()) } else { Ok(time) }
 }

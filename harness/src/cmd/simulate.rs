@@ -23,6 +23,8 @@ use crate::simulate::{SimulateOptions, hunt, own_cell, run as simulate};
 
 /// A folder into which something is written meanwhile is not removed at once.
 const TIDY_TRIES: u32 = 100;
+/// Threads that search count a little beyond the end.
+const SEED_MAX: u64 = u64::MAX - 1_000_000;
 /// Seed of simulations that name none.
 const DEFAULT_SEED: u64 = 1;
 
@@ -68,7 +70,7 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,
     /// Go on after the first seed that shows something
-    #[arg(long, requires = "seeds", conflicts_with = "known")]
+    #[arg(long, requires = "seeds", conflicts_with_all = ["known", "schedule"])]
     all: bool,
     /// No scenario: every known bug of elections, or the one of this name, on the schedule that must show it, and with --seeds on
     /// random ones until it shows what its sound counterpart does not
@@ -77,7 +79,7 @@ pub(super) struct SimulateArgs {
         value_name = "BUG",
         num_args = 0..=1,
         default_missing_value = "",
-        conflicts_with_all = ["set", "seed", "schedule", "timing", "out", "json"]
+        conflicts_with_all = ["set", "seed", "schedule", "cell", "steps", "timing", "out", "json"]
     )]
     known: Option<String>,
     /// Run the random schedule of this seed, to a record
@@ -106,6 +108,9 @@ pub(super) struct SimulateArgs {
 fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
     let parsed = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     let (from, to) = parsed.ok_or("seeds are given as `0..1000`")?;
+    if to > SEED_MAX {
+        return Err(format!("seeds end at {SEED_MAX}"));
+    }
     if from < to { Ok(from..to) } else { Err(format!("there is no seed in {text}: the end is left out")) }
 }
 

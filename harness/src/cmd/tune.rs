@@ -32,6 +32,8 @@ const TICK_MS: u64 = 2_000;
 const RECONNECT_MS: f64 = 10.0;
 /// Of all that is drawn.
 const SEED: u64 = 1;
+/// Less than that is no time and no rate: about half a second, and one in twenty thousand years.
+const LEAST: f64 = 1e-6;
 /// Nobody has logs of more weeks.
 const WEEKS_MAX: f64 = 5_000.0;
 const WIDTH: usize = 120;
@@ -186,13 +188,13 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
 
 fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
     let weeks = args.weeks.unwrap_or(1.0);
-    ensure!(weeks > 0.0 && weeks <= WEEKS_MAX, "--weeks {weeks}: a number above 0, {WEEKS_MAX} at most");
+    ensure!((LEAST..=WEEKS_MAX).contains(&weeks), "--weeks {weeks:?}: a number from {LEAST} to {WEEKS_MAX}");
     let crashes = args.crashes_per_week;
     ensure!((0.0..=1e6).contains(&crashes), "--crashes-per-week {crashes}: a number from 0 to 1000000");
     let acceptable = args.false_per_week;
     ensure!(
-        acceptable > 0.0 && acceptable <= 1e6,
-        "--false-per-week {acceptable}: a number above 0; nothing shows that there is none"
+        (LEAST..=1e6).contains(&acceptable),
+        "--false-per-week {acceptable:?}: a number from {LEAST} to 1000000; nothing shows that there is none"
     );
     ensure!((1..=600_000).contains(&args.tick_ms), "--tick-ms {}: from 1 to 600000", args.tick_ms);
     if let Some(option) = args.ensemble.given().filter(|_| args.model || args.record.is_some()) {

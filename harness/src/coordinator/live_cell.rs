@@ -13,7 +13,7 @@ use hustings_workloads::host::Token;
 use hustings_workloads::scenario::{Cell, placement};
 use rustix::process::Signal;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
-use tokio::task::JoinError;
+use tokio::task::{JoinError, spawn_blocking};
 
 use crate::access::Access;
 use crate::coordinator::background_tasks::BackgroundTasks;
@@ -28,6 +28,7 @@ use crate::links::RunLinks;
 use crate::process::clock;
 use crate::process::procfs::ProcessId;
 use crate::protocol::{HostSetUp, ToHost, WriteAnswer};
+use crate::recording::archive::UnsavedManifest;
 use crate::recording::journal::Journal;
 
 /// What stands beside a program has this long to write down what it saw of its end.
@@ -63,12 +64,15 @@ impl CellHost {
             process: None,
             generation: 0,
             reaped: BTreeSet::new(),
-            deaths: Vec::new(),
-            led: BTreeMap::new(),
+            deaths: Vec::default(),
+            led: BTreeMap::default(),
             progress: (0, 0),
         }
     }
 }
+
+/// A cell of which nothing is set up yet, and where its hosts' words come in.
+pub(super) type NewCell = (Rc<LiveCell>, mpsc::Receiver<Inbound>);
 
 /// The state of one cell under way. Single-threaded.
 pub(crate) struct LiveCell {
@@ -97,12 +101,7 @@ pub(crate) struct LiveCell {
 }
 
 impl LiveCell {
-    /// A cell of which nothing is set up yet, and where its hosts' words come in.
-    pub(super) fn new(
-        cell: Rc<Cell>,
-        environment: Environment,
-        journal: Journal,
-    ) -> (Rc<Self>, mpsc::Receiver<Inbound>) {
+    pub(super) fn new(cell: Rc<Cell>, environment: Environment, journal: Journal) -> NewCell {
         let Inbox { sender, receiver } = Inbox::new();
         let placed = placement(&cell, environment.seed);
         let live = Self {
@@ -377,34 +376,38 @@ impl LiveCell {
 
     /// Starts dead hosts again, as the next generation of each, and lets them enrol. Gives their process ids.
     pub(crate) async fn restart(&self, hosts: &[u16]) -> anyhow::Result<Vec<u32>> {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut unsaved) = (Vec::new(), None);
         for &host in hosts {
             if self.stopping.get() || self.pid(host).is_some() {
                 continue;
             }
-            wanted.push(self.next_generation(host)?);
+            let (next, manifest) = self.next_generation(host)?;
+            wanted.push(next);
+            unsaved = Some(manifest);
         }
+        if let Some(manifest) = unsaved {
+            spawn_blocking(|| manifest.save()).await??;
+        }
+        // The disk may have taken its time.
+        wanted.retain(|_| !self.stopping.get());
         let started = self.environment.factory.start(wanted, &self.inbox).await?;
-        let mut pids = Vec::new();
-        for process in started {
-            pids.push(process.pid);
-            self.admit(process);
-        }
-        Ok(pids)
+        let admit = |process: HostProcess| self.admit(process);
+        Ok(started.into_iter().map(admit).collect())
     }
 
-    fn next_generation(&self, host: u16) -> anyhow::Result<(u16, u32, HostSetUp)> {
+    fn next_generation(&self, host: u16) -> anyhow::Result<((u16, u32, HostSetUp), UnsavedManifest)> {
         let mut hosts = self.hosts.borrow_mut();
         let slot = hosts.get_mut(&host).context("no such host")?;
         slot.generation += 1;
         let mut set_up = slot.set_up.clone();
         set_up.writer = writer_name(host, slot.generation);
-        set_up.segment = self.environment.archive.borrow_mut().add_segment(&set_up.writer)?;
-        Ok((host, slot.generation, set_up))
+        let (segment, unsaved) = self.environment.archive.borrow_mut().name_segment(&set_up.writer)?;
+        set_up.segment = segment;
+        Ok(((host, slot.generation, set_up), unsaved))
     }
 
-    /// Takes in a started process and tells it to enrol.
-    fn admit(&self, process: HostProcess) {
+    /// Takes in a started process and tells it to enrol. Gives its pid.
+    fn admit(&self, process: HostProcess) -> u32 {
         let (host, generation, pid) = (process.host, process.generation, process.pid);
         self.journal.push(&Event::HostStarted { t: clock::now(), host, generation, pid });
         process.tell(ToHost::Enrol);
@@ -412,6 +415,7 @@ impl LiveCell {
             slot.process = Some(process);
         }
         self.touch();
+        pid
     }
 
     /// Whether this is the process that is the host now, not one before it whose last words are still on their way.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use hustings_record::{
@@ -11,6 +12,7 @@ use rustix::fs::Access;
 
 use crate::files::bounded;
 use crate::files::replace::{rename_over, replace};
+use crate::process::lock::lock;
 use crate::process::utc;
 
 const SCENARIO_FILE: &str = "scenario.toml";
@@ -26,6 +28,37 @@ pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
 pub struct Archive {
     folder: PathBuf,
     manifest: Manifest,
+    saver: Arc<Saver>,
+    /// Of the newest manifest.
+    number: u64,
+}
+
+/// Writes manifests; one that a newer one has overtaken is left out.
+struct Saver {
+    path: PathBuf,
+    /// Number of the newest that was written.
+    written: Mutex<u64>,
+}
+
+/// A manifest that is still to be written. A busy disk may take seconds for that, so that whoever measures lets another thread wait.
+#[must_use]
+pub struct UnsavedManifest {
+    saver: Arc<Saver>,
+    number: u64,
+    text: Vec<u8>,
+}
+
+impl UnsavedManifest {
+    /// # Errors
+    /// It cannot be written; the one before is there still.
+    pub fn save(self) -> anyhow::Result<()> {
+        let mut written = lock(&self.saver.written);
+        if *written < self.number {
+            rename_over(&self.saver.path, &self.text).with_context(|| self.saver.path.display().to_string())?;
+            *written = self.number;
+        }
+        Ok(())
+    }
 }
 
 impl Archive {
@@ -77,7 +110,8 @@ impl Archive {
         let what = || format!("the record's folder {}", folder.display());
         Self::check(folder)?;
         std::fs::create_dir_all(folder.join("events")).with_context(what)?;
-        let mut archive = Self { folder: folder.to_owned(), manifest };
+        let saver = Arc::new(Saver { path: folder.join(MANIFEST_FILE), written: Mutex::new(0) });
+        let mut archive = Self { folder: folder.to_owned(), manifest, saver, number: 0 };
         archive.keep_scenario(SCENARIO_FILE, scenario_verbatim, scenario_resolved)?;
         Ok(archive)
     }
@@ -104,7 +138,13 @@ impl Archive {
     /// Changes the manifest and writes it anew.
     pub fn update(&mut self, change: impl FnOnce(&mut Manifest)) -> anyhow::Result<()> {
         change(&mut self.manifest);
-        save(&self.folder, &self.manifest)
+        self.unsaved()?.save()
+    }
+
+    fn unsaved(&mut self) -> anyhow::Result<UnsavedManifest> {
+        self.number += 1;
+        let text = self.manifest.to_sealed_json()?;
+        Ok(UnsavedManifest { saver: self.saver.clone(), number: self.number, text })
     }
 
     /// Begins a cell: its folder, and its place in the manifest.
@@ -118,12 +158,18 @@ impl Archive {
 
     /// Names a segment of the cell under way in the manifest, before its writer begins it, and gives its path.
     pub fn add_segment(&mut self, writer: &str) -> anyhow::Result<PathBuf> {
+        let (path, unsaved) = self.name_segment(writer)?;
+        unsaved.save()?;
+        Ok(path)
+    }
+
+    /// The same, but for the manifest, which has to be written before the segment's writer begins it.
+    pub fn name_segment(&mut self, writer: &str) -> anyhow::Result<(PathBuf, UnsavedManifest)> {
         let cell = self.manifest.cells.last_mut().context("no cell is under way")?;
         let file = format!("{}/{writer}.{SEGMENT_ENDING}", cell.name);
         let path = self.folder.join("events").join(&file);
         cell.segments.push(SegmentEntry { file, sealed: None, plain: None });
-        save(&self.folder, &self.manifest)?;
-        Ok(path)
+        Ok((path, self.unsaved()?))
     }
 
     /// Seals all segments of the cell under way, and says whether it ended in order.
@@ -146,8 +192,11 @@ impl Archive {
         }
         cell.complete = complete;
         // In this order a kill at any moment leaves a manifest whose segments are all there.
-        save(&self.folder, &manifest)?;
-        self.manifest = manifest;
+        let before = std::mem::replace(&mut self.manifest, manifest);
+        if let Err(error) = self.unsaved().and_then(UnsavedManifest::save) {
+            self.manifest = before;
+            return Err(error);
+        }
         plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
     }
 
@@ -184,12 +233,6 @@ pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn save(folder: &Path, manifest: &Manifest) -> anyhow::Result<()> {
-    let path = folder.join(MANIFEST_FILE);
-    let text = manifest.to_sealed_json()?;
-    rename_over(&path, &text).with_context(|| path.display().to_string())
-}
-
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}\n")).collect()
 }
@@ -213,5 +256,27 @@ pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
             made => return made.with_context(|| failed(&path)).map(|()| path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_that_a_newer_one_has_overtaken_is_not_written_over_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(MANIFEST_FILE);
+        let saver = Arc::new(Saver { path: path.clone(), written: Mutex::new(0) });
+        let manifest =
+            |number: u64| UnsavedManifest { saver: saver.clone(), number, text: number.to_string().into_bytes() };
+        let (first, second, third) = (manifest(1), manifest(2), manifest(3));
+        second.save().unwrap();
+        first.save().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2");
+        third.save().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "3");
     }
 }

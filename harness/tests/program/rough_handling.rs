@@ -247,6 +247,8 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
     let bench = Bench::new();
     simulated(&bench);
     bench.file("pauses.txt", "120\n");
+    bench.file("no-limit.toml", "[cells.\"*\"]\n");
+    symlink("record/manifest.json", bench.path("into-record")).expect("a link");
     bench.file("long.toml", &format!("injections = 4\nnope_{} = 1\n", "x".repeat(100_000)));
     bench.file("marked.toml", "\u{feff}injections = 4\n");
     for (command, told) in [
@@ -257,6 +259,18 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["tune", "--pauses", "pauses.txt", "--weeks", "-8", "--model"], "--weeks -8"),
         (&["gate", "record", "--limits", "marked.toml", "--junit", "marked.toml"], "it is read"),
         (&["gate", "record", "--junit", "record/manifest.json"], "lies in a record"),
+        (&["gate", "record", "--markdown", "into-record"], "lies in a record"),
+        (&["baseline", "save", "manifest", "record", "--baselines", "record"], "lies in a record"),
+        (&["gate", "record", "--limits", "no-limit.toml"], "it says nothing"),
+        (&["gate", "record", "--delta", "5%"], "--delta has no effect"),
+        (&["gate", "record", "--commit", "abc"], "--commit has no effect"),
+        (&["simulate", "quick", "--known"], "--known"),
+        (&["simulate", "--known", "no-such-bug"], "no known bug is called"),
+        (&["simulate", "quick", "--seeds", "18446744073709551614..18446744073709551615"], "seeds end at"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "1e-300", "--model"], "--weeks 1e-300"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "8w", "--model"], "a number"),
+        (&["run", "quick", "--base-port", "0", "--dry-run"], "--base-port"),
+        (&["run", "quick", "--chaos", "--for", "0s", "--dry-run"], "--for"),
         (&["export", "record", "--csv", "record/events/x"], "lies in a record"),
         (&["gate", "record", "--junit", "one", "--markdown", "./one"], "name the same file"),
         (&["run", "gate", "--against-exe", "/bin/true", "--dry-run"], "/bin/true is no hustings"),

@@ -15,6 +15,8 @@ use hustings_record::words::{plural, three_digits};
 
 /// Injections of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
 const INJECTIONS_MIN: u64 = 4;
+/// A run repeats a cell this often at most.
+const REPETITIONS_MAX: u64 = 1_000;
 
 /// What a gate stands on.
 pub struct GateRequirements<'a> {
@@ -226,6 +228,7 @@ fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
     let ConfigurationCount { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
         0 => "repeating it plans none".to_owned(),
+        planned if least.div_ceil(planned) > REPETITIONS_MAX => "no run repeats it often enough".to_owned(),
         planned => format!("--repeat {} plans enough", least.div_ceil(planned)),
     };
     Some(format!(

@@ -156,8 +156,8 @@ pub fn in_words(message: &str) -> String {
     let given = match given {
         "map" => "a table",
         "sequence" => "a list",
-        // `string "x"`, ``integer `5` ``: what was written says what it is.
-        other => other.split_once(' ').map_or(other, |(_, value)| value),
+        // `string "x"`, ``floating point `5.0` ``: what was written says what it is.
+        other => other.find(['"', '`']).map_or(other, |at| &other[at..]),
     };
     let is_table = expected.starts_with("struct ") || expected.starts_with("internally tagged enum ");
     let expected = if is_table { "a map" } else { expected };
