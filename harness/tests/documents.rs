@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hustings_record::{FanOut, FaultKind};
+use hustings_record::FaultKind;
 use hustings_workloads::adapters::ADAPTERS;
 use hustings_workloads::recipes::{RecipeKind, cases};
 use hustings_workloads::scenario::SHIPPED;
@@ -74,16 +74,10 @@ fn recipes() -> String {
 }
 
 fn promises() -> String {
-    let wakes = |promise: FanOut| match promise {
-        FanOut::None => "nobody",
-        FanOut::One => "the next in line",
-        FanOut::Two => "the next two in line",
-        FanOut::AllOthers => "all others",
-    };
     let rows = RecipeKind::sound().map(|recipe| {
         let declares = recipe.declares();
         let most = declares.requests_per_wake_max.map_or_else(|| "any number".to_owned(), |most| most.to_string());
-        vec![code(recipe.name()), wakes(declares.leader_wakes).into(), wakes(declares.follower_wakes).into(), most]
+        vec![code(recipe.name()), declares.leader_wakes.about().into(), declares.follower_wakes.about().into(), most]
     });
     let head = ["recipe", "the loss of a leader wakes", "that of a follower", "requests a wake-up, at most"];
     table(&head, rows)

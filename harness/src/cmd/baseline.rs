@@ -96,8 +96,7 @@ fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
         return Err(Failure::infrastructure(anyhow!("{}: it is no plain file, as baselines are", path.display())));
     }
-    files::refuse_records(&path)
-        .map_err(|error| Failure::usage(error.context(format!("--baselines {}", folder.display()))))?;
+    files::refuse_records("--baselines", &path)?;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()).map_err(Failure::infrastructure)?;
     files::save(&path, &render::json(&summary))?;
     inform!("{}: {} of {}", path.display(), plural(summary.cells.len() as u64, "cell", "cells"), summary.manifest.run);

@@ -1,13 +1,13 @@
 //! `hustings explain`: what a scenario, a recipe, a known bug, a fault, a check, a figure or a term is.
 
 use anyhow::anyhow;
-use hustings_record::{FanOut, FaultKind};
+use hustings_record::FaultKind;
 use hustings_reports::check::{CHECKERS, Checker};
 use hustings_reports::definitions::{self, Definition};
 use hustings_reports::gate::{FIGURES, Figure};
 use hustings_workloads::adapters::{ADAPTERS, Adapter};
 use hustings_workloads::recipes::{Case, RecipeKind, cases};
-use hustings_workloads::scenario::{Shipped, nearest};
+use hustings_workloads::scenario::{Shipped, meant};
 
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::say;
@@ -40,8 +40,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let named = [scenario, recipe, program, bug, fault, check, figure].into_iter().flatten();
     let found: Vec<String> = named.chain(definitions).collect();
     if found.is_empty() {
-        let known = names();
-        let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let meant = meant(name, &names());
         return Err(Failure::usage(anyhow!(
             "there is no scenario, recipe, program, fault, check, figure or term {name:?}{meant} (`hustings list` and `hustings gate --figures` \
              have names)"
@@ -85,8 +84,8 @@ fn program(adapter: &Adapter) -> String {
         adapter.about,
         adapter.command.join(" "),
         adapter.packages.join(", "),
-        wakes(declares.leader_wakes),
-        wakes(declares.follower_wakes),
+        declares.leader_wakes.about(),
+        declares.follower_wakes.about(),
     )
 }
 
@@ -95,19 +94,10 @@ fn recipe(recipe: RecipeKind) -> String {
     format!(
         "recipe {recipe}: {}\n  the loss of a leader wakes: {}\n  that of a follower: {}\n  requests a wake-up, at most: {}",
         recipe.describe().trim(),
-        wakes(declares.leader_wakes),
-        wakes(declares.follower_wakes),
+        declares.leader_wakes.about(),
+        declares.follower_wakes.about(),
         declares.requests_per_wake_max.map_or_else(|| "any number".to_owned(), |most| most.to_string()),
     )
-}
-
-fn wakes(promise: FanOut) -> &'static str {
-    match promise {
-        FanOut::None => "nobody",
-        FanOut::One => "the next in line",
-        FanOut::Two => "the next two in line",
-        FanOut::AllOthers => "all others",
-    }
 }
 
 fn fault(kind: FaultKind) -> String {

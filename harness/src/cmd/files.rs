@@ -110,32 +110,35 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
             if inputs.iter().any(|input| is_one(input, path)) {
                 return Err(Failure::usage(anyhow!("{option} {shown}: it is read; choose another file")));
             }
-            refuse_records(path).map_err(|error| Failure::usage(error.context(format!("{option} {shown}"))))?;
+            refuse_records(option, path)?;
         }
         seen.push((option, output));
     }
     Ok(())
 }
 
-/// What lies in a record, or leads into one, is not written to: the record would be another one then.
-pub(super) fn refuse_records(path: &Path) -> anyhow::Result<()> {
-    let real = match identity(&Output::File(path.to_owned())) {
-        Output::File(real) => real,
-        Output::Standard => return Ok(()),
-    };
+/// What lies in a record, or leads into one, is not written to: the record would be another one then. `what` names the path.
+pub(super) fn refuse_records(what: &str, path: &Path) -> Result<(), Failure> {
     let lies_in =
         |path: &Path| path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file());
-    if lies_in(path) || lies_in(&real) {
-        return Err(anyhow!("it lies in a record, which would be another one then; choose a file elsewhere"));
+    if lies_in(path) || lies_in(&led_to(path)) {
+        let why = "it lies in a record, which would be another one then; choose a file elsewhere";
+        return Err(Failure::usage(anyhow!("{what} {}: {why}", path.display())));
     }
     Ok(())
 }
 
 /// What it leads to, whatever the way is called.
 fn identity(output: &Output) -> Output {
-    let Output::File(path) = output else { return Output::Standard };
+    match output {
+        Output::Standard => Output::Standard,
+        Output::File(path) => Output::File(led_to(path)),
+    }
+}
+
+fn led_to(path: &Path) -> PathBuf {
     let in_folder = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
-    Output::File(path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.clone()))
+    path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether both lead to one plain file.

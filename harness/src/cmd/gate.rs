@@ -42,7 +42,7 @@ const TOLD_MAX: usize = 20;
   hustings gate --figures                         what a limit can be put on
 
 A limits file:
-  injections = 8                          # of every cell at least [default: 4]
+  injections = 8                       # of every cell at least [default: 4]
   allowed_regression_percent = 10      # against the baseline [default: 15]
   [cells.\"*\"]
   without_write_percent = 20
@@ -199,8 +199,7 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
         say(annotations(gated).trim_end())?;
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {
             let path = Path::new(&path);
-            let named = |error: anyhow::Error| Failure::usage(error.context("GITHUB_STEP_SUMMARY"));
-            refuse_records(path).map_err(named)?;
+            refuse_records("GITHUB_STEP_SUMMARY", path)?;
             append(path, &markdown(gated, comparing))?;
         }
     }

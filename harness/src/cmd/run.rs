@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use hustings_record::{Damage, FaultKind, Reading, RunState};
+use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
 use hustings_reports::repetitions::sound::{decided, to_run_again};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, ROUNDS_MAX, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain,
+    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain, meant,
 };
 
 use crate::cmd::chaos;
@@ -142,8 +142,8 @@ pub(super) fn text(name: &str) -> Result<String, Failure> {
         return Ok(shipped.text.to_owned());
     }
     bounded::text(Path::new(name), bounded::SMALL).map_err(|error| {
-        let known = SHIPPED.map(|shipped| shipped.name).join(", ");
-        let meant = Shipped::nearest(name).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let names = SHIPPED.map(|shipped| shipped.name.to_owned());
+        let (known, meant) = (names.join(", "), meant(name, &names));
         let what =
             format!("{name} is neither a scenario that ships ({known}) nor a file that can be read ({error}){meant}");
         Failure::usage(anyhow::anyhow!(what))
@@ -255,8 +255,8 @@ pub(super) fn some_time(text: &str) -> Result<Duration, String> {
 
 /// How many times each cell is run.
 pub(super) fn times(text: &str) -> Result<u32, String> {
-    let times = text.parse().ok().filter(|times| (1..=ROUNDS_MAX).contains(times));
-    times.ok_or_else(|| format!("a whole number from 1 to {ROUNDS_MAX}, as in `--repeat 5`"))
+    let times = text.parse().ok().filter(|times| (1..=REPETITIONS_MAX).contains(times));
+    times.ok_or_else(|| format!("a whole number from 1 to {REPETITIONS_MAX}, as in `--repeat 5`"))
 }
 
 /// The scenario as `--repeat` has it.

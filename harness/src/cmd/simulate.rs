@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use hustings_record::words::{duration, plural};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
-use hustings_workloads::scenario::{Cell, Scenario, nearest};
+use hustings_workloads::scenario::{Cell, Scenario, meant};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 use crate::cmd::files::read_toml;
@@ -254,7 +254,7 @@ fn known_bugs(args: &SimulateArgs, name: &str) -> Result<Exit, Failure> {
     let chosen: Vec<_> = all.iter().filter(|case| name.is_empty() || case.name == name).collect();
     if chosen.is_empty() {
         let known: Vec<String> = all.iter().map(|case| case.name.to_owned()).collect();
-        let meant = nearest(name, &known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let meant = meant(name, &known);
         return Err(Failure::usage(anyhow!("no known bug is called {name:?}{meant} (there are {})", known.join(", "))));
     }
     interrupt::ends(|| ()).map_err(Failure::infrastructure)?;

@@ -6,6 +6,12 @@ use std::io;
 use hustings_record::ProcessFate;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+/// In the environment of a program that this harness starts for somebody, and of all that it starts: which program it is.
+pub(crate) const PROGRAM_VARIABLE: &str = "HUSTINGS_PROGRAM";
+
+/// Times that a program's descendants are looked for.
+const SWEEPS_MAX: usize = 5;
+
 /// A process: its pid, and when it started in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are given
 /// again, a pid with its start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +63,7 @@ impl ProcessId {
             Err(e) => Err(e.into()),
         }
     }
-}
 
-/// In the environment of a program that this harness starts for somebody, and of all that it starts: which program it is.
-pub(crate) const PROGRAM_VARIABLE: &str = "HUSTINGS_PROGRAM";
-
-impl ProcessId {
     /// What [`PROGRAM_VARIABLE`] is of this program.
     #[must_use]
     pub fn mark(self) -> String {
@@ -90,9 +91,6 @@ impl ProcessId {
         }
     }
 }
-
-/// Times that a program's descendants are looked for.
-const SWEEPS_MAX: usize = 5;
 
 /// State letter of a process (`T`: stopped) as the kernel tells it.
 #[must_use]

@@ -96,6 +96,17 @@ pub enum FanOut {
 }
 
 impl FanOut {
+    /// Whom a loss wakes, in words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::None => "nobody",
+            Self::One => "the next in line",
+            Self::Two => "the next two in line",
+            Self::AllOthers => "all others",
+        }
+    }
+
     /// So many znodes has everybody to watch for that.
     #[must_use]
     pub fn watched(self) -> u32 {

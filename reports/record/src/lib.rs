@@ -60,7 +60,7 @@ pub use plan::{FaultIntent, WithheldReason, overran};
 pub use program::ProgramInfo;
 pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
 pub use receipt::{FaultOrder, Receipt};
-pub use repetition::Repetition;
+pub use repetition::{REPETITIONS_MAX, Repetition};
 pub use seen::{
     CutLink, Evidence, HeldBack, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink,
 };

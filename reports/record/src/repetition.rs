@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A run repeats a cell this often at most.
+pub const REPETITIONS_MAX: u32 = 1_000;
+
 /// A cell's place among the repetitions of one configuration in one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {

@@ -51,8 +51,9 @@ impl Section for Ownership {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let (window, limit) = (index.measured(), owner_may_not_believe_for(index));
-        evidence(index, window, &mut finding);
-        zombies(index, window, &mut finding);
+        let unaware = Unaware::of(index);
+        evidence(index, &unaware, window, &mut finding);
+        zombies(index, &unaware, window, &mut finding);
         dead_owners(index, window, limit, &mut finding);
         finding.headline(format!(
             "longest belief without owning {} ({} longer than a tick, as long as nothing told the leader), longest owning without belief {} ({}; up to {} is allowed); \
@@ -74,7 +75,7 @@ pub(crate) fn owner_may_not_believe_for(index: &Index<'_>) -> Nanos {
     2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS
 }
 
-fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
+fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
     let missing = index.info.groups.len().saturating_sub(index.intervals.groups);
     if missing > 0 {
         finding.inconclusive(format!("{missing} groups were never observed"));
@@ -95,11 +96,10 @@ fn evidence(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
             ));
         }
     }
-    let unaware = Unaware::of(index);
     for (&group, changes) in &index.intervals.unsure {
         let changes = within(changes, window).into_iter().flat_map(|change| without(change, &blind));
         for gap in changes.filter(|gap| gap.1 - gap.0 > index.tick / 10) {
-            let Some(hidden) = hidden(index, &unaware, group, gap) else { continue };
+            let Some(hidden) = hidden(index, unaware, group, gap) else { continue };
             let (name, long, at) = (index.group_name(group), duration(gap.1 - gap.0), moment(index, gap.0));
             let text =
                 format!("{name}: the owner changed at some time within {long} from {at}, in which {hidden} may hide");
@@ -129,7 +129,7 @@ fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -
     let intervals = index.intervals.of_group(group);
     let is_zombie = |term: &Term<'_>| {
         let Some(believed) = term.definite().filter(|believed| meet(*believed, gap)) else { return false };
-        let spans = not_owned(intervals, term, believed, index.tick / 10, Some(gap));
+        let spans = not_owned(index, term, believed, Some(gap));
         spans.into_iter().filter(|span| meet(*span, gap)).any(|span| unaware.aware(term, span).is_some())
     };
     if terms().any(is_zombie) {
@@ -148,18 +148,13 @@ fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -
 }
 
 /// When in a belief another one certainly owned the lead, or nobody did; and `open`, where that is to count.
-fn not_owned(
-    intervals: &[OwnershipInterval],
-    term: &Term<'_>,
-    believed: Span,
-    slack: Nanos,
-    open: Option<Span>,
-) -> Vec<Span> {
+fn not_owned(index: &Index<'_>, term: &Term<'_>, believed: Span, open: Option<Span>) -> Vec<Span> {
+    let intervals = index.intervals.of_group(term.group);
     let first = intervals.partition_point(|interval| interval.span.1 <= believed.0);
     let during = intervals[first..].iter().take_while(|interval| interval.span.0 < believed.1);
     let others = during.filter(|interval| !interval.is_of(term)).map(|interval| interval.span);
     // Intervals that follow on each other make one time of not owning, though each change of owner leaves a moment open.
-    within(&joined(others.chain(open).collect(), slack), believed)
+    within(&joined(others.chain(open).collect(), index.tick / 10), believed)
 }
 
 fn meet(one: Span, other: Span) -> bool {
@@ -183,14 +178,12 @@ fn excuses(index: &Index<'_>, fault: Option<&Fault<'_>>, gap: Span) -> Option<St
     fits.then(|| under_way(Some(fault)))
 }
 
-fn zombies(index: &Index<'_>, window: Span, finding: &mut Finding<Ownership>) {
-    let unaware = Unaware::of(index);
+fn zombies(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
     for (&group, places) in &index.terms.by_group {
-        let intervals = index.intervals.of_group(group);
         for term in places.iter().map(|&p| &index.terms.all[p]) {
             let believed = term.definite().map(|c| (c.0.max(window.0), c.1.min(window.1)));
             let Some(believed) = believed.filter(|c| c.0 < c.1) else { continue };
-            let spans = not_owned(intervals, term, believed, index.tick / 10, None);
+            let spans = not_owned(index, term, believed, None);
             let long = spans.iter().map(|s| s.1 - s.0).max().unwrap_or(0);
             finding.section.zombie_max_ns = finding.section.zombie_max_ns.max(long);
             finding.section.zombies += u64::from(long > index.tick);

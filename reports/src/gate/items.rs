@@ -10,13 +10,11 @@ use crate::render::format;
 use crate::repetitions::sound::{Configuration, decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use hustings_record::FaultKind;
 use hustings_record::words::{plural, three_digits};
+use hustings_record::{FaultKind, REPETITIONS_MAX};
 
 /// Injections of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
 const INJECTIONS_MIN: u64 = 4;
-/// A run repeats a cell this often at most.
-const REPETITIONS_MAX: u64 = 1_000;
 
 /// What a gate stands on.
 pub struct GateRequirements<'a> {
@@ -228,7 +226,7 @@ fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
     let ConfigurationCount { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
         0 => "repeating it plans none".to_owned(),
-        planned if least.div_ceil(planned) > REPETITIONS_MAX => "no run repeats it often enough".to_owned(),
+        planned if least.div_ceil(planned) > u64::from(REPETITIONS_MAX) => "no run repeats it often enough".to_owned(),
         planned => format!("--repeat {} plans enough", least.div_ceil(planned)),
     };
     Some(format!(

@@ -68,6 +68,12 @@ fn list(problems: &[Problem]) -> String {
     }
 }
 
+/// "; did you mean `x`?" behind an error about a name, where a known one is near enough.
+#[must_use]
+pub fn meant(given: &str, known: &[String]) -> String {
+    nearest(given, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
 /// Names of anything are shorter.
 const NEAR_BYTES_MAX: usize = 200;
 

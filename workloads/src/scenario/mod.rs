@@ -43,7 +43,7 @@ mod validate;
 pub use self::axis::{Axis, Coordinates};
 pub use self::cell::{Cell, ROOT};
 pub use self::contest::{Sides, in_turn, sides};
-pub use self::error::{Problem, ScenarioError, UnknownWord, nearest};
+pub use self::error::{Problem, ScenarioError, UnknownWord, meant, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{cell_duration_ms, explain};
 pub use self::fault::{FaultSpec, Target, TargetKind};
@@ -52,11 +52,11 @@ pub use self::load::{declared_program, in_words, value};
 pub use self::placement::placement;
 pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND};
 pub use self::random::{Possible, random};
-pub use self::rounds::{ROUNDS_MAX, Rounds, check_rounds, rounds};
+pub use self::rounds::{Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};
 pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
 
-use hustings_record::Warning;
+use hustings_record::{REPETITIONS_MAX, Warning};
 
 use crate::recipes::Contender;
 
@@ -109,7 +109,7 @@ impl Scenario {
     /// How many rounds there may be. Cells that are run once have no others to tell what a spoilt one leaves open.
     #[must_use]
     pub fn rounds_max(&self) -> u32 {
-        if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds).min(ROUNDS_MAX) } else { self.repeat }
+        if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds).min(REPETITIONS_MAX) } else { self.repeat }
     }
 
     /// Its cells, in the order in which they are run.

@@ -7,9 +7,6 @@ use hustings_record::Repetition;
 use super::cell::Cell;
 use super::error::Problem;
 
-/// The most rounds of a run.
-pub const ROUNDS_MAX: u32 = 1_000;
-
 /// The cells of so many rounds, in the order in which they are run.
 pub fn rounds(cells: &[Cell], count: u32) -> impl Iterator<Item = Cell> {
     let rounds = Rounds::new(cells, count, count);

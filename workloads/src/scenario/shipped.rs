@@ -38,13 +38,6 @@ impl Shipped {
         SHIPPED.into_iter().find(|shipped| shipped.name == name)
     }
 
-    /// The name nearest to one that there is not.
-    #[must_use]
-    pub fn nearest(name: &str) -> Option<String> {
-        let known: Vec<String> = SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect();
-        super::error::nearest(name, &known)
-    }
-
     /// Reads it.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use super::replay;
 use super::row::{CellRow, Rows, rows};
 use super::run::{Banner, RunView, banner};
 use super::{SummaryAnswer, answers, cell};
-use crate::definitions;
+use crate::definitions::{self, Definition};
 use crate::render::markup::html;
 use crate::render::plots::{CHARTS, Draw, PlotError};
 use crate::render::{clean, script};
@@ -66,11 +66,12 @@ struct PageDefinition {
 }
 
 impl PagePart {
-    fn new(title: &'static str) -> Self {
-        let of_part = definitions::all().into_iter().filter(|definition| definition.part == title);
+    fn all() -> Vec<Self> {
+        let all = definitions::all();
+        let parts = all.chunk_by(|one, next| one.part == next.part).filter_map(|part| Some((part.first()?.part, part)));
         let shown =
-            of_part.map(|one| PageDefinition { title: one.title, text: Value::from_safe_string(html(one.short)) });
-        Self { title, definitions: shown.collect() }
+            |one: &Definition| PageDefinition { title: one.title, text: Value::from_safe_string(html(one.short)) };
+        parts.map(|(title, part)| Self { title, definitions: part.iter().map(shown).collect() }).collect()
     }
 }
 
@@ -123,7 +124,7 @@ impl Page {
             charts,
             cells,
             replay,
-            definitions: definitions::PARTS.into_iter().map(PagePart::new).collect(),
+            definitions: PagePart::all(),
             biases: definitions::biases().into_iter().map(|bias| Value::from_safe_string(html(bias))).collect(),
         })
     }

@@ -6,8 +6,8 @@ use super::{HOUR_MS, add, within};
 use crate::scenario::axis::{Axis, Coordinates};
 use crate::scenario::error::Problem;
 use crate::scenario::expand::values;
-use crate::scenario::rounds::ROUNDS_MAX;
 use crate::scenario::schema::Scenario;
+use hustings_record::REPETITIONS_MAX;
 use hustings_record::words::quoted;
 
 const NAME_MAX: usize = 200;
@@ -27,8 +27,8 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
     }
-    within(found, "repeat", scenario.repeat.into(), 1, ROUNDS_MAX.into());
-    within(found, "further_rounds", scenario.further_rounds.into(), 0, ROUNDS_MAX.into());
+    within(found, "repeat", scenario.repeat.into(), 1, REPETITIONS_MAX.into());
+    within(found, "further_rounds", scenario.further_rounds.into(), 0, REPETITIONS_MAX.into());
     within(found, "ensemble.warm_up_ms", ensemble.warm_up_ms, 0, HOUR_MS);
     for (key, limit) in [("ensemble.init_limit", ensemble.init_limit), ("ensemble.sync_limit", ensemble.sync_limit)] {
         if let Some(limit) = limit {
